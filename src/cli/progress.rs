@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
 use tuner::{CampaignProgress, Observer, TuningEvent};
-use vocabulary::units::counted;
+use vocabulary::units::{counted, format_duration_up, format_seconds};
 
 use crate::console::{Console, print_diagnostic};
 
@@ -191,10 +191,25 @@ impl Observer for ProgressDisplay {
             )),
             TuningEvent::BudgetSpent {
                 progress: CampaignProgress { done, total },
-            } => self.warn(&format!(
-                "the budget is spent with {done} of {total} measurements made; {}",
-                self.budget
-            )),
+                left_seconds,
+                needed_budget_seconds,
+            } => {
+                let state = left_seconds.map_or_else(
+                    || "the budget is spent".to_owned(),
+                    |left| {
+                        let left = format_seconds(left);
+                        format!("the rest of the budget, {left}, does not suffice for what is left,")
+                    },
+                );
+                let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
+                    let needed = format_duration_up(seconds);
+                    format!("; at least `budget: {needed}` is needed to confirm all choices")
+                });
+                self.warn(&format!(
+                    "{state} with {done} of {total} measurements made{needed}; {}",
+                    self.budget
+                ));
+            }
         }
     }
 }

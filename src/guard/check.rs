@@ -4,9 +4,10 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use statistics::{median, paired_ratios};
-use vocabulary::Candidate;
+use statistics::{median, paired_ratio, paired_ratios};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::units::counted;
+use vocabulary::{Candidate, Warning};
 
 use crate::point::cells;
 use crate::suspects::{confirmed, is_suspicious, launches_to_decide, undecided};
@@ -85,6 +86,10 @@ pub struct CheckedPoint {
     pub launches: u32,
     /// The suspicions, confirmed or not.
     pub findings: Vec<Finding>,
+    /// Whether nothing was shown: the choice seems no slower than the default, but the interval of their ratio does not
+    /// exclude more extra time than is tolerated.
+    #[serde(rename = "inconclusive")]
+    pub is_inconclusive: bool,
     /// The message of the choice's failure; null if it did not fail.
     pub broken: Option<String>,
 }
@@ -196,6 +201,8 @@ pub struct Checked {
     pub misplaced: Vec<Misplaced>,
     /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
+    /// As [`Times::busy`], over all launches.
+    pub busy: Option<Warning>,
 }
 
 impl Checked {
@@ -291,12 +298,21 @@ pub fn check(
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));
         let findings = of_point.map(|(_, finding)| *finding).collect();
-        checked_point(point, rivals.of(point), [&further, &first], findings)
+        let rounds = [&further, &first];
+        checked_point(
+            point,
+            rivals.of(point),
+            rounds,
+            findings,
+            options.materiality,
+        )
     });
+    let checked = checked.collect();
     Ok(Checked {
-        points: checked.collect(),
+        points: checked,
         misplaced,
         further_launches,
+        busy: first.busy.max(further.busy),
     })
 }
 
@@ -329,6 +345,7 @@ fn checked_point(
     rival: Option<&Candidate>,
     rounds: [&Times; 2],
     findings: Vec<Finding>,
+    materiality: f64,
 ) -> CheckedPoint {
     let cell = &point.cell;
     let measured = |times: &&&Times| !times.of(cell, &point.chosen).is_empty();
@@ -337,7 +354,15 @@ fn checked_point(
     let broken = rounds
         .iter()
         .find_map(|times| times.broken(cell, &point.chosen));
+    let paired = times.and_then(|times| {
+        let of = |candidate| times.of(cell, candidate);
+        paired_ratio(of(&point.chosen), of(&Candidate::Default), CONFIDENCE)
+    });
+    let is_wide = paired.is_some_and(|ratio| ratio.interval.high > 1.0 + materiality);
+    let is_found = |finding: &Finding| finding.is_confirmed || finding.is_undecided;
+    let has_result = broken.is_some() || findings.iter().any(is_found);
     CheckedPoint {
+        is_inconclusive: is_wide && !has_result && !point.keeps_default(),
         runner_up: rival.cloned(),
         seconds: seconds(&point.chosen),
         default_seconds: seconds(&Candidate::Default),

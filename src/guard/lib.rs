@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! Point ────── a size at which an entry of the table decides; those with most at stake come first
-//! Probe ────── a point drawn at random between the sizes that were measured for the table
+//! Probing ──── the number of probes: points drawn at random between the sizes that were measured for the table
 //! TestSetup ── launcher and library of the table, with a temporary store
 //! Measurer ─── measures points: with or without an exported file, or from a script in tests
-//! Verdicts ─── results: suspects from the first launches, confirmed or not by further ones
+//! Validated ┐
+//! Checked ──┴─ results: suspects from the first launches, confirmed or not by further ones
 //! ```
 //!
 //! Both tests have two stages. A few launches measure all points and select suspects. Only suspects are measured again,

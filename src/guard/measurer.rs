@@ -7,7 +7,7 @@ use launcher::LaunchError;
 use statistics::median;
 use store::Store;
 use tuner::{CampaignProgress, MeasurementContext, Observer, TunerError, measure_cells};
-use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample, Warning};
 
 use crate::{GuardError, Point};
 
@@ -22,6 +22,8 @@ pub struct Times {
     pub is_out_of_time: bool,
     /// The order of ranks on their nodes, if the launches reported it.
     pub orders: BTreeMap<CommShape, RankOrder>,
+    /// The warning of the launch during which most other work was running; `None` if there was none.
+    pub busy: Option<Warning>,
 }
 
 /// A point that cannot be judged because its rules were made for another order of ranks on their nodes.
@@ -57,11 +59,18 @@ impl Times {
             let key = (summary.subject.cell()?, summary.candidate);
             Some((key, summary.launch_medians))
         });
+        let store = Store::open(&at.campaign.output.store)?;
+        let launches = store.environments(&at.library)?.into_iter();
+        let warnings = launches.flat_map(|(_, start)| start.environment.warnings);
         Ok(Self {
             medians: medians.collect(),
             broken,
             is_out_of_time,
-            orders: Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?,
+            orders: store.rank_orders(&at.library)?,
+            // The warnings are ordered by the load.
+            busy: warnings
+                .filter(|warning| matches!(warning, Warning::BusyMachine { .. }))
+                .max(),
         })
     }
 
@@ -104,6 +113,7 @@ impl Times {
         self.broken.extend(later.broken);
         self.is_out_of_time |= later.is_out_of_time;
         self.orders.extend(later.orders);
+        self.busy = self.busy.take().max(later.busy);
     }
 
     /// The medians of a candidate; empty if it was not measured.

@@ -18,6 +18,8 @@ pub struct Probing {
     /// The total number of probes; if absent, one for every four gaps of each collective and shape, and at least four
     /// for each.
     pub number: Option<usize>,
+    /// Whether, if no number is given, one is drawn in each gap for each rule that replaces the default there.
+    pub each_gap: bool,
 }
 
 /// The number of gaps for which one probe is drawn.
@@ -50,6 +52,16 @@ pub fn add_probes(
         .collect();
     let parts: Vec<(Vec<Stretch>, usize)> = match probing.number {
         Some(number) => vec![(stretches.concat(), number)],
+        None if probing.each_gap => {
+            let each = stretches.into_iter().flat_map(|of_series| {
+                // Entries for other operators decide at the same probes.
+                let of_sizes = of_series
+                    .into_iter()
+                    .map(|stretch| ((stretch.first.bytes, stretch.last), stretch));
+                of_sizes.collect::<BTreeMap<_, _>>().into_values()
+            });
+            each.map(|stretch| (vec![stretch], 1)).collect()
+        }
         None => {
             let counted = stretches.into_iter().map(|of_series| {
                 let gaps: BTreeSet<u64> = of_series.iter().map(|stretch| stretch.gap).collect();

@@ -31,7 +31,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// The verdicts about points, without the points that were measured in too few launches.
+    /// The verdicts about points, without the points about which nothing was shown.
     pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
@@ -39,9 +39,10 @@ impl Circumstances {
                 Judgement::Same => Found::Same,
                 Judgement::Slower => Found::Slower,
                 Judgement::Broken(_) => Found::Failed,
-                Judgement::TooFew | Judgement::Undecided | Judgement::NotMeasured(_) => {
-                    return None;
-                }
+                Judgement::Inconclusive
+                | Judgement::TooFew
+                | Judgement::Undecided
+                | Judgement::NotMeasured(_) => return None,
             };
             let Point {
                 cell,
@@ -127,8 +128,12 @@ impl fmt::Display for Confirmed {
     }
 }
 
-/// Marks rules of a table as confirmed if fresh launches found their candidate significantly faster at every point: the
-/// measured sizes, both sides of thresholds, and probes. Returns the changes.
+/// Marks rules of a table as confirmed if fresh launches found their candidate significantly faster, and by at least
+/// `materiality` in the median, at every point: the measured sizes, both sides of thresholds, and probes, one at least
+/// in each gap between measured sizes. Returns the changes.
+///
+/// The rules get medium confidence: unlike confirming launches, a validation measures only the campaign's own pattern
+/// of calls.
 ///
 /// `all` are the points of the table ([`crate::points`]) and the probes. A rule with a point that was not measured in
 /// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not
@@ -139,14 +144,15 @@ pub fn confirm(
     deployment: Deployment,
     all: &[Point],
     validated: &[ValidatedPoint],
+    materiality: f64,
 ) -> Vec<Confirmed> {
     let mut confirmed = Vec::new();
     for (&collective, entries) in &mut table.collectives {
         let of_deployment = |entry: &&mut ShapeRules| entry.deployments.cover(deployment);
         for entry in entries.iter_mut().filter(of_deployment) {
-            let changes = confirmable(collective, entry, all, validated);
+            let changes = confirmable(collective, entry, all, validated, materiality);
             for change in &changes {
-                entry.confirm(&change.sizes, change.speedup, Confidence::High);
+                entry.confirm(&change.sizes, change.speedup, Confidence::Medium);
             }
             confirmed.extend(changes);
         }
@@ -166,6 +172,7 @@ fn confirmable(
     entry: &ShapeRules,
     all: &[Point],
     validated: &[ValidatedPoint],
+    materiality: f64,
 ) -> Vec<Confirmed> {
     if !entry.is_confirmable(collective) {
         return Vec::new();
@@ -187,15 +194,22 @@ fn confirmable(
         let found = validated
             .iter()
             .find(|found| found.point.is_alike(point) && found.judgement == Judgement::Faster);
-        found.and_then(|found| found.speedup)
+        let speedup = found.and_then(|found| found.speedup);
+        speedup.filter(|speedup| speedup.median >= 1.0 + materiality)
     };
     let rules = entry.unconfirmed().into_iter();
     let confirmed = rules.filter_map(|(rule, candidate)| {
         let sizes = rule.start.max(first)..rule.end.min(last + 1);
         let of_rule = of_entry
             .iter()
+            .copied()
             .filter(|point| point.chosen == candidate && sizes.contains(&point.cell.bytes));
+        let of_rule: Vec<&Point> = of_rule.collect();
+        if !is_probed(entry, &sizes, &of_rule) {
+            return None;
+        }
         let speedups: Option<Vec<f64>> = of_rule
+            .into_iter()
             .map(|point| speedup(point).map(|speedup| speedup.median))
             .collect();
         let speedups = speedups?;
@@ -208,6 +222,23 @@ fn confirmable(
         })
     });
     confirmed.collect()
+}
+
+/// Whether a probe lies in each gap between measured sizes, as far as the gap belongs to these sizes. A part of a gap
+/// that is shorter than an octave needs none if another point lies in it, such as the rule's threshold.
+fn is_probed(entry: &ShapeRules, sizes: &Range<u64>, points: &[&Point]) -> bool {
+    let Some(any) = points.first() else {
+        return false;
+    };
+    let element = any.cell.datatype.size_bytes();
+    entry.measured.windows(2).all(|gap| {
+        let first = sizes.start.max(gap[0].bytes + 1).next_multiple_of(element);
+        let end = sizes.end.min(gap[1].bytes);
+        let mut inside = points
+            .iter()
+            .filter(|point| (first..end).contains(&point.cell.bytes));
+        first >= end || inside.any(|point| point.is_probe() || end < 2 * first)
+    })
 }
 
 /// Whether an entry decides at a point.

@@ -2,7 +2,8 @@
 
 use statistics::{PairedRatio, paired_ratio, paired_ratios};
 use thiserror::Error;
-use vocabulary::Candidate;
+use vocabulary::defaults::CONFIDENCE;
+use vocabulary::{Candidate, Warning};
 
 use crate::point::cells;
 use crate::suspects::{confirmed, fewest_launches, launches_to_decide, undecided};
@@ -15,18 +16,20 @@ pub struct ValidateOptions {
     pub launches: u32,
     /// The largest extra time over the default, as a share, that does not count as slower.
     pub materiality: f64,
+    /// The smallest extra time over the default, as a share, that matters: the campaign's materiality. If the interval
+    /// of a point's speed-up does not exclude a larger loss, the point is not judged the same.
+    pub material_loss: f64,
 }
-
-/// The confidence of the intervals.
-const CONFIDENCE: f64 = 0.95;
 
 /// The result of comparing a point's choice with the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// The choice is significantly faster: the 95 % interval of its speed-up lies above 1.
     Faster,
-    /// The two are statistically indistinguishable in enough launches.
+    /// The two are statistically indistinguishable in enough launches, and a material loss is excluded.
     Same,
+    /// Times vary so much that nothing is shown: neither a difference nor that there is no material loss.
+    Inconclusive,
     /// The choice is significantly slower in the deciding launches.
     Slower,
     /// There were too few launches with valid times of both for a result.
@@ -59,6 +62,7 @@ impl Judgement {
         match self {
             Self::Faster => "faster",
             Self::Same => "same",
+            Self::Inconclusive => "inconclusive",
             Self::Slower => "slower",
             Self::TooFew => "too_few_launches",
             Self::Undecided => "undecided",
@@ -113,6 +117,8 @@ pub struct Validated {
     pub misplaced: Vec<Misplaced>,
     /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
+    /// As [`Times::busy`], over all launches.
+    pub busy: Option<Warning>,
 }
 
 impl Validated {
@@ -161,6 +167,7 @@ pub fn validate(
             points: Vec::new(),
             misplaced: Vec::new(),
             further_launches: 0,
+            busy: None,
         });
     }
     let mut first = measurer.measure(
@@ -203,12 +210,15 @@ pub fn validate(
         let mut suspected = suspects.iter().zip(&verdicts);
         let verdict = suspected.find(|(suspect, _)| std::ptr::eq(**suspect, point));
         let rounds = [&further, &first];
-        judge(point, rounds, verdict.map(|(_, verdict)| verdict.clone()))
+        let verdict = verdict.map(|(_, verdict)| verdict.clone());
+        judge(point, rounds, verdict, options.material_loss)
     });
+    let judged = judged.collect();
     Ok(Validated {
-        points: judged.collect(),
+        points: judged,
         misplaced,
         further_launches,
+        busy: first.busy.max(further.busy),
     })
 }
 
@@ -258,7 +268,12 @@ fn no_times(point: &Point, rounds: [&Times; 2]) -> NoTimes {
 }
 
 /// Judges a point by the last launches that measured it; `rounds` has the last launches first.
-fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> ValidatedPoint {
+fn judge(
+    point: &Point,
+    rounds: [&Times; 2],
+    verdict: Option<Judgement>,
+    material_loss: f64,
+) -> ValidatedPoint {
     let found = rounds
         .iter()
         .find_map(|times| Some((times, speedup(point, times)?)));
@@ -270,12 +285,13 @@ fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> Vali
     let judgement = match (broken, speedup) {
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
         (None, None) => Judgement::NotMeasured(no_times(point, rounds)),
-        (None, Some(speedup)) if !is_faster(&speedup) && verdict.is_some() => {
-            verdict.unwrap_or(Judgement::Same)
-        }
         (None, Some(speedup)) if is_faster(&speedup) => Judgement::Faster,
-        (None, Some(speedup)) if speedup.interval.coverage < CONFIDENCE => Judgement::TooFew,
-        (None, Some(_)) => Judgement::Same,
+        (None, Some(speedup)) => match verdict {
+            Some(verdict) if verdict != Judgement::Same => verdict,
+            None if speedup.interval.coverage < CONFIDENCE => Judgement::TooFew,
+            _ if speedup.interval.low * (1.0 + material_loss) < 1.0 => Judgement::Inconclusive,
+            _ => Judgement::Same,
+        },
     };
     ValidatedPoint {
         speedup,

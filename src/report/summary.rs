@@ -1,6 +1,8 @@
 //! The summary: the sizes at which the library's default loses, and the factors.
 
-use results::{CellDecision, Ranked};
+use std::fmt;
+
+use results::{CellDecision, Ranked, Verdict};
 use statistics::geometric_mean;
 use table::OperatorClass;
 use vocabulary::units::{counted, format_seconds};
@@ -50,6 +52,46 @@ struct Loss<'a> {
     by: f64,
 }
 
+/// The numbers of sizes at which the default stays although nothing shows that it is the best.
+struct Open {
+    /// Another candidate may be faster, but was not measured in enough fresh launches.
+    undecided: usize,
+    /// No other candidate was measured.
+    alone: usize,
+}
+
+impl Open {
+    fn of<'a>(sizes: impl IntoIterator<Item = &'a CellDecision>) -> Self {
+        let (mut undecided, mut alone) = (0, 0);
+        for row in sizes {
+            match row.verdict {
+                Verdict::Unconfirmed => undecided += 1,
+                Verdict::NoRival | Verdict::DefaultNotMeasured => alone += 1,
+                _ => {}
+            }
+        }
+        Self { undecided, alone }
+    }
+}
+
+/// Shows the numbers above 0 in brackets, after a blank.
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            ("not decided", self.undecided),
+            ("only the default measured", self.alone),
+        ];
+        let counts = counts.iter().filter(|(_, count)| *count > 0);
+        let words: Vec<String> = counts
+            .map(|(name, count)| format!("{name}: {count}"))
+            .collect();
+        match words.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", words.join(", ")),
+        }
+    }
+}
+
 fn losses(comparison: &Comparison) -> Vec<Loss<'_>> {
     let replaced = comparison.sizes.iter().filter(|row| row.replaces_default());
     let loss = |row| {
@@ -85,11 +127,13 @@ pub(crate) fn headline(view: &View) -> String {
         return format!("Nothing has been compared with the default of {library} yet.");
     }
     let Some(mean) = geometric_mean(all.iter().map(|loss| loss.by)) else {
+        let compared = view.comparisons.iter().filter(once);
+        let open = Open::of(compared.flat_map(|comparison| &comparison.sizes));
         let points = match points {
             1 => "the one measured point".to_owned(),
             _ => format!("any of {points} measured points"),
         };
-        return format!("The default of {library} was not beaten at {points}.");
+        return format!("The default of {library} was not beaten at {points}{open}.");
     };
     format!(
         "The default of {library} loses at {} of {}, there by {} on geometric average.",
@@ -109,10 +153,16 @@ pub(crate) fn line(comparison: &Comparison) -> String {
     let all = losses(comparison);
     let has_sizes = comparison.collective.has_data();
     let Some(Loss { row, best, by }) = worst(&all) else {
-        let holds = format!("{title}: the default holds");
+        let open = Open::of(&comparison.sizes);
+        let holding = count - open.undecided - open.alone;
         return match has_sizes {
-            true => format!("{holds} at {count} of {}", counted(count, "size")),
-            false => holds,
+            true => {
+                let sizes = counted(count, "size");
+                format!("{title}: the default holds at {holding} of {sizes}{open}")
+            }
+            false if open.undecided > 0 => format!("{title}: not decided"),
+            false if open.alone > 0 => format!("{title}: only the default was measured"),
+            false => format!("{title}: the default holds"),
         };
     };
     let place = match has_sizes {

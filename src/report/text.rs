@@ -3,7 +3,8 @@
 use results::{CellDecision, Verdict};
 use table::Operators;
 use vocabulary::Candidate;
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::defaults::CONFIDENCE;
+use vocabulary::units::{counted, format_bytes, format_seconds};
 
 use crate::view::Comparison;
 
@@ -50,7 +51,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         }
         Verdict::Fastest | Verdict::NearFastest => "chosen",
         Verdict::Confirmed => "chosen, confirmed",
-        Verdict::NotConfirmed => "default: gain not confirmed",
+        Verdict::NotConfirmed => return not_confirmed(decision),
         Verdict::PatternsDisagree => "default: patterns disagree",
         Verdict::Unconfirmed => "default: not measured again",
         Verdict::Refuted => "default: found faster by validate",
@@ -64,6 +65,22 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::Extrapolated => "not measured: by the model",
     };
     text.to_owned()
+}
+
+/// The reason why fresh launches do not confirm the best candidate: it is slower, or its gain is not shown. Fewer launches
+/// than the test needs are named; a candidate is measured no further when it cannot pass any more.
+fn not_confirmed(decision: &CellDecision) -> String {
+    let speedup = decision.rival().and_then(|rival| rival.speedup);
+    let text = match speedup {
+        Some(speedup) if speedup.median < 1.0 => "default: faster",
+        _ => "default: gain not confirmed",
+    };
+    match speedup {
+        Some(speedup) if speedup.interval.coverage < CONFIDENCE => {
+            format!("{text} in {}", counted(speedup.launches, "launch"))
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// A range of sizes: `64K`, `64K to 4M`.

@@ -2,9 +2,10 @@
 //!
 //! An exhaustive campaign measures every candidate in every cell in every launch. [`Guide`] asks for less:
 //!
-//! 1. *Pioneers*: in the outermost and the middle communicator shapes, at widely spaced sizes, all candidates are
-//!    measured once, with the block size that the pipelining lemma predicts. Candidates that the machine model expects
-//!    to lose by more than its errors so far are left out.
+//! 1. *Pioneers*: in the communicator shapes with the fewest and the most nodes (of four node counts or more, also the
+//!    middle one), at widely spaced sizes, all candidates are measured once, with the block size that the pipelining
+//!    lemma predicts, a quarter of it and four times as much. Candidates that the machine model expects to lose by more
+//!    than its errors so far are left out.
 //! 2. *Bisection*: between two sizes, and between two node counts, the middle one is measured if the choice changes
 //!    and using either choice in place of the other costs more than the target regret, or if the model or the default's
 //!    time suggests another choice in between. Only candidates that were close to the best at a neighbour take part.

@@ -25,6 +25,9 @@ use crate::{
     Agenda, CampaignProgress, LaunchState, MeasurementContext, Observer, TunerError, TuningEvent,
 };
 
+/// The share of the budget up to which its rest is not worth a remark.
+const LITTLE_REST: f64 = 0.05;
+
 /// The result of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Measured {
@@ -265,13 +268,13 @@ impl<'a> Measuring<'a> {
         if tasks.is_empty() {
             // Exploring ended for lack of time.
             if progress.done < progress.total {
-                self.observer.notice(TuningEvent::BudgetSpent { progress });
+                self.notice_spent(&agenda, progress)?;
             }
             return Ok(false);
         }
         let left = left_seconds(&self.store, campaign, library, &agenda)?;
         if left <= 0.0 {
-            self.observer.notice(TuningEvent::BudgetSpent { progress });
+            self.notice_spent(&agenda, progress)?;
             return Ok(false);
         }
         let nodes = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
@@ -321,10 +324,29 @@ impl<'a> Measuring<'a> {
                 Ok(true)
             }
             AfterLaunch::NothingBegan => {
-                self.observer.notice(TuningEvent::BudgetSpent { progress });
+                self.notice_spent(&agenda, progress)?;
                 Ok(false)
             }
         }
+    }
+
+    /// Says that the budget is spent, or what is left of it and does not suffice.
+    fn notice_spent(
+        &mut self,
+        agenda: &Agenda,
+        progress: CampaignProgress,
+    ) -> Result<(), TunerError> {
+        let MeasurementContext {
+            campaign, library, ..
+        } = self.at;
+        let left = unspent_seconds(&self.store, campaign, library)?;
+        let needed_budget_seconds = agenda.needed_budget(campaign, &self.store, library)?;
+        self.observer.notice(TuningEvent::BudgetSpent {
+            progress,
+            left_seconds: (left > LITTLE_REST * campaign.budget_seconds).then_some(left),
+            needed_budget_seconds,
+        });
+        Ok(())
     }
 
     fn launch(

@@ -94,6 +94,10 @@ pub enum TuningEvent<'a> {
     BudgetSpent {
         /// The progress so far.
         progress: CampaignProgress,
+        /// The rest of the budget in seconds, if it is more than a twentieth; it does not suffice for what is left.
+        left_seconds: Option<f64>,
+        /// The smallest budget, in seconds, that is expected to suffice to confirm all choices, if that is known.
+        needed_budget_seconds: Option<f64>,
     },
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use vocabulary::units::counted;
 
 use super::campaign::store_of;
-use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time};
+use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time, warn_of_load};
 use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
@@ -121,6 +121,7 @@ impl Args {
             seed: probing.seed,
             checked: &checked,
         };
+        warn_of_load(found.checked.busy.as_ref(), console);
         for sentence in other_orders(&found.checked.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
@@ -160,6 +161,12 @@ impl Found<'_> {
             0 => missing,
             undecided => format!("{missing}; still suspect when time was up: {undecided}"),
         };
+        let missing = match points.iter().filter(|point| point.is_inconclusive).count() {
+            0 => missing,
+            wide => format!(
+                "{missing}; nothing shown, since times vary too much to exclude a loss: {wide}"
+            ),
+        };
         let (library, points) = (self.library, counted(decided, "point"));
         match self.checked.holds() {
             Some(true) => format!("The table holds at {points} measured with {library}{missing}."),
@@ -196,6 +203,8 @@ pub(super) struct Answers<'a> {
     holds: Option<bool>,
     /// Launches that decided about suspects.
     further_launches: u32,
+    /// Warnings about the launches, as sentences: other work that was running.
+    warnings: Vec<String>,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
     /// The points that were measured.
@@ -230,6 +239,7 @@ impl<'a> Answers<'a> {
             found,
             holds: found.checked.holds(),
             further_launches: found.checked.further_launches,
+            warnings: found.checked.busy.iter().map(ToString::to_string).collect(),
             other_order: other_orders(&found.checked.misplaced),
             points: points.map(CheckedParts::of).collect(),
         }
@@ -257,6 +267,7 @@ fn state(checked: &CheckedPoint) -> &'static str {
         () if checked.is_regression() => "WRONG",
         () if !checked.is_measured() => "not measured",
         () if checked.is_undecided() => "undecided",
+        () if checked.is_inconclusive => "nothing shown",
         () => "holds",
     }
 }

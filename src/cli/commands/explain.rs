@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use report::grid;
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
+use schedule::Collective;
 use statistics::Interval;
 use table::Table;
 use vocabulary::Pattern;
@@ -55,6 +56,10 @@ fn explanation_text(explanation: &Explanation) -> String {
         parts.push(format!("There is no evidence beside the table: {reason}."));
     } else if explanation.evidence.is_empty() {
         parts.push("There are no measurements near this size.".to_owned());
+    }
+    let collective = explanation.decision.collective.parse::<Collective>();
+    if !explanation.evidence.is_empty() && collective.is_ok_and(Collective::is_rooted) {
+        parts.push("Only calls with root 0 are measured; the rule serves every root.".to_owned());
     }
     if let Some(disagreement) = &explanation.disagreement {
         parts.push(format!("Note: {disagreement}."));
@@ -132,7 +137,8 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
         ),
     };
     format!(
-        "\nThe default takes {:.2} times as long (median of paired ratios; medians {} and {}), {sure}.",
+        "\nThe default takes {:.2} times as long (median of paired ratios; medians {} and {}), {sure}. These launches \
+         selected the candidate, so later calls may gain less.",
         speedup.median,
         format_seconds(default.median_seconds),
         format_seconds(chosen.median_seconds),

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, Operators, Table};
 use tuner::Named;
-use vocabulary::CommShape;
 use vocabulary::units::counted;
+use vocabulary::{CommShape, Warning};
 
 use super::campaign::{places, store_file};
 use super::lookup::{warn_of_cpu, warn_of_simulation};
@@ -107,6 +107,7 @@ impl TableArgs {
         Probing {
             seed: self.seed.unwrap_or_else(by_the_clock),
             number: number.map(|number| number as usize),
+            each_gap: false,
         }
     }
 
@@ -148,6 +149,13 @@ pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) 
             "Drawn between measured sizes: {}; the same options with `--seed {seed}` draw the same.",
             counted(probes, "probe")
         )),
+    }
+}
+
+/// Warns that other work was running during launches, if it was.
+pub(super) fn warn_of_load(busy: Option<&Warning>, console: Console) {
+    if let Some(busy) = busy {
+        console.warn(format_args!("{busy}."));
     }
 }
 

@@ -7,7 +7,8 @@ use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
     Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, TestSetup,
-    ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
+    ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points, unconfirmed,
+    validate,
 };
 use launcher::find_driver;
 use table::{Deployment, Policy, Table};
@@ -15,7 +16,7 @@ use tuner::{Export, export_beside};
 
 use self::found::{Found, Rewritten};
 use super::campaign::places;
-use super::guarded::{TableArgs, other_orders};
+use super::guarded::{TableArgs, other_orders, warn_of_load};
 use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
@@ -41,8 +42,10 @@ use crate::values;
 /// the table and the export beside it are written again.
 ///
 /// --confirm marks unconfirmed rules as confirmed, such as those of imported measurements and of tables of version
-/// 0.1, if their candidate is significantly faster at every point, including probes. Their speed-up is then that of
-/// these launches. Sizes below the smallest and above the largest measured size are not confirmed.
+/// 0.1, if their candidate is significantly faster, by the campaign's `materiality` or more, at every point, including
+/// a probe between each two measured sizes. Their speed-up is then that of these launches, and their confidence
+/// medium, since only the campaign's own `pattern` of calls is measured. Sizes below the smallest and above the largest
+/// measured size are not confirmed.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
@@ -104,17 +107,26 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let rewrites = self.repair || self.confirm;
         let (mut table, campaign) = self.table.read(&[], rewrites, None, console)?;
-        let probing = self.table.probing(self.cells);
+        let probing = Probing {
+            each_gap: self.confirm,
+            ..self.table.probing(self.cells)
+        };
         let Selection { points, all, kept } = self.points(&table, &campaign, probing)?;
         if self.confirm && probing.number == Some(0) {
             return Err(GuardError::NoProbes.into());
         }
         let (conditions, pattern) = (campaign.conditions(), campaign.pattern);
+        let least_gain = campaign.materiality;
         let setup = self
             .table
             .setup(&table, campaign, &points, self.launches, console)?;
         let library = setup.at.library.clone();
-        let validated = self.measure(&table, setup, &points, console)?;
+        let options = ValidateOptions {
+            launches: self.launches,
+            materiality: self.materiality,
+            material_loss: least_gain.max(self.materiality),
+        };
+        let validated = self.measure(&table, setup, &points, &options, console)?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let circumstances = Circumstances {
             library: library.clone(),
@@ -124,7 +136,8 @@ impl Args {
             seed: probing.seed,
             unix_seconds: since.map_or(0, |since| since.as_secs()),
         };
-        let rewritten = self.rewrite(&mut table, &circumstances, &all, &validated, console)?;
+        let measured = (&all[..], &validated.points[..]);
+        let rewritten = self.rewrite(&mut table, &circumstances, measured, least_gain, console)?;
         let found = Found {
             table: self.table.path.display().to_string(),
             library: library.to_string(),
@@ -141,6 +154,7 @@ impl Args {
             unconfirmed: unconfirmed(&table, self.table.deployment),
             confirms: self.confirm,
         };
+        warn_of_load(found.validated.busy.as_ref(), console);
         for sentence in other_orders(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
@@ -192,12 +206,9 @@ impl Args {
         table: &Table,
         mut setup: TestSetup,
         points: &[Point],
+        options: &ValidateOptions,
         console: Console,
     ) -> Result<Validated, CliError> {
-        let options = ValidateOptions {
-            launches: self.launches,
-            materiality: self.materiality,
-        };
         let stop = interrupt::flag()?;
         let events = self.table.events;
         let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
@@ -210,24 +221,25 @@ impl Args {
                 console.warn(note);
             }
             let mut turns = Alternating::new(&mut setup.at, &deployed, &mut *observer, &stop);
-            validate(points, &mut turns, &options)
+            validate(points, &mut turns, options)
         } else {
             let mut launches = Launches::new(&setup.at, &mut *observer, &stop);
-            validate(points, &mut launches, &options)
+            validate(points, &mut launches, options)
         };
         Ok(setup.conclude(validated)?)
     }
 
-    /// Stores the verdicts, and rewrites the table and its export if rules are turned back or confirmed.
+    /// Stores the verdicts, and rewrites the table and its export if rules are turned back or confirmed, the latter
+    /// with this gain at least. `all` are the points of the table, `validated` the measured ones.
     fn rewrite(
         &self,
         table: &mut Table,
         circumstances: &Circumstances,
-        all: &[Point],
-        validated: &Validated,
+        (all, validated): (&[Point], &[ValidatedPoint]),
+        least_gain: f64,
         console: Console,
     ) -> Result<Rewritten, CliError> {
-        let verdicts = circumstances.verdicts(&validated.points);
+        let verdicts = circumstances.verdicts(validated);
         let kept = keep(&verdicts, table, &places().homes).unwrap_or_else(|error| {
             console.warn(format_args!(
                 "the verdicts are not kept in the table's store: {error}."
@@ -242,7 +254,8 @@ impl Args {
             rewritten.repaired = table.turn_back(&verdicts);
         }
         if self.confirm {
-            rewritten.confirmed = confirm(table, self.table.deployment, all, &validated.points);
+            let deployment = self.table.deployment;
+            rewritten.confirmed = confirm(table, deployment, all, validated, least_gain);
         }
         let is_asked = self.repair || self.confirm;
         let keeps_here = is_asked && rewritten.kept.is_none() && !verdicts.is_empty();

@@ -61,9 +61,13 @@ pub(super) struct Rewritten {
 }
 
 /// The names of judgements, with the words for the number of points that have them.
-const JUDGEMENTS: [(&str, &str); 7] = [
+const JUDGEMENTS: [(&str, &str); 8] = [
     ("faster", "significantly faster"),
     ("same", "statistically indistinguishable"),
+    (
+        "inconclusive",
+        "at which nothing is shown (times vary too much to exclude a loss beyond the materiality)",
+    ),
     ("slower", "significantly slower"),
     ("too_few_launches", "measured in too few launches to tell"),
     ("broken", "failed"),
@@ -125,7 +129,8 @@ impl Found {
         if self.confirms && self.unconfirmed > 0 {
             lines.push(format!(
                 "Rules that stay unconfirmed: {}. A rule is confirmed only within the measured sizes, and only if it \
-                 is significantly faster at every point in 6 launches or more.",
+                 is significantly faster, by the campaign's `materiality` or more, at every point in 6 launches or \
+                 more, with a probe between each two measured sizes.",
                 self.unconfirmed
             ));
         }
@@ -172,12 +177,14 @@ impl Found {
             worst: summary.map(|summary| summary.worst),
             faster: validated.count("faster"),
             same: validated.count("same"),
+            inconclusive: validated.count("inconclusive"),
             slower: validated.count("slower"),
             broken: validated.count("broken"),
             too_few_launches: validated.count("too_few_launches"),
             undecided: validated.count("undecided"),
             not_measured: validated.count("not_measured"),
             further_launches: validated.further_launches,
+            warnings: validated.busy.iter().map(ToString::to_string).collect(),
             other_order: other_orders(&validated.misplaced),
             points: validated.points.iter().map(PointFound::of).collect(),
         }
@@ -197,8 +204,10 @@ pub(in crate::commands) struct Answers<'a> {
     worst: Option<f64>,
     /// Points at which the table is significantly faster.
     faster: usize,
-    /// Points at which the two are statistically indistinguishable.
+    /// Points at which the two are statistically indistinguishable, and a loss beyond the materiality is excluded.
     same: usize,
+    /// Points at which nothing is shown, since times vary too much to exclude a loss beyond the materiality.
+    inconclusive: usize,
     /// Points at which the table is significantly slower.
     slower: usize,
     /// Points at which the table's choice fails.
@@ -211,6 +220,8 @@ pub(in crate::commands) struct Answers<'a> {
     not_measured: usize,
     /// Launches that decided about suspects.
     further_launches: u32,
+    /// Warnings about the launches, as sentences: other work that was running.
+    warnings: Vec<String>,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
     /// The points of the table.
@@ -223,7 +234,7 @@ struct PointFound<'a> {
     #[serde(flatten)]
     point: PointParts,
     /// The judgement of the point.
-    #[schemars(extend("enum" = ["faster", "same", "slower", "too_few_launches", "undecided", "broken", "not_measured"]))]
+    #[schemars(extend("enum" = ["faster", "same", "inconclusive", "slower", "too_few_launches", "undecided", "broken", "not_measured"]))]
     judgement: &'static str,
     /// The default's time divided by that of the table's choice, paired within launches.
     speedup: Option<f64>,
@@ -283,6 +294,7 @@ fn row(validated: &ValidatedPoint) -> [String; 7] {
     let failure = match &validated.judgement {
         Judgement::Broken(how) => format!("FAILS: {how}"),
         Judgement::Slower => "SLOWER".to_owned(),
+        Judgement::Inconclusive => "nothing shown".to_owned(),
         Judgement::NotMeasured(why) => format!("not measured: {why}"),
         Judgement::TooFew => speedup.map_or_else(String::new, |speedup| {
             format!("too few launches: {}", too_few(&speedup))

@@ -88,6 +88,7 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     let options = ValidateOptions {
         launches: 6,
         materiality: 0.0,
+        material_loss: 0.05,
     };
     let judged = |with| {
         let (mut at, launches) = workplace(&tuned, with);

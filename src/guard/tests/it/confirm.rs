@@ -11,15 +11,16 @@ use crate::script::{Script, Take, table};
 
 const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
 
-/// All points of the table with some probes.
+/// All points of the table with a probe in each gap.
 fn all(table: &Table) -> Vec<Point> {
     let mut all = points(table, Deployment::Library, ELEMENTS, true);
     let probing = Probing {
         seed: 7,
-        number: Some(3),
+        number: None,
+        each_gap: true,
     };
     add_probes(&mut all, table, Deployment::Library, ELEMENTS, probing);
-    assert_eq!(all.iter().filter(|point| point.is_probe()).count(), 3);
+    assert_eq!(all.iter().filter(|point| point.is_probe()).count(), 5);
     all
 }
 
@@ -52,7 +53,13 @@ fn confirmed_with(
         ..VALIDATE
     };
     let validated = validate(&measured, &mut script, &options).expect("validated");
-    let parts = confirm(&mut table, Deployment::Library, &all, &validated.points);
+    let parts = confirm(
+        &mut table,
+        Deployment::Library,
+        &all,
+        &validated.points,
+        0.05,
+    );
     let same = Table::parse(&table.to_yaml(), "confirmed.yaml".as_ref()).expect("a table");
     assert_eq!(same, table);
     (table, parts.iter().map(ToString::to_string).collect())
@@ -90,7 +97,7 @@ fn rules_faster_at_all_points_are_confirmed_up_to_the_largest_measured_size() {
     // The speed-ups and the confidence are those of these launches, not those of the table.
     assert_eq!(entry.rules[1].speedup, Some(2.0));
     assert_eq!(entry.rules[2].speedup, Some(1.25));
-    assert_eq!(entry.rules[2].confidence, Confidence::High);
+    assert_eq!(entry.rules[2].confidence, Confidence::Medium);
     // Rules beyond are unchanged.
     assert_eq!(entry.rules[3].speedup, Some(3.0));
     assert!(
@@ -124,6 +131,36 @@ fn one_point_that_is_not_faster_leaves_its_rule_unconfirmed() {
 }
 
 #[test]
+fn a_gain_that_is_not_material_confirms_nothing() {
+    let (table, _) = confirmed(|point, _| if point.chosen.id() == "a" { 0.96 } else { 0.95 });
+    assert_eq!(stars(&table), [10000]);
+}
+
+#[test]
+fn a_rule_with_a_gap_that_was_not_probed_stays_unconfirmed() {
+    let mut bare = table();
+    let mut all = all(&bare);
+    all.retain(|point| point.cell.bytes < 64 << 10 || !point.is_probe());
+    let mut script = Script::new(|_: &Cell, candidate: &Candidate, _| {
+        Take::Seconds(if *candidate == Candidate::Default {
+            1.0
+        } else {
+            0.5
+        })
+    });
+    let measured: Vec<Point> = all.iter().filter(|p| !p.keeps_default()).cloned().collect();
+    let validated = validate(&measured, &mut script, &VALIDATE).expect("validated");
+    confirm(
+        &mut bare,
+        Deployment::Library,
+        &all,
+        &validated.points,
+        0.05,
+    );
+    assert_eq!(stars(&bare), [100]);
+}
+
+#[test]
 fn fewer_launches_than_a_sign_test_needs_confirm_nothing() {
     let (table, parts) = confirmed_with(5, |_, _| 0.1, |_| true);
     assert!(stars(&table).is_empty() && parts.is_empty(), "{parts:?}");
@@ -153,5 +190,14 @@ fn a_table_without_measured_sizes_is_not_confirmed() {
             .any(|point| point.judgement == Judgement::Faster)
     );
     let without: Vec<Point> = points(&bare, Deployment::Library, ELEMENTS, true);
-    assert!(confirm(&mut bare, Deployment::Library, &without, &validated.points).is_empty());
+    assert!(
+        confirm(
+            &mut bare,
+            Deployment::Library,
+            &without,
+            &validated.points,
+            0.05
+        )
+        .is_empty()
+    );
 }

@@ -23,4 +23,5 @@ const CHECK: CheckOptions = CheckOptions {
 const VALIDATE: ValidateOptions = ValidateOptions {
     launches: 6,
     materiality: 0.0,
+    material_loss: 0.05,
 };

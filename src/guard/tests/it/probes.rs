@@ -22,7 +22,11 @@ const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
 
 fn drawn_from(table: &Table, seed: u64, number: Option<usize>) -> Vec<Point> {
     let mut points = Vec::new();
-    let probing = Probing { seed, number };
+    let probing = Probing {
+        seed,
+        number,
+        each_gap: false,
+    };
     add_probes(&mut points, table, Deployment::Library, ELEMENTS, probing);
     points
 }
@@ -56,6 +60,7 @@ fn probes_lie_between_measured_sizes_where_the_default_is_replaced() {
     let probing = Probing {
         seed: 5,
         number: Some(3000),
+        each_gap: false,
     };
     add_probes(&mut all, &table, Deployment::Library, ELEMENTS, probing);
     let different: BTreeSet<u64> = sizes(&all).into_iter().collect();
@@ -70,6 +75,33 @@ fn probes_lie_between_measured_sizes_where_the_default_is_replaced() {
     let entries = kept.collectives.values_mut().flatten();
     entries.for_each(|entry| entry.rules.truncate(1));
     assert!(drawn_from(&kept, 1, None).is_empty());
+}
+
+#[test]
+fn each_gap_of_a_rule_gets_a_probe_if_asked() {
+    let mut points = Vec::new();
+    for seed in 0..100 {
+        let probing = Probing {
+            seed,
+            number: None,
+            each_gap: true,
+        };
+        points.clear();
+        add_probes(
+            &mut points,
+            &table(),
+            Deployment::Library,
+            ELEMENTS,
+            probing,
+        );
+        let drawn = sizes(&points);
+        let ends = [100, 1 << 10, 4 << 10, 10_000, 64 << 10, 1 << 20];
+        assert_eq!(drawn.len(), 5, "{drawn:?}");
+        for gap in ends.windows(2) {
+            let inside = drawn.iter().filter(|size| (gap[0]..gap[1]).contains(*size));
+            assert_eq!(inside.count(), 1, "{gap:?}: {drawn:?}");
+        }
+    }
 }
 
 #[test]
@@ -194,6 +226,7 @@ fn looked_at(table: &Table, number: usize, seed: u64) -> Vec<Point> {
     let probing = Probing {
         seed,
         number: Some(number),
+        each_gap: false,
     };
     add_probes(&mut all, table, Deployment::Colltune, ELEMENTS, probing);
     all.retain(|point| !point.keeps_default());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use guard::{FailedCandidate, GuardError, Measurer, Times};
 use table::Table;
 use testkit::tables;
-use vocabulary::{Candidate, Cell, CommShape, RankOrder};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder, Warning};
 
 /// A table of one collective with three rules.
 pub(crate) fn table() -> Table {
@@ -47,6 +47,8 @@ pub(crate) struct Script<F> {
     pub(crate) orders: BTreeMap<CommShape, RankOrder>,
     /// Whether time was up before everything was measured.
     pub(crate) is_out_of_time: bool,
+    /// The load of the first request, in per cent.
+    pub(crate) load_percent: Option<u32>,
     launch: u32,
 }
 
@@ -57,6 +59,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Script<F> {
             asked: Vec::new(),
             orders: BTreeMap::new(),
             is_out_of_time: false,
+            load_percent: None,
             launch: 0,
         }
     }
@@ -73,6 +76,13 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
         let mut times = Times {
             orders: self.orders.clone(),
             is_out_of_time: self.is_out_of_time,
+            busy: self
+                .load_percent
+                .take()
+                .map(|load_percent| Warning::BusyMachine {
+                    load_percent,
+                    cores: 2,
+                }),
             ..Times::default()
         };
         for _ in 0..launches {

@@ -361,6 +361,50 @@ fn too_few_launches_are_no_verdict() {
     assert_eq!(validated(1, 1.5).1.count("slower"), 4);
 }
 
+/// Times of a choice that is as fast as the default on a machine with much other work, and vary by 20 %.
+fn noisy(cell: &Cell, candidate: &Candidate, launch: u32) -> Take {
+    Take::Seconds(match (cell.bytes, candidate) {
+        (4096, Candidate::Native { .. }) if launch % 2 == 0 => 1.2,
+        (4096, Candidate::Native { .. }) => 0.8,
+        _ => 1.0,
+    })
+}
+
+#[test]
+fn times_that_vary_too_much_show_nothing() {
+    let mut script = Script::new(noisy);
+    script.load_percent = Some(250);
+    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
+    assert_eq!(validated.count("inconclusive"), 1);
+    assert_eq!(validated.count("same"), validated.points.len() - 1);
+    assert!(validated.is_good());
+    let warning = validated.busy.expect("busy").to_string();
+    assert!(
+        warning.starts_with("the machine was busy (2.50"),
+        "{warning}"
+    );
+
+    let mut script = Script::new(noisy);
+    script.load_percent = Some(250);
+    let mut unrecorded = all();
+    unrecorded
+        .iter_mut()
+        .for_each(|point| point.recorded = None);
+    let checked = check(&unrecorded, &Rivals::default(), &mut script, &CHECK).expect("checked");
+    let wide = checked.points.iter().filter(|point| point.is_inconclusive);
+    let wide: Vec<u64> = wide.map(|point| point.point.cell.bytes).collect();
+    assert_eq!(wide, [4096]);
+    assert!(checked.busy.is_some());
+    // Nothing is said about a machine without other work.
+    let quiet = check(
+        &unrecorded,
+        &Rivals::default(),
+        &mut Script::new(noisy),
+        &CHECK,
+    );
+    assert_eq!(quiet.expect("checked").busy, None);
+}
+
 #[test]
 fn points_that_are_not_measured_have_a_reason() {
     let judged = |take: fn(&Candidate) -> Take, is_out_of_time| {

@@ -326,6 +326,37 @@ fn a_search_without_a_gain_and_nothing_saved_are_not_told() {
 }
 
 #[test]
+fn a_candidate_that_is_not_confirmed_is_slower_or_without_a_sure_gain() {
+    let told = |median, coverage, launches| {
+        let mut view = example::view();
+        let row = &mut view.comparisons[0].sizes[0];
+        row.verdict = Verdict::NotConfirmed;
+        row.chosen = Candidate::Default;
+        for ranked in &mut row.ranking {
+            ranked.beats_default = false;
+            if let Some(speedup) = &mut ranked.speedup {
+                speedup.median = median;
+                speedup.interval.coverage = coverage;
+                speedup.launches = launches;
+            }
+        }
+        render_markdown(&view)
+    };
+    for (text, expected) in [
+        (told(0.8, 0.0, 2), "default: faster in 2 launches"),
+        (told(0.8, 0.969, 6), "default: faster"),
+        (told(1.1, 0.0, 1), "default: gain not confirmed in 1 launch"),
+        (told(1.1, 0.969, 6), "default: gain not confirmed"),
+    ] {
+        let mut cells = text.lines().flat_map(|line| line.split('|'));
+        assert!(
+            cells.any(|cell| cell.trim() == expected),
+            "{expected}: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_default_that_was_not_beaten_is_reported() {
     let mut view = example::view();
     for row in view
@@ -341,8 +372,22 @@ fn a_default_that_was_not_beaten_is_reported() {
         "{text}"
     );
     assert!(
-        text.contains("bcast on 1x2: the default holds at 3 of 3 sizes"),
+        text.contains("bcast on 1x2: the default holds at 3 of 3 sizes\n"),
         "{text}"
+    );
+    // Sizes at which that is not known are not counted.
+    let mut comparisons = view.comparisons.iter_mut();
+    let bcast = comparisons.find(|of| of.collective == Collective::Bcast);
+    let sizes = &mut bcast.expect("bcast").sizes;
+    sizes[0].verdict = Verdict::Unconfirmed;
+    sizes[1].verdict = Verdict::NoRival;
+    let told = render_summary(&view);
+    let open = "(not decided: 1, only the default measured: 1)";
+    assert!(
+        told.contains(&format!(
+            "bcast on 1x2: the default holds at 1 of 3 sizes {open}\n"
+        )) && told.contains(&format!("at any of 9 measured points {open}.")),
+        "{told}"
     );
     assert!(!text.contains("loses"), "{text}");
     view.comparisons.truncate(1);

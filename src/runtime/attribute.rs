@@ -8,9 +8,9 @@ use exec::constants::MPI_Comm;
 use exec::{ExecError, check};
 use mpi::ffi;
 
-use crate::attach::State;
 use crate::datatypes::Datatypes;
 use crate::recent::Recent;
+use crate::state::State;
 
 /// The states of communicators: found by handle, and freed with the communicator or when MPI ends.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Attributes {
         let live = self.live.borrow();
         // SAFETY: states that are live have not been freed.
         live.iter()
-            .filter(|state| unsafe { (***state).tuned.is_ok() })
+            .filter(|state| unsafe { (***state).attached.is_ok() })
             .count()
     }
 

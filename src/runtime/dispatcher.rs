@@ -15,9 +15,9 @@ use table::{Deployment, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{greatest, is_first, is_same};
-use crate::attach::{Means, State};
 use crate::attribute::Attributes;
 use crate::place::is_oversubscribed;
+use crate::state::{Common, Means, State};
 use crate::table_mismatch::Host;
 use crate::versions::Versions;
 use crate::watch::Watch;
@@ -349,12 +349,14 @@ impl Dispatcher {
                 return Some(state);
             }
         }
-        let private = self.attributes.private();
-        // SAFETY: the caller's.
-        let state = unsafe {
-            let calls = self.calls.get();
-            State::new(communicator, &self.versions, private, calls, &self.means)
+        let common = Common {
+            versions: &self.versions,
+            means: &self.means,
+            private: self.attributes.private(),
+            calls: self.calls.get(),
         };
+        // SAFETY: the caller's.
+        let state = unsafe { State::new(communicator, &common) };
         // Errors here concern only this rank.
         let mut state = Box::new(state.ok()?);
         self.make_room(&mut state).ok()?;
@@ -364,7 +366,11 @@ impl Dispatcher {
 
     /// Warns once about rules that cannot be carried out because there are no channels.
     fn tell_if_without_channels(&self, state: &State) {
-        let lacking = state.tuned.as_ref().ok().and_then(|tuned| tuned.lacking);
+        let lacking = state
+            .attached
+            .as_ref()
+            .ok()
+            .and_then(|attached| attached.lacking);
         if let (Some(warn), Some(reason)) = (self.warn, lacking)
             && !self.has_said.replace(true)
         {

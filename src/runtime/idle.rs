@@ -9,9 +9,9 @@ use exec::{ExecError, NoChannels};
 
 use crate::Dispatcher;
 use crate::agree::greatest;
-use crate::attach::State;
 use crate::place::world_ranks;
 use crate::plan::Plans;
+use crate::state::State;
 
 /// The number of our calls on other communicators after which a communicator is idle. A program that alternates
 /// between some communicators thus keeps their channels even if it uses another one once.
@@ -35,17 +35,17 @@ impl Dispatcher {
     /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only communicators
     /// with all of their ranks in the new one are considered.
     pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
-        let Ok(tuned) = &mut new.tuned else {
+        let Ok(attached) = &mut new.attached else {
             return Ok(());
         };
-        if tuned.lacking != Some(NoChannels::Limit) {
+        if attached.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
         // Errors on this communicator are returned to us, unlike on the application's.
-        let private = tuned.private.raw();
+        let private = attached.private.raw();
         // SAFETY: ours.
         let idle = unsafe { self.idle(private)? };
-        while tuned.lacking == Some(NoChannels::Limit) {
+        while attached.lacking == Some(NoChannels::Limit) {
             // SAFETY: ours.
             let Some(name) = (unsafe { least_recent(&idle, private)? }) else {
                 break;
@@ -54,7 +54,7 @@ impl Dispatcher {
                 // SAFETY: live, not the new one, and not in a call.
                 unsafe { give_up(&mut *idle.state) };
             }
-            tuned.lacking = self.means.open_channels(&mut tuned.private)?;
+            attached.lacking = self.means.open_channels(&mut attached.private)?;
         }
         Ok(())
     }
@@ -68,14 +68,14 @@ impl Dispatcher {
         let mut idle: Vec<Idle> = Vec::new();
         for state in self.attributes.live() {
             // SAFETY: states that are live have not been freed.
-            let (other, tuned) = unsafe { ((*state).communicator, &(*state).tuned) };
-            let Ok(tuned) = tuned else {
+            let (other, attached) = unsafe { ((*state).communicator, &(*state).attached) };
+            let Ok(attached) = attached else {
                 continue;
             };
             // SAFETY: their communicators are live, too.
             let ranks = unsafe { world_ranks(other)? };
             let is_within = ranks.iter().all(|rank| members.contains(rank));
-            if tuned.private.channels().is_none() || !is_within {
+            if attached.private.channels().is_none() || !is_within {
                 continue;
             }
             // Communicators with the same ranks were created in the same order on all of them.
@@ -85,7 +85,7 @@ impl Dispatcher {
             while idle.iter().any(|idle| idle.name == name) {
                 name = name.wrapping_add(1);
             }
-            let calls = self.calls.get() - tuned.used.get();
+            let calls = self.calls.get() - attached.used.get();
             idle.push(Idle { state, calls, name });
         }
         Ok(idle)
@@ -100,10 +100,10 @@ impl Dispatcher {
 unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u64>, ExecError> {
     let is_open = |idle: &&Idle| {
         // SAFETY: states that are live have not been freed.
-        let tuned = unsafe { &(*idle.state).tuned };
-        tuned
+        let attached = unsafe { &(*idle.state).attached };
+        attached
             .as_ref()
-            .is_ok_and(|tuned| tuned.private.channels().is_some())
+            .is_ok_and(|attached| attached.private.channels().is_some())
     };
     let idle = idle.iter().filter(is_open);
     let mine = idle
@@ -121,9 +121,9 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
 
 /// Closes a communicator's channels: calls that need them are now left to the library.
 fn give_up(state: &mut State) {
-    if let Ok(tuned) = &mut state.tuned {
-        tuned.plans = Plans::default();
-        tuned.private.close_channels();
-        tuned.lacking = Some(NoChannels::Limit);
+    if let Ok(attached) = &mut state.attached {
+        attached.plans = Plans::default();
+        attached.private.close_channels();
+        attached.lacking = Some(NoChannels::Limit);
     }
 }

@@ -48,6 +48,7 @@ mod plan;
 mod recent;
 mod safe;
 mod serve;
+mod state;
 mod summary;
 mod table_mismatch;
 mod user_handles;

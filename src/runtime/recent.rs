@@ -5,8 +5,8 @@ use std::cell::Cell;
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 
-use crate::attach::State;
 use crate::call::{bits, mix};
+use crate::state::State;
 
 /// Some communicators with their states, indexed by handle. Querying an MPI attribute would take longer than
 /// everything else in a call.

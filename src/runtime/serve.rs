@@ -13,9 +13,9 @@ use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
 use crate::arguments::{arguments, is_defined, length, measured, parts};
-use crate::attach::{Passed, Reasons, State, Tuned};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
+use crate::state::{Attached, Passed, Reasons, State};
 use crate::user_handles::UserHandles;
 use crate::{By, Dispatcher, FallbackReason, KnownCommunicator};
 
@@ -89,12 +89,12 @@ impl Dispatcher {
     /// As MPI asks of the call.
     #[inline(always)]
     unsafe fn run(&self, state: &mut State, call: RawCall) -> Option<Served> {
-        let tuned = state.tuned.as_mut().ok()?;
+        let attached = state.attached.as_mut().ok()?;
         let (_, key) = significant(call, state.rank);
         // SAFETY: the caller's.
         unsafe {
-            let plan = tuned.plans.find(&key, parts(&call, state.ranks))?;
-            Some(self.carry_out(plan, &tuned.private, &tuned.used, call))
+            let plan = attached.plans.find(&key, parts(&call, state.ranks))?;
+            Some(self.carry_out(plan, &attached.private, &attached.used, call))
         }
     }
 
@@ -183,12 +183,12 @@ impl Dispatcher {
     ///
     /// As MPI asks of the call.
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
-        let passes_all = match &state.tuned {
-            Ok(tuned) => tuned.least_bytes(call.collective) == u64::MAX,
+        let passes_all = match &state.attached {
+            Ok(attached) => attached.least_bytes(call.collective) == u64::MAX,
             Err(_) => true,
         };
         if passes_all {
-            let reason = why_all(&state.tuned, call.collective);
+            let reason = why_all(&state.attached, call.collective);
             let row = self.passed_row(call.collective, reason);
             let known = self.known(row, None);
             let served = passed(row, &known.calls);
@@ -214,12 +214,12 @@ impl Dispatcher {
             {
                 state.passed[call.collective as usize] = Some(self.known(plan.row, few));
             }
-            let Ok(tuned) = &mut state.tuned else {
+            let Ok(attached) = &mut state.attached else {
                 return passed(plan.row, &plan.calls);
             };
-            let served = self.carry_out(&mut plan, &tuned.private, &tuned.used, call);
+            let served = self.carry_out(&mut plan, &attached.private, &attached.used, call);
             if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
-                tuned.plans.keep(Plan { own, ..plan });
+                attached.plans.keep(Plan { own, ..plan });
             }
             served
         }
@@ -232,7 +232,7 @@ impl Dispatcher {
     ///
     /// The handles are valid.
     unsafe fn few(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, c_int)> {
-        let tuned = state.tuned.as_ref().ok()?;
+        let attached = state.attached.as_ref().ok()?;
         let (elements, datatype) = measured(call, state.rank);
         // SAFETY: the caller's.
         let (bytes, is_named) = unsafe {
@@ -243,7 +243,7 @@ impl Dispatcher {
         let is_few = is_named
             && !self.timed
             && call.collective != Collective::ReduceScatter
-            && bytes < tuned.least_bytes(call.collective);
+            && bytes < attached.least_bytes(call.collective);
         is_few.then_some((datatype, elements))
     }
 
@@ -315,14 +315,14 @@ impl Dispatcher {
         counts: &[c_int],
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
-        let tuned = state.tuned.as_ref();
-        let tuned = tuned.map_err(|reasons| reasons[collective as usize])?;
+        let attached = state.attached.as_ref();
+        let attached = attached.map_err(|reasons| reasons[collective as usize])?;
         // SAFETY: the caller's.
         let length = unsafe { length(call, state.rank, state.ranks) };
         // The library reports wrong handles to the application.
         let bytes = length.map_err(|_| FallbackReason::Invalid)??;
         let class = class(call)?;
-        let (version, rules) = (&tuned.version, &tuned.rules);
+        let (version, rules) = (&attached.version, &attached.rules);
         let choice = rules.decide(collective, class, bytes);
         let (algorithm, parameters) = match &choice.candidate {
             Candidate::Ours {
@@ -334,7 +334,7 @@ impl Dispatcher {
             }
             _ => return Err(FallbackReason::Native.into()),
         };
-        if let (Through::Shared, Some(reason)) = (parameters.through, tuned.lacking) {
+        if let (Through::Shared, Some(reason)) = (parameters.through, attached.lacking) {
             return Err(FallbackReason::NoChannels(reason).into());
         }
         let algorithm = schedule::find(algorithm).ok_or(FallbackReason::Unsuited)?;
@@ -351,7 +351,7 @@ impl Dispatcher {
                 parameters,
                 &arguments,
                 key.is_in_place(),
-                &tuned.private,
+                &attached.private,
                 self.wait,
             )
         }));
@@ -463,9 +463,9 @@ fn count(calls: &Cell<u64>) {
 
 /// The reason why all calls of a collective on a communicator are passed on.
 #[cold]
-fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> FallbackReason {
-    match tuned {
-        Ok(Tuned { version, rules, .. }) => {
+fn why_all(attached: &Result<Attached, Reasons>, collective: Collective) -> FallbackReason {
+    match attached {
+        Ok(Attached { version, rules, .. }) => {
             version.why_all_default(rules, collective, FallbackReason::Default)
         }
         Err(reasons) => reasons[collective as usize],

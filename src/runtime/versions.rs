@@ -10,7 +10,7 @@ use table::dispatch::CommunicatorRules;
 use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
-use crate::attach::Reasons;
+use crate::state::Reasons;
 use crate::watch::Watch;
 use crate::{FallbackReason, Loaded};
 

@@ -1,0 +1,178 @@
+//! The state of a communicator, determined at its first use.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check};
+use mpi::ffi;
+use schedule::Collective;
+use table::dispatch::CommunicatorRules;
+
+use crate::FallbackReason;
+use crate::agree::rank_and_size;
+use crate::arguments::measured;
+use crate::attach::Silenced;
+use crate::place::is_of_this_world;
+use crate::plan::Plans;
+use crate::versions::{Version, Versions};
+
+/// The state of an application's communicator.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The application's communicator.
+    pub(crate) communicator: MPI_Comm,
+    pub(crate) rank: c_int,
+    pub(crate) ranks: c_int,
+    /// The state for our calls, or for each collective the reason why there are none.
+    pub(crate) attached: Result<Attached, Reasons>,
+    /// For each collective, the calls that are known to be left to the library.
+    pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
+}
+
+/// Calls of one collective that are known to be left to the library, whatever their other arguments are.
+#[derive(Clone, Debug)]
+pub(crate) struct Passed {
+    /// Their datatype and their largest number of elements; all calls if absent. The datatype is predefined, so it
+    /// cannot be freed.
+    pub(crate) few: Option<(MPI_Datatype, c_int)>,
+    /// The row of the summary that they count for.
+    pub(crate) row: usize,
+    /// The number of the row's calls.
+    pub(crate) calls: Rc<Cell<u64>>,
+}
+
+impl Passed {
+    /// Whether a call of `count` elements of a datatype is one of these.
+    #[inline(always)]
+    fn has(&self, (count, datatype): (c_int, MPI_Datatype)) -> bool {
+        let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
+        self.few.is_none_or(is_few)
+    }
+}
+
+/// The reasons why calls are passed on, by collective.
+pub(crate) type Reasons = [FallbackReason; Collective::MEASURED.len()];
+
+/// Passes on all calls, for the same reason in all collectives.
+pub(crate) fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
+    Err([reason; Collective::MEASURED.len()])
+}
+
+/// The state of a communicator on which some calls are carried out by our algorithms.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    pub(crate) version: Rc<Version>,
+    pub(crate) rules: Rc<CommunicatorRules>,
+    /// The least size in bytes of calls that may be ours, by collective.
+    pub(crate) least_bytes: [u64; Collective::MEASURED.len()],
+    // Declared first, because the datatypes of plans must be freed before the communicator.
+    pub(crate) plans: Plans,
+    pub(crate) private: Communicator,
+    /// The reason why there are no channels, if rules need them.
+    pub(crate) lacking: Option<NoChannels>,
+    /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
+    pub(crate) used: Cell<u64>,
+}
+
+impl Attached {
+    /// The least size in bytes of calls that the rules may not leave to the library's default; `u64::MAX` if they
+    /// leave all calls to it.
+    pub(crate) fn least_bytes(&self, collective: Collective) -> u64 {
+        self.least_bytes[collective as usize]
+    }
+}
+
+/// The resources for communicators.
+#[derive(Debug)]
+pub(crate) struct Means {
+    /// Whether to serve programs that have loaded an accelerator's driver.
+    pub(crate) allows_devices: bool,
+    /// The limit of memory that this process may share with others of its node, in bytes.
+    pub(crate) shared_bytes: u64,
+    /// Whether the ranks of this node outnumber the CPUs that they may use.
+    pub(crate) is_oversubscribed: bool,
+    /// The channels of all communicators, if these have the same ranks; otherwise each opens its own.
+    pub(crate) channels: Option<Rc<NodeChannels>>,
+}
+
+impl Means {
+    /// Gives a communicator channels, if available. Collective, with the same outcome on all ranks.
+    pub(crate) fn open_channels(
+        &self,
+        private: &mut Communicator,
+    ) -> Result<Option<NoChannels>, ExecError> {
+        let opened = match &self.channels {
+            Some(channels) => Ok(Rc::clone(channels)),
+            None => {
+                let node = private.node()?;
+                NodeChannels::open(private, &node, self.shared_bytes, self.is_oversubscribed)?
+            }
+        };
+        match opened {
+            Ok(channels) => {
+                private.set_channels(channels);
+                Ok(None)
+            }
+            Err(reason) => Ok(Some(reason)),
+        }
+    }
+}
+
+/// What attaching a communicator needs to know of the dispatcher.
+#[derive(Debug)]
+pub(crate) struct Common<'a> {
+    pub(crate) versions: &'a Versions,
+    pub(crate) means: &'a Means,
+    /// The number of private communicators of this process.
+    pub(crate) private: usize,
+    /// The number of our calls so far.
+    pub(crate) calls: u64,
+}
+
+impl State {
+    /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
+    #[inline(always)]
+    pub(crate) fn passed(&self, call: &RawCall) -> Option<&Passed> {
+        let passed = self.passed[call.collective as usize].as_ref();
+        passed.filter(|passed| passed.has(measured(call, self.rank)))
+    }
+
+    /// Determines the state of a communicator. Collective, with the same outcome on all ranks.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    pub(crate) unsafe fn new(
+        communicator: MPI_Comm,
+        common: &Common<'_>,
+    ) -> Result<Self, ExecError> {
+        // SAFETY: the caller's.
+        let (rank, ranks) = unsafe { rank_and_size(communicator)? };
+        let mut is_inter = 0;
+        // SAFETY: the caller's; the result is written by the call.
+        let attached = unsafe {
+            let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
+            check("MPI_Comm_test_inter", code)?;
+            if is_inter != 0 {
+                none(FallbackReason::Intercommunicator)
+            } else if ranks < 2 {
+                none(FallbackReason::Alone)
+            } else if !is_of_this_world(communicator)? {
+                none(FallbackReason::OtherWorld)
+            } else if let Some(reasons) = common.versions.why_none(ranks as u32) {
+                Err(reasons)
+            } else {
+                Silenced::new(communicator)?.attach(common)?
+            }
+        };
+        Ok(Self {
+            communicator,
+            rank,
+            ranks,
+            attached,
+            passed: [const { None }; Collective::MEASURED.len()],
+        })
+    }
+}

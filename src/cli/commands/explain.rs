@@ -138,7 +138,7 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
     };
     format!(
         "\nThe default takes {:.2} times as long (median of paired ratios; medians {} and {}), {sure}. These launches \
-         selected the candidate, so later calls may gain less.",
+         selected the candidate, so a program may gain less.",
         speedup.median,
         format_seconds(default.median_seconds),
         format_seconds(chosen.median_seconds),

@@ -285,7 +285,13 @@ fn a_job_uses_one_version_of_a_folder_of_releases() {
         (&*format!("site/{second}"), second),
         (&*format!("site/{first}"), first),
     ] {
-        let ran = place.run(&["run", given, "--print-environment"]).good();
+        let ran = place.run(&["run", given, "--print-environment"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(
+            ran.err.contains("`colltune deploy` puts them"),
+            "{}",
+            ran.err
+        );
         let table = format!("export COLLTUNE_TABLE=DIR/site/{version}/table.yaml\n");
         let out = place.anonymous(ran.out.as_bytes());
         assert!(out.contains(&table), "{given}: {out}");

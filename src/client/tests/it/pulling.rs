@@ -149,7 +149,7 @@ fn the_last_good_table_stays_after_any_answer() {
         (
             "a table byte by byte",
             |r, reply| is_blob(r).then(|| reply.slowly(Duration::from_millis(20))),
-            "no answer within 0.4 s",
+            "no answer within 0.",
         ),
         (
             "a table that never comes",
@@ -164,12 +164,12 @@ fn the_last_good_table_stays_after_any_answer() {
         (
             "a manifest that never comes",
             |_, reply| Some(reply.after(Duration::from_secs(20))),
-            "no answer within 0.4 s",
+            "no answer within 0.",
         ),
         (
             "a manifest byte by byte",
             |_, reply| Some(reply.slowly(Duration::from_millis(20))),
-            "no answer within 0.4 s",
+            "no answer within 0.",
         ),
         (
             "a truncated manifest",

@@ -409,7 +409,7 @@ impl From<FallbackReason> for Refused {
 impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         use ExecError::{
-            ChannelsLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
+            CommunicatorLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
             NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotInPlace, Packing, Shadowed,
             TooLarge, Tool, UnknownAlgorithm, Unsupported,
         };
@@ -421,7 +421,7 @@ impl From<ExecError> for Refused {
             // Ranks may describe equal data by different datatypes, of which only this one's is packed in this way.
             | Packing { .. }
             // Messages of this rank failed.
-            | ChannelsLost
+            | CommunicatorLost
             | MessageLength => Self::Failed(error),
             // These follow from the table, the communicator, and arguments that are equal on all ranks: the algorithm
             // and its parameters,

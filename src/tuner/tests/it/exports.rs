@@ -77,7 +77,7 @@ fn an_earlier_export_does_not_stay_in_use() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
     let written = |[library, version]: [&str; 2], candidate: &str| {
-        let table = table(library, version, candidate);
+        let table = tables::confirmed(table(library, version, candidate));
         export_beside(&table, &path, OsStr::new(""), None, Policy::default()).expect("writable")
     };
     for (library, version, decides) in [("openmpi", "4.1.4", "conf"), ("openmpi", "6.0.0", "json")]

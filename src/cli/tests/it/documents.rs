@@ -234,10 +234,16 @@ fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usi
             command.args(["-euc", line]).current_dir(place.path(""));
             environment(&mut command);
             let ended = testkit::process::run(&mut command, Duration::from_secs(100));
-            // These may find that the table does not hold.
+            // These may find that the table does not hold, or on a noisy machine that a point stays undecided (3).
             let may_say_no = ["colltune validate ", "colltune check "];
-            let no = may_say_no.iter().any(|verb| line.starts_with(verb));
-            let good = ended.status.success() || no && ended.status.code() == Some(1);
+            let judges = may_say_no.iter().any(|verb| line.starts_with(verb));
+            let has_judged = judges && ended.out.contains("point ");
+            let good = match ended.status.code() {
+                Some(0) => true,
+                Some(1) => judges,
+                Some(3) => has_judged && ended.out.contains("undecided"),
+                _ => false,
+            };
             assert!(good, "{document}: {line}: {}{}", ended.out, ended.err);
             count += 1;
         }

@@ -364,7 +364,7 @@ fn too_few_launches_are_no_verdict() {
 /// Times of a choice that is as fast as the default on a machine with much other work, and vary by 20 %.
 fn noisy(cell: &Cell, candidate: &Candidate, launch: u32) -> Take {
     Take::Seconds(match (cell.bytes, candidate) {
-        (4096, Candidate::Native { .. }) if launch % 2 == 0 => 1.2,
+        (4096, Candidate::Native { .. }) if launch.is_multiple_of(2) => 1.2,
         (4096, Candidate::Native { .. }) => 0.8,
         _ => 1.0,
     })

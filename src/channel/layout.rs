@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::link::{Answer, INLINE, LEAST_BUFFER, Slot};
+use crate::link::{Answer, INLINE, LEAST_BUFFER, SLOT_BYTES, Slot};
 use crate::pool::BUFFERS;
 
 /// Every rank's part starts at a page, so that the rank determines the NUMA domain of the memory.
@@ -131,7 +131,8 @@ impl SegmentLayout {
     }
 }
 
-const _: () = assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0);
+const _: () =
+    assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0 && size_of::<Slot>() == SLOT_BYTES);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests panic")]

@@ -37,6 +37,7 @@
 //!
 //! This crate does not know MPI, and does not wait, lock, print or read the environment.
 
+mod caches;
 mod channels;
 mod layout;
 mod link;
@@ -45,8 +46,10 @@ mod progress;
 mod segment;
 mod sync;
 
+pub use caches::{LINE, copy_from_shared, copy_to_shared, prefetch};
 pub use channels::{Channels, Peer};
 pub use layout::SegmentLayout;
-pub use link::{Mismatch, prefetch};
+pub use link::Mismatch;
+
 pub use progress::TransferProgress;
 pub use segment::{SegmentError, SharedSegment, Ticket};

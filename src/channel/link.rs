@@ -26,12 +26,16 @@
 
 use std::ptr::NonNull;
 
+use super::caches::{LINE, prefetch, prefetch_for_writing};
 use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
 use super::progress::TransferProgress;
 use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
 /// The largest payload in a slot, in bytes.
 pub(crate) const INLINE: usize = 112;
+pub(crate) const SLOT_BYTES: usize = 2 * LINE;
+/// The bytes of a payload that are in its slot's first cache line.
+const IN_FIRST_LINE: usize = LINE - (SLOT_BYTES - INLINE);
 /// The smallest buffer, in bytes.
 pub(crate) const LEAST_BUFFER: usize = 256;
 /// The flag in a packet's length that marks the last packet of its message.
@@ -130,6 +134,8 @@ pub(crate) struct Link {
     /// The number of packets taken, and the number last written to the answer's line.
     taken: u64,
     told: u64,
+    /// The number of packets sent when the last one was taken.
+    sent_before: u64,
 }
 
 impl Link {
@@ -148,6 +154,7 @@ impl Link {
             incoming,
             taken: SENT_BEFORE,
             told: SENT_BEFORE,
+            sent_before: SENT_BEFORE,
         }
     }
 
@@ -267,8 +274,12 @@ impl Link {
         });
         self.sent += 1;
         slot.number.store(self.sent, Ordering::Release);
-        // Not the next slot, which the receiver may be polling already.
-        prefetch_for_writing(self.outgoing.slot(self.sent + 1));
+        // Not the next slot, which the receiver may be polling already. Its packet may be as long as this one.
+        let coming = self.outgoing.slot(self.sent + 1);
+        prefetch_for_writing(coming);
+        if let Some(line) = second_line(coming, length) {
+            prefetch_for_writing(line);
+        }
     }
 
     /// Sends a packet without a buffer, if a slot is free. `fill` writes its bytes. `is_last` says whether it ends its
@@ -393,6 +404,9 @@ impl Link {
         expected: usize,
         take: impl FnOnce(&[u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
+        if let Some(line) = second_line(self.incoming.slot(self.taken), expected) {
+            prefetch(line);
+        }
         let taken = self.take_packet(
             #[inline(always)]
             |length, is_last, payload| {
@@ -432,8 +446,11 @@ impl Link {
         );
         outcome?;
         self.taken += 1;
-        // The slot of the next packet, which may have arrived already.
-        prefetch(self.incoming.slot(self.taken));
+        // In a stream the next packet may have arrived already. After an answer of this rank it has not, and its sender
+        // would have to take the slot's line back before writing.
+        if std::mem::replace(&mut self.sent_before, self.sent) == self.sent {
+            prefetch(self.incoming.slot(self.taken));
+        }
         self.hear(taken);
         let untold = self.taken - self.told;
         if length > INLINE || untold >= u64::from(self.incoming.slot_count / 2) {
@@ -464,31 +481,11 @@ impl Link {
     }
 }
 
-/// Prefetches the cache line at an address; does nothing on processors other than x86-64.
-#[inline]
-pub fn prefetch<Data>(data: *const Data) {
-    // SAFETY: prefetching is allowed for any address.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(data.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = data;
-}
-
-/// Prefetches the cache line at an address and takes it from other cores, so that writing need not wait for them.
-#[inline]
-fn prefetch_for_writing<Data>(data: &Data) {
-    // SAFETY: prefetching is allowed for any address. Processors without this instruction ignore it, except perhaps
-    // the first ones of Intel with 64 bits, before 2006.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        let address = std::ptr::from_ref(data);
-        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = data;
+/// The second cache line of a slot, if a payload of this length is also there.
+#[inline(always)]
+fn second_line(slot: &Slot, length: usize) -> Option<*const u8> {
+    let is_there = (IN_FIRST_LINE + 1..=INLINE).contains(&length);
+    is_there.then(|| std::ptr::from_ref(slot).cast::<u8>().wrapping_add(LINE))
 }
 
 /// With several pieces per message, both ranks copy at the same time.

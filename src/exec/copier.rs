@@ -87,7 +87,7 @@ impl Copier {
         {
             let from = base.wrapping_add(run.start as usize + offset);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
+            unsafe { channel::copy_to_shared(from, packet.as_mut_ptr(), packet.len()) };
             return Ok(());
         }
         self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
@@ -115,7 +115,7 @@ impl Copier {
         {
             let into = base.wrapping_add(run.start as usize + offset);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
+            unsafe { channel::copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
         self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
@@ -165,9 +165,9 @@ impl Copier {
         packet: &mut [u8],
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
-            // SAFETY: the caller's.
-            let data = unsafe { std::slice::from_raw_parts(memory.add(within), packet.len()) };
-            packet.copy_from_slice(data);
+            let from = memory.wrapping_add(within);
+            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
+            unsafe { channel::copy_to_shared(from, packet.as_mut_ptr(), packet.len()) };
             return Ok(());
         };
         let mut done = 0;
@@ -195,7 +195,7 @@ impl Copier {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
+            unsafe { channel::copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };
         let mut done = 0;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use channel::{Channels, Peer, TransferProgress};
+use channel::{Channels, LINE, Peer, TransferProgress};
 
 use crate::combiner::Combiner;
 use crate::copier::Copier;
@@ -31,7 +31,6 @@ const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
 /// The distance in bytes from the piece being combined to the one being prefetched.
 const FETCHED_AHEAD: usize = 2 * PIECE;
-pub(crate) const LINE: usize = 64;
 
 /// The messages of a round that go through channels.
 #[derive(Debug)]

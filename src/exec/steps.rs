@@ -4,13 +4,12 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
-use channel::TransferProgress;
+use channel::{LINE, TransferProgress};
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
 use crate::derived::Derived;
-use crate::exchange::LINE;
 use crate::fused::Arrival;
 use crate::unit::Unit;
 use crate::{ExecError, NodeChannels};

@@ -10,6 +10,13 @@ use pool::{BUFFERS, Buffers, Pool};
 use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "public in the crate, which uses the rest"
+)]
+#[path = "../../caches.rs"]
+mod caches;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../link.rs"]
 mod link;

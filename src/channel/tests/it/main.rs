@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod copies;
 mod elsewhere;
 mod exhaustively;
 mod messages;

@@ -1,4 +1,4 @@
-//! Prefetching, and copies between a rank's own memory and memory that other ranks' cores access.
+//! Prefetching, and copies between a rank's own memory and memory that other ranks share.
 
 /// The size of a cache line in bytes.
 pub const LINE: usize = 64;
@@ -44,7 +44,7 @@ pub(crate) fn prefetch_for_writing<Data>(data: *const Data) {
 ///
 /// As for [`std::ptr::copy_nonoverlapping`].
 #[inline]
-pub unsafe fn copy_to_shared(from: *const u8, into: *mut u8, length: usize) {
+pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) {
     if length < LEAST_CHUNKED {
         // SAFETY: the caller's.
         return unsafe { from.copy_to_nonoverlapping(into, length) };
@@ -61,6 +61,54 @@ pub unsafe fn copy_to_shared(from: *const u8, into: *mut u8, length: usize) {
         // SAFETY: the caller's; the chunk is inside both.
         unsafe { copy_chunk(from, into, at, length) };
     }
+}
+
+/// Copies data into a send buffer with stores that bypass the caches.
+///
+/// # Safety
+///
+/// As for [`std::ptr::copy_nonoverlapping`].
+#[inline]
+pub(crate) unsafe fn copy_streaming(from: *const u8, into: *mut u8, length: usize) {
+    let head = into.align_offset(LINE).min(length);
+    let lines = (length - head) / LINE;
+    let tail = head + lines * LINE;
+    // SAFETY: the caller's; the three parts are the whole.
+    unsafe {
+        from.copy_to_nonoverlapping(into, head);
+        stream_lines(from.add(head), into.add(head), lines);
+        from.add(tail)
+            .copy_to_nonoverlapping(into.add(tail), length - tail);
+    }
+}
+
+/// # Safety
+///
+/// As for [`std::ptr::copy_nonoverlapping`] of so many lines; the target is aligned to a line.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    const VECTORS: usize = LINE / size_of::<__m128i>();
+    let (from, into) = (from.cast::<__m128i>(), into.cast::<__m128i>());
+    for line in (0..lines * VECTORS).step_by(VECTORS) {
+        for vector in line..line + VECTORS {
+            // SAFETY: the caller's.
+            unsafe { _mm_stream_si128(into.add(vector), _mm_loadu_si128(from.add(vector))) };
+        }
+    }
+    // Streaming stores are not ordered with later ones, such as that of the packet's number.
+    // SAFETY: every processor of this architecture has it.
+    unsafe { _mm_sfence() };
+}
+
+/// # Safety
+///
+/// As for [`std::ptr::copy_nonoverlapping`] of so many lines.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
+    // SAFETY: the caller's.
+    unsafe { from.copy_to_nonoverlapping(into, lines * LINE) };
 }
 
 /// Copies data that another rank has written.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::link::{Link, Memory, Mismatch};
 use crate::pool::{Buffers, Pool};
-use crate::{SegmentError, SegmentLayout, SharedSegment, TransferProgress};
+use crate::{SegmentError, SegmentLayout, SendBuffer, SharedSegment, TransferProgress};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
 ///
@@ -112,7 +112,7 @@ impl Channels {
         &mut self,
         to: usize,
         message: &mut TransferProgress,
-        fill: impl FnMut(usize, &mut [u8]),
+        fill: impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         let Some(link) = &mut self.links[to] else {
             none_to_itself()

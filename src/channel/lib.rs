@@ -15,7 +15,8 @@
 //! let message = *b"eight by";
 //! let mut sending = TransferProgress::new(8, 1);
 //! first.send(1, &mut sending, |offset, piece| {
-//!     piece.copy_from_slice(&message[offset..][..piece.len()]);
+//!     let end = offset + piece.len();
+//!     piece.copy_from_slice(&message[offset..end]);
 //! });
 //! let mut received = [0; 8];
 //! let mut receiving = TransferProgress::new(8, 1);
@@ -44,12 +45,14 @@ mod link;
 mod pool;
 mod progress;
 mod segment;
+mod stores;
 mod sync;
 
-pub use caches::{LINE, copy_from_shared, copy_to_shared, prefetch};
+pub use caches::{LINE, copy_from_shared, prefetch};
 pub use channels::{Channels, Peer};
 pub use layout::SegmentLayout;
 pub use link::Mismatch;
 
 pub use progress::TransferProgress;
 pub use segment::{SegmentError, SharedSegment, Ticket};
+pub use stores::SendBuffer;

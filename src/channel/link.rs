@@ -29,6 +29,7 @@ use std::ptr::NonNull;
 use super::caches::{LINE, prefetch, prefetch_for_writing};
 use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
 use super::progress::TransferProgress;
+use super::stores::{SendBuffer, StoreChoice, Stores};
 use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
 /// The largest payload in a slot, in bytes.
@@ -128,6 +129,7 @@ pub(crate) struct Link {
     sent: u64,
     answered: u64,
     held: Held,
+    stores: StoreChoice,
     /// The number of consecutive times that no buffer was available although the receiver held none.
     refusals: u32,
     incoming: Memory,
@@ -150,6 +152,7 @@ impl Link {
             sent: SENT_BEFORE,
             answered: SENT_BEFORE,
             held: Held::default(),
+            stores: StoreChoice::default(),
             refusals: 0,
             incoming,
             taken: SENT_BEFORE,
@@ -164,7 +167,7 @@ impl Link {
         &mut self,
         pool: &mut Pool,
         message: &mut TransferProgress,
-        mut fill: impl FnMut(usize, &mut [u8]),
+        mut fill: impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         while !message.is_over() {
             let left = message.left();
@@ -184,7 +187,7 @@ impl Link {
         &mut self,
         pool: &mut Pool,
         message: &mut TransferProgress,
-        fill: &mut impl FnMut(usize, &mut [u8]),
+        fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         let (offset, length) = (message.done(), piece(message, pool.buffer_bytes()));
         if length <= INLINE {
@@ -219,7 +222,7 @@ impl Link {
     fn do_without(
         &mut self,
         message: &mut TransferProgress,
-        fill: &mut impl FnMut(usize, &mut [u8]),
+        fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         self.refusals = match self.held.count {
             0 => self.refusals.saturating_add(1),
@@ -311,23 +314,21 @@ impl Link {
         length: usize,
         buffer: Found,
         message: &mut TransferProgress,
-        fill: &mut impl FnMut(usize, &mut [u8]),
+        fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         let has_slot = self.has_slot();
         if has_slot {
+            if !buffer.is_staged {
+                // SAFETY: a buffer in which the piece is not staged has no readers, and is at least as long.
+                let memory =
+                    unsafe { std::slice::from_raw_parts_mut(buffer.memory.as_ptr(), length) };
+                self.stores.write(length, |stores| {
+                    fill(message.done(), &mut SendBuffer::new(memory, stores));
+                });
+            }
             self.publish(length, length == message.left(), |payload| {
-                // SAFETY: the payload is exclusive to this rank until it is published. A buffer in which the piece is
-                // not staged has no readers, and is at least as long as the piece.
-                unsafe {
-                    (*payload)[0] = buffer.index as u8;
-                    if !buffer.is_staged {
-                        let memory = buffer.memory.as_ptr();
-                        fill(
-                            message.done(),
-                            std::slice::from_raw_parts_mut(memory, length),
-                        );
-                    }
-                }
+                // SAFETY: the payload is exclusive to this rank until it is published.
+                unsafe { (*payload)[0] = buffer.index as u8 };
             });
             message.advance(length);
         }
@@ -340,10 +341,15 @@ impl Link {
         &mut self,
         length: usize,
         message: &mut TransferProgress,
-        fill: &mut impl FnMut(usize, &mut [u8]),
+        fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
         let is_last = length == message.left();
-        let is_sent = self.send_packet(length, is_last, |payload| fill(message.done(), payload));
+        let is_sent = self.send_packet(length, is_last, |payload| {
+            fill(
+                message.done(),
+                &mut SendBuffer::new(payload, Stores::Cached),
+            );
+        });
         if is_sent {
             message.advance(length);
         }

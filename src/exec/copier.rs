@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use channel::{SendBuffer, copy_from_shared};
 use schedule::Run;
 
 use crate::unit::Unit;
@@ -79,7 +80,7 @@ impl Copier {
         base: *const u8,
         runs: &[Run; 2],
         offset: usize,
-        packet: &mut [u8],
+        packet: &mut SendBuffer<'_>,
     ) -> Result<(), ExecError> {
         if let (None, [run, rest]) = (self.unit.sparse, runs)
             && run.count == 1
@@ -87,12 +88,12 @@ impl Copier {
         {
             let from = base.wrapping_add(run.start as usize + offset);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { channel::copy_to_shared(from, packet.as_mut_ptr(), packet.len()) };
+            unsafe { packet.copy_from(from) };
             return Ok(());
         }
         self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
             // SAFETY: the caller's.
-            unsafe { copier.take_out_piece(base.wrapping_add(start), within, &mut packet[at]) }
+            unsafe { copier.take_out_piece(base.wrapping_add(start), within, packet.part(at)) }
         })
     }
 
@@ -115,7 +116,7 @@ impl Copier {
         {
             let into = base.wrapping_add(run.start as usize + offset);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { channel::copy_from_shared(packet.as_ptr(), into, packet.len()) };
+            unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
         self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
@@ -162,12 +163,12 @@ impl Copier {
         &mut self,
         memory: *const u8,
         within: usize,
-        packet: &mut [u8],
+        mut packet: SendBuffer<'_>,
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let from = memory.wrapping_add(within);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { channel::copy_to_shared(from, packet.as_mut_ptr(), packet.len()) };
+            unsafe { packet.copy_from(from) };
             return Ok(());
         };
         let mut done = 0;
@@ -195,7 +196,7 @@ impl Copier {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
             // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { channel::copy_from_shared(packet.as_ptr(), into, packet.len()) };
+            unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };
         let mut done = 0;

@@ -1,12 +1,14 @@
 //! The cost of messages between two processes through channels, beside its lower bounds: the time in which two cores
-//! exchange a cache line, in which both copy memory, and in which each copies data that the other has just written.
+//! exchange a cache line, in which both write data where the other one has read, and in which each reads what the other
+//! one has just written.
 //!
 //! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all columns
 //! of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce; *ping-pong* is
-//! half of a round trip; *stream* is one of many messages in one direction; *copy* is the time in which both processes
-//! copy the same number of bytes at once, each within its own memory; *fetch* is the same if each copies data that the
-//! other has written before, which is in the cache of another core unless it is too long. The writing is not part of
-//! that time. An exchange consists of one copy and one fetch.
+//! half of a round trip; *stream* is one of many messages in one direction; *write* is the time in which both processes
+//! at once copy as many bytes from their own memory to memory that they share and that the other one has read before;
+//! *fetch* is the time in which each then copies what the other one has written to its own memory, both by `memcpy`. Lines that another
+//! core has read must be taken from its cache before they are written, and what another core has written comes from
+//! its cache unless it is too long. An exchange consists of one write and one fetch.
 
 use std::fs::File;
 use std::process::{Child, Command};
@@ -174,7 +176,7 @@ impl Node {
         self.channels.send(1 - self.rank, message, |offset, piece| {
             let source = &source[offset..][..piece.len()];
             // SAFETY: both are as long, and apart.
-            unsafe { channel::copy_to_shared(source.as_ptr(), piece.as_mut_ptr(), piece.len()) };
+            unsafe { piece.copy_from(source.as_ptr()) };
         })
     }
 
@@ -236,25 +238,23 @@ impl Node {
         }
     }
 
-    fn copy(&mut self, bytes: usize) {
-        self.target[..bytes].copy_from_slice(&self.source[..bytes]);
-        std::hint::black_box(&mut self.target);
-    }
-
-    /// The time in microseconds in which this process copies data that the other one has just written.
-    fn fetch(&mut self, bytes: usize) -> f64 {
+    /// The times in microseconds in which this process writes data, and copies what the other one has written.
+    fn write_and_fetch(&mut self, bytes: usize) -> [f64; 2] {
         let data = [self.rank, 1 - self.rank].map(|rank| self.lines.data_of(rank));
+        self.exchange_lines();
+        let begin = Instant::now();
         // SAFETY: as long as the longest message; a process writes its own part, which the other one reads only
         // between two exchanges of lines.
         unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), bytes) };
+        let written = begin.elapsed();
         self.exchange_lines();
         let begin = Instant::now();
         // SAFETY: as above.
         unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), bytes) };
         std::hint::black_box(&mut self.target);
-        let time = begin.elapsed();
+        let fetched = begin.elapsed();
         self.exchange_lines();
-        time.as_secs_f64() * 1e6
+        [written, fetched].map(|time| time.as_secs_f64() * 1e6)
     }
 
     /// The time in microseconds of one of many actions.
@@ -278,7 +278,7 @@ fn measure(mut node: Node) {
         println!("two cores exchange a line in {:.3} us", median(&turns));
         println!(
             "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
-            "bytes", "exchange", "ping-pong", "stream", "copy", "fetch"
+            "bytes", "exchange", "ping-pong", "stream", "write", "fetch"
         );
     }
     for bytes in SIZES {
@@ -288,14 +288,16 @@ fn measure(mut node: Node) {
             columns[0].push(node.time(count, |node| node.exchange(bytes)));
             columns[1].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
             columns[2].push(node.time(count, |node| node.pass(bytes)));
-            columns[3].push(node.time(count, |node| node.copy(bytes)));
-            let fetches: Vec<f64> = (0..count).map(|_| node.fetch(bytes)).collect();
-            columns[4].push(median(&fetches));
+            let times: Vec<[f64; 2]> = (0..count).map(|_| node.write_and_fetch(bytes)).collect();
+            for at in [0, 1] {
+                let times: Vec<f64> = times.iter().map(|times| times[at]).collect();
+                columns[3 + at].push(median(&times));
+            }
         }
         if is_first {
-            let [exchange, ping_pong, stream, copy, fetch] = columns.map(|turns| median(&turns));
+            let [exchange, ping_pong, stream, write, fetch] = columns.map(|turns| median(&turns));
             println!(
-                "{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {copy:>9.3} {fetch:>9.3}"
+                "{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {write:>9.3} {fetch:>9.3}"
             );
         }
     }

@@ -10,11 +10,7 @@ use pool::{BUFFERS, Buffers, Pool};
 use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "public in the crate, which uses the rest"
-)]
+#[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../caches.rs"]
 mod caches;
 #[expect(unreachable_pub, reason = "public in the crate")]
@@ -26,6 +22,13 @@ mod pool;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "public in the crate, which uses the rest"
+)]
+#[path = "../../stores.rs"]
+mod stores;
 
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
@@ -140,7 +143,7 @@ impl Rank {
             let length = message.length();
             return self.links[to].send_packet(length, true, |packet| fill(0, packet));
         }
-        self.links[to].send(&mut self.pool, message, fill)
+        self.links[to].send(&mut self.pool, message, |at, piece| fill(at, piece))
     }
 
     fn send(&mut self, to: usize, length: usize, byte: u8) {

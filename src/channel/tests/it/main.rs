@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
-mod copies;
 mod elsewhere;
 mod exhaustively;
 mod messages;

@@ -4,7 +4,7 @@
 pub const LINE: usize = 64;
 
 /// Shorter copies are left to `memcpy`.
-const LEAST_CHUNKED: usize = 1 << 10;
+const LEAST: usize = 1 << 10;
 /// Chunks of this length are copied in vector registers. From 2 KiB on, `memcpy` of glibc 2.36 uses `rep movsb`.
 const CHUNK: usize = 512;
 /// The distance in bytes from the chunk that is copied to the one whose lines are fetched.
@@ -45,7 +45,7 @@ pub(crate) fn prefetch_for_writing<Data>(data: *const Data) {
 /// As for [`std::ptr::copy_nonoverlapping`].
 #[inline]
 pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) {
-    if length < LEAST_CHUNKED {
+    if length < LEAST {
         // SAFETY: the caller's.
         return unsafe { from.copy_to_nonoverlapping(into, length) };
     }
@@ -70,7 +70,11 @@ pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) 
 /// As for [`std::ptr::copy_nonoverlapping`].
 #[inline]
 pub(crate) unsafe fn copy_streaming(from: *const u8, into: *mut u8, length: usize) {
-    let head = into.align_offset(LINE).min(length);
+    if length < LEAST {
+        // SAFETY: the caller's.
+        return unsafe { from.copy_to_nonoverlapping(into, length) };
+    }
+    let head = into.addr().wrapping_neg() % LINE;
     let lines = (length - head) / LINE;
     let tail = head + lines * LINE;
     // SAFETY: the caller's; the three parts are the whole.
@@ -123,7 +127,7 @@ unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
 pub unsafe fn copy_from_shared(from: *const u8, into: *mut u8, length: usize) {
     const PAGE: usize = 4096;
     let distance = into.addr().wrapping_sub(from.addr()) % PAGE;
-    if length < LEAST_CHUNKED || !(1..LINE).contains(&distance) {
+    if length < LEAST || !(1..LINE).contains(&distance) {
         // SAFETY: the caller's.
         return unsafe { from.copy_to_nonoverlapping(into, length) };
     }

@@ -103,7 +103,7 @@ impl Channels {
     /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on. Pieces are
     /// consecutive, start at a multiple of 16 bytes in memory, and consist of whole units if these are not longer
     /// than [`SegmentLayout::largest_unit`]. `fill` is not called for pieces that another message of the stage has
-    /// written.
+    /// written. [`SendBuffer`] says how to write a piece.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.

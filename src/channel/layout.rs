@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::link::{Answer, INLINE, LEAST_BUFFER, SLOT_BYTES, Slot};
+use crate::caches::LINE;
+use crate::link::{Answer, INLINE, LEAST_BUFFER, Slot};
 use crate::pool::BUFFERS;
 
 /// Every rank's part starts at a page, so that the rank determines the NUMA domain of the memory.
@@ -10,8 +11,7 @@ const PAGE: usize = 4096;
 /// The most slots of a channel. Half of them should last until a receiver that was briefly interrupted continues.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// The largest buffer in bytes: a rank's buffers stay in a core's second-level cache. Twice as many buffers of half
-/// the size take a tenth longer if cores are far from each other.
+/// The largest buffer in bytes. With cached stores (`stores.rs`), a rank's buffers stay in a core's second-level cache.
 const BUFFER: usize = 64 << 10;
 /// The number of buffers of a rank that sends to only one other, so that none are kept for others.
 const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
@@ -132,7 +132,7 @@ impl SegmentLayout {
 }
 
 const _: () =
-    assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0 && size_of::<Slot>() == SLOT_BYTES);
+    assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0 && size_of::<Slot>() == 2 * LINE);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests panic")]

@@ -52,7 +52,6 @@ pub use caches::{LINE, copy_from_shared, prefetch};
 pub use channels::{Channels, Peer};
 pub use layout::SegmentLayout;
 pub use link::Mismatch;
-
 pub use progress::TransferProgress;
 pub use segment::{SegmentError, SharedSegment, Ticket};
 pub use stores::SendBuffer;

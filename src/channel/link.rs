@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | a slot's packet | the sender, while the slot is free | the receiver, once it has seen the number |
 //! | a buffer | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
-//! | a slot's number | the sender: *released* after the packet and the buffer have been written | the receiver: *acquired* before it reads them |
+//! | a slot's number | the sender: *released* after the packet and the buffer have been written (streaming stores end with a fence of their own) | the receiver: *acquired* before it reads them |
 //! | the answer, the number of packets taken | the receiver: *released* after it has read them | the sender: *acquired* before it reuses their slots and buffers |
 //!
 //! A packet also carries the number of packets that its sender has taken from the opposite channel. This answer costs
@@ -34,15 +34,14 @@ use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeC
 
 /// The largest payload in a slot, in bytes.
 pub(crate) const INLINE: usize = 112;
-pub(crate) const SLOT_BYTES: usize = 2 * LINE;
-/// The bytes of a payload that are in its slot's first cache line.
-const IN_FIRST_LINE: usize = LINE - (SLOT_BYTES - INLINE);
+/// The bytes of a payload that are in its slot's first cache line. The second line has nothing else.
+const IN_FIRST_LINE: usize = INLINE - LINE;
 /// The smallest buffer, in bytes.
 pub(crate) const LEAST_BUFFER: usize = 256;
 /// The flag in a packet's length that marks the last packet of its message.
 const LAST: u32 = 1 << 31;
 
-/// A slot: two cache lines, which processors tend to fetch together. Short payloads are in the first one.
+/// A slot: two cache lines. Short payloads are in the first one.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Slot {
@@ -137,7 +136,7 @@ pub(crate) struct Link {
     taken: u64,
     told: u64,
     /// The number of packets sent when the last one was taken.
-    sent_before: u64,
+    sent_at_last_take: u64,
 }
 
 impl Link {
@@ -157,7 +156,7 @@ impl Link {
             incoming,
             taken: SENT_BEFORE,
             told: SENT_BEFORE,
-            sent_before: SENT_BEFORE,
+            sent_at_last_take: SENT_BEFORE,
         }
     }
 
@@ -277,7 +276,7 @@ impl Link {
         });
         self.sent += 1;
         slot.number.store(self.sent, Ordering::Release);
-        // Not the next slot, which the receiver may be polling already. Its packet may be as long as this one.
+        // Not the next slot, which the receiver may be polling already. The packet there may be as long as this one.
         let coming = self.outgoing.slot(self.sent + 1);
         prefetch_for_writing(coming);
         if let Some(line) = second_line(coming, length) {
@@ -410,6 +409,8 @@ impl Link {
         expected: usize,
         take: impl FnOnce(&[u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
+        // Both lines are fetched at the same time. If the packet has not arrived, that was in vain, which costs less than
+        // waiting for one line after the other.
         if let Some(line) = second_line(self.incoming.slot(self.taken), expected) {
             prefetch(line);
         }
@@ -452,9 +453,10 @@ impl Link {
         );
         outcome?;
         self.taken += 1;
-        // In a stream the next packet may have arrived already. After an answer of this rank it has not, and its sender
-        // would have to take the slot's line back before writing.
-        if std::mem::replace(&mut self.sent_before, self.sent) == self.sent {
+        // If this rank has sent nothing since the last packet, the peer is probably streaming, and the next packet may have
+        // arrived. Otherwise the peer probably waits for what was sent, and would have to take the line back before it
+        // writes.
+        if std::mem::replace(&mut self.sent_at_last_take, self.sent) == self.sent {
             prefetch(self.incoming.slot(self.taken));
         }
         self.hear(taken);

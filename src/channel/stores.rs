@@ -1,17 +1,19 @@
 //! The stores by which data are written into send buffers.
 //!
-//! The receiver's core has read a buffer's lines before, and keeps them in its caches. *Cached* stores take each line
-//! from there; the receiver then fetches it from the sender's cache. *Streaming* stores bypass the caches, so the
-//! receiver fetches the line from memory. If both cores have a last-level cache in common, cached stores are twice as
-//! fast for both ranks together. If they do not, streaming stores are: on two cores of an AMD EPYC that exchange a
-//! cache line in 200 ns, an exchange of 64 KiB took 11.8 us by these and 24.6 us by cached stores, while on two that
-//! exchange one in 50 ns it took 12.9 and 7.6 us. No interface of the system tells reliably which cores a rank
-//! has, least of all in a virtual machine, so the sender compares the times of its own stores.
+//! The core that has read a buffer last keeps its lines in its caches. *Cached* stores take each line from there; the
+//! receiver then fetches it from the sender's cache. *Streaming* stores bypass the caches, so the receiver fetches the
+//! line from memory. Which of them take less time for both ranks together depends on whether the cores have a common
+//! last-level cache: an exchange of 64 KiB took 7.6 us by cached and 12.9 us by streaming stores on two cores of an AMD
+//! EPYC that exchange a line in 50 ns, 24.6 and 11.8 us on two that take 200 ns. No interface of the system tells
+//! reliably which cores a rank has, least of all in a virtual machine, so the sender compares the times of its own
+//! stores, for each receiver. With more than two ranks, another one may have read a buffer last, and the choice is less
+//! certain.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::time::Instant;
 
 use super::caches::{copy_cached, copy_streaming};
+use super::pool::BUFFERS;
 
 /// The kind of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,8 @@ pub(crate) enum Stores {
     Streaming,
 }
 
-/// A piece of a message in a send buffer, to be written.
+/// A piece of a message in shared memory, to be written. Only [`Self::copy_from`] and [`Self::copy_from_slice`] use the
+/// stores that the sender has chosen for it.
 #[derive(Debug)]
 pub struct SendBuffer<'a> {
     bytes: &'a mut [u8],
@@ -36,6 +39,18 @@ impl<'a> SendBuffer<'a> {
     #[inline]
     pub fn part(&mut self, range: Range<usize>) -> SendBuffer<'_> {
         SendBuffer::new(&mut self.bytes[range], self.stores)
+    }
+
+    /// Writes the whole piece.
+    ///
+    /// # Panics
+    ///
+    /// If the data are not as long.
+    #[inline]
+    pub fn copy_from_slice(&mut self, data: &[u8]) {
+        assert_eq!(data.len(), self.bytes.len());
+        // SAFETY: as long as the piece, and not a part of it, which is borrowed exclusively.
+        unsafe { self.copy_from(data.as_ptr()) };
     }
 
     /// Writes the whole piece, from as many bytes at an address.
@@ -72,16 +87,25 @@ impl DerefMut for SendBuffer<'_> {
     }
 }
 
-/// The shortest piece whose stores are timed.
-const LEAST_TIMED: usize = 4 << 10;
+/// The shortest piece for which there is a choice.
+const LEAST_CHOSEN: usize = 4 << 10;
 /// The number of such pieces after which the stores are compared again, since a rank may move to another core.
 const EPOCH: u32 = 256;
-/// The pieces of an epoch that are timed, the kinds of stores in turn. The first ones are not: they may be the first
-/// in their buffers, and wait for the kernel.
-const TIMED: Range<u32> = 4..8;
+/// The pieces of an epoch that are timed. Those before are not: they may be the first ones in their buffers, and wait
+/// for the kernel.
+const TIMED: Range<u32> = BUFFERS as u32..BUFFERS as u32 + 4;
 /// Streaming stores are used if cached ones take more than this many times as long: they also keep the receiver
 /// from fetching the data from a cache. Without a common cache the ratio is 3 to 5, with one it is 1 to 1.9.
 const LEAST_RATIO: f64 = 2.5;
+
+/// The stores of a timed piece: cached, streaming, streaming, cached, so that two kinds of messages in turn do not
+/// get one kind of stores each.
+fn timed(piece: u32) -> Stores {
+    match piece.div_ceil(2) % 2 {
+        0 => Stores::Cached,
+        _ => Stores::Streaming,
+    }
+}
 
 /// The choice of the stores for the messages to one receiver.
 #[derive(Debug)]
@@ -107,16 +131,14 @@ impl StoreChoice {
     /// Writes a piece of a message; `fill` does that with the stores it is given.
     #[inline]
     pub(crate) fn write(&mut self, length: usize, fill: impl FnOnce(Stores)) {
-        let has_choice = cfg!(target_arch = "x86_64") && length >= LEAST_TIMED;
-        if !has_choice || !TIMED.contains(&self.pieces) {
-            self.pieces += u32::from(has_choice);
-            self.pieces %= EPOCH;
+        if cfg!(not(target_arch = "x86_64")) || length < LEAST_CHOSEN {
+            return fill(Stores::Cached);
+        }
+        if !TIMED.contains(&self.pieces) {
+            self.pieces = (self.pieces + 1) % EPOCH;
             return fill(self.chosen);
         }
-        let stores = match self.pieces % 2 {
-            0 => Stores::Cached,
-            _ => Stores::Streaming,
-        };
+        let stores = timed(self.pieces);
         let begin = Instant::now();
         fill(stores);
         self.record(stores, begin.elapsed().as_secs_f64() / length as f64);
@@ -139,44 +161,27 @@ impl StoreChoice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::caches::{copy_cached, copy_from_shared, copy_streaming};
-    use super::{EPOCH, LEAST_TIMED, StoreChoice, Stores, TIMED};
+    use super::{EPOCH, LEAST_CHOSEN, SendBuffer, StoreChoice, Stores, TIMED, timed};
 
-    /// Lengths around those of lines, of chunks, and of what is fetched ahead; targets anywhere in a page.
     #[test]
-    fn copies_change_their_target_only() {
-        const PAGE: usize = 4096;
-        let source: Vec<u8> = (0..20_000).map(|at| (at % 251) as u8).collect();
-        let address = source.as_ptr().addr();
-        for length in [0, 1, 63, 64, 1023, 1024, 1025, 2047, 2048, 5000, 16_384] {
-            for distance in [0, 1, 16, 63, 64, 2048, 4095] {
-                for copy in [copy_cached, copy_streaming, copy_from_shared] {
-                    let mut target = vec![255; PAGE + length];
-                    let start = (address + distance).wrapping_sub(target.as_ptr().addr()) % PAGE;
-                    // SAFETY: within both vectors.
-                    unsafe { copy(source.as_ptr(), target.as_mut_ptr().add(start), length) };
-                    let mut expected = vec![255; PAGE + length];
-                    expected[start..][..length].copy_from_slice(&source[..length]);
-                    assert!(
-                        target == expected,
-                        "{length} bytes, {distance} behind the source"
-                    );
-                }
+    fn a_piece_is_written_in_parts_by_either_kind_of_stores() {
+        let data: Vec<u8> = (0..10_000).map(|at| (at % 251) as u8).collect();
+        for stores in [Stores::Cached, Stores::Streaming] {
+            let mut written = vec![0; data.len()];
+            let mut piece = SendBuffer::new(&mut written, stores);
+            for part in [0..1, 1..3000, 3000..3001, 3001..10_000] {
+                piece.part(part.clone()).copy_from_slice(&data[part]);
             }
+            assert_eq!(written, data, "{stores:?}");
         }
     }
 
-    /// The stores of the pieces of an epoch, and the choice for the next ones.
-    fn epoch(choice: &mut StoreChoice, seconds: [f64; 2]) -> Stores {
-        for piece in 0..EPOCH {
-            let is_timed = TIMED.contains(&piece);
-            match is_timed {
-                true => {
-                    let stores = [Stores::Cached, Stores::Streaming][piece as usize % 2];
-                    choice.record(stores, seconds[stores as usize]);
-                }
-                false => choice.write(LEAST_TIMED, |_| ()),
-            }
+    /// The choice after an epoch in which pieces take these times, in turn: by cached and by streaming stores.
+    fn after(choice: &mut StoreChoice, kinds: [[f64; 2]; 2]) -> Stores {
+        for piece in TIMED {
+            choice.pieces = piece;
+            let stores = timed(piece);
+            choice.record(stores, kinds[piece as usize % 2][stores as usize]);
         }
         choice.chosen
     }
@@ -185,10 +190,18 @@ mod tests {
     fn streaming_stores_are_chosen_where_cached_ones_take_much_longer() {
         let mut choice = StoreChoice::default();
         for _ in 0..2 {
-            assert_eq!(epoch(&mut choice, [1.9, 1.0]), Stores::Cached);
-            assert_eq!(epoch(&mut choice, [3.0, 1.0]), Stores::Streaming);
+            assert_eq!(after(&mut choice, [[1.9, 1.0]; 2]), Stores::Cached);
+            assert_eq!(after(&mut choice, [[3.0, 1.0]; 2]), Stores::Streaming);
         }
-        assert_eq!(epoch(&mut choice, [0.5, 1.0]), Stores::Cached);
+        assert_eq!(after(&mut choice, [[0.5, 1.0]; 2]), Stores::Cached);
+    }
+
+    #[test]
+    fn messages_that_take_longer_whatever_the_stores_do_not_decide() {
+        let mut choice = StoreChoice::default();
+        let kinds = [[1.0, 1.0], [9.0, 9.0]];
+        assert_eq!(after(&mut choice, kinds), Stores::Cached);
+        assert_eq!(after(&mut choice, [kinds[1], kinds[0]]), Stores::Cached);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -198,11 +211,15 @@ mod tests {
         for _ in 0..2 {
             let mut tried = [0; 2];
             for _ in 0..EPOCH {
-                choice.write(LEAST_TIMED, |stores| tried[stores as usize] += 1);
+                choice.write(LEAST_CHOSEN, |stores| tried[stores as usize] += 1);
                 choice.chosen = Stores::Cached;
-                choice.write(LEAST_TIMED - 1, |stores| assert_eq!(stores, Stores::Cached));
             }
             assert_eq!(tried[Stores::Streaming as usize], TIMED.len() / 2);
+            choice.chosen = Stores::Streaming;
+            choice.write(LEAST_CHOSEN - 1, |stores| {
+                assert_eq!(stores, Stores::Cached)
+            });
+            choice.chosen = Stores::Cached;
         }
     }
 }

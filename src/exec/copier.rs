@@ -178,8 +178,9 @@ impl Copier {
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
             // SAFETY: the caller's.
             unsafe { datatype.pack(from, part.units, packed)? };
-            packet[done..done + part.bytes.len()].copy_from_slice(&packed[part.bytes.clone()]);
-            done += part.bytes.len();
+            let at = done..done + part.bytes.len();
+            done = at.end;
+            packet.part(at).copy_from_slice(&packed[part.bytes]);
         }
         Ok(())
     }

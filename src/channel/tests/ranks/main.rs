@@ -108,9 +108,9 @@ impl Node {
             let channels = &mut self.channels;
             sends.retain_mut(|(message, to, content)| {
                 !channels.send(*to, message, |offset, piece| {
-                    for (at, byte) in piece.iter_mut().enumerate() {
-                        *byte = byte_of(*content, offset + at);
-                    }
+                    let end = offset + piece.len();
+                    let bytes: Vec<u8> = (offset..end).map(|at| byte_of(*content, at)).collect();
+                    piece.copy_from_slice(&bytes);
                 })
             });
             let mut outcome = Ok(());

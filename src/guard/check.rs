@@ -10,7 +10,7 @@ use vocabulary::units::counted;
 use vocabulary::{Candidate, Warning};
 
 use crate::point::cells;
-use crate::suspects::{confirmed, is_suspicious, launches_to_decide, undecided};
+use crate::suspects::{decide, is_suspicious};
 use crate::{GuardError, Measurer, Misplaced, Point, Rivals, Times};
 
 /// Options of a check.
@@ -265,40 +265,29 @@ pub fn check(
         .flat_map(|point| questions(point, rivals, options))
         .filter(|question| is_suspicious(&question.ratios(&first), question.bound))
         .collect();
-    let (mut further, mut further_launches) = (Times::default(), 0);
-    if !suspects.is_empty() {
-        further_launches = launches_to_decide(suspects.len());
-        let again = suspects
-            .iter()
-            .map(|question| (question.point, rivals.of(question.point)));
-        further = measurer.measure(&cells(again), further_launches)?;
-    }
-    let ratios = |question: &Question<'_>| (question.ratios(&further), question.bound);
-    let ratios: Vec<(Vec<f64>, f64)> = suspects.iter().map(ratios).collect();
-    let verdicts = confirmed(&ratios)
-        .into_iter()
-        .zip(undecided(&ratios, further_launches));
-    let findings: Vec<(&Point, Finding)> = suspects
-        .iter()
-        .zip(ratios.iter().zip(verdicts))
-        .filter_map(
-            |(question, ((ratios, bound), (is_confirmed, is_undecided)))| {
-                let finding = Finding {
-                    against: question.against,
-                    ratio: median(ratios).or_else(|| median(&question.ratios(&first)))?,
-                    bound: *bound,
-                    launches: ratios.len() as u32,
-                    is_confirmed,
-                    is_undecided,
-                };
-                Some((question.point, finding))
-            },
-        )
-        .collect();
+    let decision = decide(
+        &suspects,
+        |question| (question.point, rivals.of(question.point)),
+        |question, times| (question.ratios(times), question.bound),
+        measurer,
+    )?;
+    let findings = suspects.iter().enumerate().filter_map(|(at, question)| {
+        let ratios = &decision.ratios[at];
+        let finding = Finding {
+            against: question.against,
+            ratio: median(ratios).or_else(|| median(&question.ratios(&first)))?,
+            bound: question.bound,
+            launches: ratios.len() as u32,
+            is_confirmed: decision.confirmed[at],
+            is_undecided: decision.undecided[at],
+        };
+        Some((question.point, finding))
+    });
+    let findings: Vec<(&Point, Finding)> = findings.collect();
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));
         let findings = of_point.map(|(_, finding)| *finding).collect();
-        let rounds = [&further, &first];
+        let rounds = [&decision.times, &first];
         checked_point(
             point,
             rivals.of(point),
@@ -311,8 +300,8 @@ pub fn check(
     Ok(Checked {
         points: checked,
         misplaced,
-        further_launches,
-        busy: first.busy.max(further.busy),
+        further_launches: decision.launches,
+        busy: first.busy.max(decision.times.busy),
     })
 }
 

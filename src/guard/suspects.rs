@@ -1,6 +1,10 @@
 //! Suspects: points that may be slower, and the test that decides.
 
 use statistics::{holm, median, sign_test, values_for_sign_test};
+use vocabulary::Candidate;
+
+use crate::point::cells;
+use crate::{GuardError, Measurer, Point, Times};
 
 /// The largest probability of a false alarm in a whole run.
 pub const LEVEL: f64 = 0.05;
@@ -16,8 +20,59 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
     median(ratios).is_some_and(|median| median > bound)
 }
 
+/// What further launches have shown about suspects.
+#[derive(Default)]
+pub(crate) struct Decision {
+    pub(crate) times: Times,
+    /// The number of launches requested; 0 if there were no suspects.
+    pub(crate) launches: u32,
+    /// For each suspect, the ratios of the launches.
+    pub(crate) ratios: Vec<Vec<f64>>,
+    /// For each suspect, whether it is significantly slower than its bound permits.
+    pub(crate) confirmed: Vec<bool>,
+    /// For each suspect that is not confirmed, whether launches that lack its times might still confirm it.
+    pub(crate) undecided: Vec<bool>,
+}
+
+/// Measures suspects again, to decide whether they are slower. Launches that lost times of undecided suspects are
+/// replaced once, if time is left. `asked` returns a suspect's point with the other candidate to measure, `ratios` its
+/// ratios in some launches with its bound.
+pub(crate) fn decide<'p, Suspect>(
+    suspects: &[Suspect],
+    asked: impl Fn(&Suspect) -> (&'p Point, Option<&'p Candidate>),
+    ratios: impl Fn(&Suspect, &Times) -> (Vec<f64>, f64),
+    measurer: &mut dyn Measurer,
+) -> Result<Decision, GuardError> {
+    if suspects.is_empty() {
+        return Ok(Decision::default());
+    }
+    let launches = launches_to_decide(suspects.len());
+    let mut times = measurer.measure(&cells(suspects.iter().map(&asked)), launches)?;
+    let of_all = |times: &Times| -> Vec<(Vec<f64>, f64)> {
+        let of = |suspect| ratios(suspect, times);
+        suspects.iter().map(of).collect()
+    };
+    let mut found = of_all(&times);
+    let open = undecided(&found, launches);
+    let lacks = |at: &usize| launches.saturating_sub(found[*at].0.len() as u32);
+    let lacking = (0..suspects.len()).filter(|at| open[*at]);
+    let most = lacking.clone().map(|at| lacks(&at)).max();
+    if let Some(most) = most.filter(|_| !times.is_out_of_time) {
+        let lacking = lacking.map(|at| asked(&suspects[at]));
+        times.add(measurer.measure(&cells(lacking), most)?);
+        found = of_all(&times);
+    }
+    Ok(Decision {
+        launches,
+        confirmed: confirmed(&found),
+        undecided: undecided(&found, launches),
+        ratios: found.into_iter().map(|(ratios, _)| ratios).collect(),
+        times,
+    })
+}
+
 /// The number of launches needed to decide about this many suspects.
-pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
+fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
@@ -30,7 +85,7 @@ pub fn fewest_launches() -> u32 {
 ///
 /// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is the level of all tests
 /// together, on both sides.
-pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
+fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     let probability = |(ratios, bound): &(Vec<f64>, f64)| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();
         sign_test(above as u32, ratios.len() as u32)
@@ -40,7 +95,7 @@ pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
 }
 
 /// Whether each suspect lacks some of the `launches` that decide, and the missing ones might still show it as slower.
-pub(crate) fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
+fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
     let launches = launches as usize;
     let mut at_worst = suspects.to_vec();
     for (ratios, _) in &mut at_worst {

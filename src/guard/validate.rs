@@ -6,7 +6,7 @@ use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Warning};
 
 use crate::point::cells;
-use crate::suspects::{confirmed, fewest_launches, launches_to_decide, undecided};
+use crate::suspects::{decide, fewest_launches};
 use crate::{GuardError, Measurer, Misplaced, Point, Times};
 
 /// Options of a validation.
@@ -183,33 +183,23 @@ pub fn validate(
         .iter()
         .filter(|point| speedup(point, &first).is_some_and(|s| s.interval.high < 1.0 / bound))
         .collect();
-    let (mut further, mut further_launches) = (Times::default(), 0);
-    if !suspects.is_empty() {
-        further_launches = launches_to_decide(suspects.len());
-        let again = suspects.iter().map(|point| (*point, None));
-        further = measurer.measure(&cells(again), further_launches)?;
-    }
-    let ratios = |point: &&Point| {
-        let of = |candidate| further.of(&point.cell, candidate);
-        (
-            paired_ratios(of(&point.chosen), of(&Candidate::Default)),
-            bound,
-        )
+    let ratios = |point: &&Point, times: &Times| {
+        let of = |candidate| times.of(&point.cell, candidate);
+        let ratios = paired_ratios(of(&point.chosen), of(&Candidate::Default));
+        (ratios, bound)
     };
-    let ratios: Vec<(Vec<f64>, f64)> = suspects.iter().map(ratios).collect();
-    let verdicts = confirmed(&ratios)
-        .into_iter()
-        .zip(undecided(&ratios, further_launches))
-        .map(|(is_slower, is_undecided)| match is_slower {
-            true => Judgement::Slower,
-            false if is_undecided => Judgement::Undecided,
-            false => Judgement::Same,
-        });
+    let decision = decide(&suspects, |point| (*point, None), ratios, measurer)?;
+    let verdicts = decision.confirmed.iter().zip(&decision.undecided);
+    let verdicts = verdicts.map(|(is_slower, is_undecided)| match is_slower {
+        true => Judgement::Slower,
+        false if *is_undecided => Judgement::Undecided,
+        false => Judgement::Same,
+    });
     let verdicts: Vec<Judgement> = verdicts.collect();
     let judged = points.iter().map(|point| {
         let mut suspected = suspects.iter().zip(&verdicts);
         let verdict = suspected.find(|(suspect, _)| std::ptr::eq(**suspect, point));
-        let rounds = [&further, &first];
+        let rounds = [&decision.times, &first];
         let verdict = verdict.map(|(_, verdict)| verdict.clone());
         judge(point, rounds, verdict, options.material_loss)
     });
@@ -217,8 +207,8 @@ pub fn validate(
     Ok(Validated {
         points: judged,
         misplaced,
-        further_launches,
-        busy: first.busy.max(further.busy),
+        further_launches: decision.launches,
+        busy: first.busy.max(decision.times.busy),
     })
 }
 

@@ -22,11 +22,7 @@ mod pool;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "public in the crate, which uses the rest"
-)]
+#[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../stores.rs"]
 mod stores;
 

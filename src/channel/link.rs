@@ -409,8 +409,8 @@ impl Link {
         expected: usize,
         take: impl FnOnce(&[u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
-        // Both lines are fetched at the same time. If the packet has not arrived, that was in vain, which costs less than
-        // waiting for one line after the other.
+        // Both lines are fetched at the same time. If the packet has not arrived, that was in vain, which costs less
+        // than waiting for one line after the other.
         if let Some(line) = second_line(self.incoming.slot(self.taken), expected) {
             prefetch(line);
         }
@@ -453,9 +453,9 @@ impl Link {
         );
         outcome?;
         self.taken += 1;
-        // If this rank has sent nothing since the last packet, the peer is probably streaming, and the next packet may have
-        // arrived. Otherwise the peer probably waits for what was sent, and would have to take the line back before it
-        // writes.
+        // If this rank has sent nothing since the last packet, the peer is probably streaming, and the next packet may
+        // have arrived. Otherwise the peer probably waits for what was sent, and would have to take the line back
+        // before it writes.
         if std::mem::replace(&mut self.sent_at_last_take, self.sent) == self.sent {
             prefetch(self.incoming.slot(self.taken));
         }

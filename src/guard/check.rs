@@ -199,7 +199,8 @@ pub struct Checked {
     pub points: Vec<CheckedPoint>,
     /// Points that were not judged because ranks were placed in another order.
     pub misplaced: Vec<Misplaced>,
-    /// The number of launches requested to decide about suspects; 0 if there were none.
+    /// The number of launches requested to decide about suspects, without those that replace others; 0 if there were
+    /// none.
     pub further_launches: u32,
     /// As [`Times::busy`], over all launches.
     pub busy: Option<Warning>,

@@ -24,7 +24,7 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
 #[derive(Default)]
 pub(crate) struct Decision {
     pub(crate) times: Times,
-    /// The number of launches requested; 0 if there were no suspects.
+    /// The number of launches requested, without those that replace others; 0 if there were no suspects.
     pub(crate) launches: u32,
     /// For each suspect, the ratios of the launches.
     pub(crate) ratios: Vec<Vec<f64>>,

@@ -5,8 +5,8 @@ pub const LINE: usize = 64;
 
 /// Shorter copies are left to `memcpy`.
 const LEAST: usize = 1 << 10;
-/// From 2112 bytes on, `memcpy` of glibc uses `rep movsb` on processors that say it is fast. Chunks of this length avoid
-/// it.
+/// From 2112 bytes on, `memcpy` of glibc uses `rep movsb` on processors that say it is fast. Chunks of this length
+/// avoid it.
 const CHUNK: usize = 512;
 /// The distance in bytes from the chunk that is copied to the one whose lines are fetched.
 const FETCHED_AHEAD: usize = 4 * CHUNK;
@@ -91,7 +91,8 @@ pub(crate) unsafe fn copy_streaming(from: *const u8, into: *mut u8, length: usiz
 ///
 /// # Safety
 ///
-/// `from` is readable and `into` writable for `lines` cache lines. They do not overlap, and `into` is aligned to a line.
+/// `from` is readable and `into` writable for `lines` cache lines. They do not overlap, and `into` is aligned to a
+/// line.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {

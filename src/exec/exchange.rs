@@ -25,8 +25,8 @@ const LONG: u32 = 1 << 14;
 
 /// The least length in bytes of packets that are combined in pieces, each piece being prefetched while an earlier one
 /// is combined. When all packets were written by cached stores, this reduced the time of an allreduce of 16 KiB or more
-/// by 10 to 20 % on two cores that exchange a cache line in 250 ns. On two cores that exchange one in 50 ns it increased
-/// that of 16 KiB by 8 %, and did not change that of longer ones.
+/// by 10 to 20 % on two cores that exchange a cache line in 250 ns. On two cores that exchange one in 50 ns it
+/// increased that of 16 KiB by 8 %, and did not change that of longer ones.
 const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
 /// The distance in bytes from the piece being combined to the one being prefetched.

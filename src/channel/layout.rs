@@ -11,10 +11,9 @@ const PAGE: usize = 4096;
 /// The most slots of a channel. Half of them should last until a receiver that was briefly interrupted continues.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// The largest buffer in bytes. With cached stores (`stores.rs`), a rank's buffers stay in a core's second-level cache.
-const BUFFER: usize = 64 << 10;
-/// The number of buffers of a rank that sends to only one other, so that none are kept for others.
-const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
+/// The largest buffer in bytes. A rank's buffers together should not fit into a core's second-level cache, because a
+/// line is taken from the receiver's more slowly than from the last-level cache.
+const BUFFER: usize = 32 << 10;
 
 /// The layout of a segment that the channels of some ranks share.
 ///
@@ -24,6 +23,8 @@ const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
 pub struct SegmentLayout {
     ranks: usize,
     slots: usize,
+    buffers: usize,
+    /// The size of a buffer in bytes.
     buffer: usize,
 }
 
@@ -41,11 +42,16 @@ impl SegmentLayout {
         }
         let channel = slots * size_of::<Slot>() + size_of::<Answer>();
         let rest = part.checked_sub(peers * channel)?;
-        let buffer =
-            (rest / buffer_count(ranks)).min(BUFFER) / size_of::<Slot>() * size_of::<Slot>();
+        // Where memory is short, fewer buffers are not as short.
+        let buffers = match rest / BUFFERS < BUFFER {
+            true => BUFFERS / 2,
+            false => BUFFERS,
+        };
+        let buffer = (rest / buffers).min(BUFFER) / size_of::<Slot>() * size_of::<Slot>();
         (buffer >= LEAST_BUFFER).then_some(Self {
             ranks,
             slots,
+            buffers,
             buffer,
         })
     }
@@ -70,19 +76,12 @@ impl SegmentLayout {
     }
 }
 
-fn buffer_count(ranks: usize) -> usize {
-    match ranks {
-        2 => BUFFERS_FOR_ONE,
-        _ => BUFFERS,
-    }
-}
-
 /// The parts of the segment.
 impl SegmentLayout {
     fn part(&self) -> usize {
         let peers = self.ranks - 1;
         let channels = peers * (self.slots_bytes() + size_of::<Answer>());
-        (channels + self.buffer_count() * self.buffer).next_multiple_of(PAGE)
+        (channels + self.buffers * self.buffer).next_multiple_of(PAGE)
     }
 
     fn slots_bytes(&self) -> usize {
@@ -100,7 +99,7 @@ impl SegmentLayout {
     }
 
     pub(crate) fn buffer_count(&self) -> usize {
-        buffer_count(self.ranks)
+        self.buffers
     }
 
     pub(crate) fn buffer_bytes(&self) -> usize {
@@ -111,7 +110,7 @@ impl SegmentLayout {
     pub(crate) fn buffers_of(&self, rank: usize) -> Range<usize> {
         let channels = (self.ranks - 1) * (self.slots_bytes() + size_of::<Answer>());
         let start = self.part_of(rank).start + channels;
-        start..start + self.buffer_count() * self.buffer
+        start..start + self.buffers * self.buffer
     }
 
     /// The channel from one rank to another: its slots and its answer.
@@ -131,8 +130,7 @@ impl SegmentLayout {
     }
 }
 
-const _: () =
-    assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0 && size_of::<Slot>() == 2 * LINE);
+const _: () = assert!(LEAST_BUFFER > INLINE && size_of::<Slot>() == 2 * LINE);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests panic")]
@@ -179,13 +177,13 @@ mod tests {
     fn two_ranks_get_the_largest_channels() {
         let layout = SegmentLayout::within(2, 64 << 20).unwrap();
         assert_eq!((layout.slots, layout.buffer), (SLOTS, BUFFER));
-        assert!(layout.bytes() < 1 << 20);
+        assert!(layout.bytes() < 2 << 20);
     }
 
     /// Many ranks get useful buffers within the default limit on a communicator's memory.
     #[test]
     fn many_ranks_get_buffers_of_a_useful_size() {
-        for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, 44 << 10), (64, 20 << 10)] {
+        for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, BUFFER), (64, 20 << 10)] {
             let layout = SegmentLayout::within(ranks, 16 << 20).unwrap();
             assert!(layout.buffer >= least, "{layout:?}");
         }

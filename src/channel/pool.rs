@@ -10,7 +10,7 @@
 use std::ptr::NonNull;
 
 /// The most buffers of a rank.
-pub(crate) const BUFFERS: usize = 8;
+pub(crate) const BUFFERS: usize = 16;
 
 /// The location of a rank's buffers.
 #[derive(Clone, Copy, Debug)]

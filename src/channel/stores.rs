@@ -3,8 +3,8 @@
 //! The core that has read a buffer last keeps its lines in its caches. *Cached* stores take each line from there; the
 //! receiver then fetches it from the sender's cache. *Streaming* stores bypass the caches, so the receiver fetches the
 //! line from memory. Which of them take less time for both ranks together depends on whether the cores have a common
-//! last-level cache: an exchange of 64 KiB took 7.6 us by cached and 12.9 us by streaming stores on two cores of an AMD
-//! EPYC that exchange a line in 50 ns, 24.6 and 11.8 us on two that take 200 ns. No interface of the system tells
+//! last-level cache: an exchange of 64 KiB took 7 us by cached and 15 us by streaming stores on two cores of an AMD
+//! EPYC that exchange a line in 50 ns, 24 and 14 us on two that take 200 ns. No interface of the system tells
 //! reliably which cores a rank has, least of all in a virtual machine, so the sender compares the times of its own
 //! stores, for each receiver. With more than two ranks, another one may have read a buffer last, and the choice is less
 //! certain.
@@ -95,8 +95,8 @@ const EPOCH: u32 = 256;
 /// for the kernel.
 const TIMED: Range<u32> = BUFFERS as u32..BUFFERS as u32 + 4;
 /// Streaming stores are used if cached ones take more than this many times as long: they also keep the receiver
-/// from fetching the data from a cache. Without a common cache the ratio is 3 to 5, with one it is 1 to 1.9.
-const LEAST_RATIO: f64 = 2.5;
+/// from fetching the data from a cache. Without a common cache the ratio is 3 to 6, with one it is 0.6 to 1.8.
+const LEAST_RATIO: f64 = 2.0;
 
 /// The stores of a timed piece: cached, streaming, streaming, cached, so that two kinds of messages in turn do not
 /// get one kind of stores each.

@@ -3,7 +3,7 @@
 //! one has just written.
 //!
 //! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all columns
-//! of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce; *ping-pong* is
+//! of a row are measured in turn. *line* is the exchange of a cache line. An *exchange* is one message each way at once, as in an allreduce; *ping-pong* is
 //! half of a round trip; *stream* is one of many messages in one direction; *write* is the time in which both processes
 //! at once copy as many bytes from their own memory to shared memory that the other one has read before; *fetch* is the
 //! time in which each then copies the other's bytes to its own memory. Both use `memcpy`. Lines that another core has
@@ -268,34 +268,31 @@ impl Node {
 
 fn measure(mut node: Node) {
     let is_first = node.rank == 0;
-    let mut turns = Vec::new();
-    for _ in 0..TURNS {
-        turns.push(node.time(2000, Node::exchange_lines));
-    }
     if is_first {
-        println!("two cores exchange a line in {:.3} us", median(&turns));
         println!(
-            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
-            "bytes", "exchange", "ping-pong", "stream", "write", "fetch"
+            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "bytes", "line", "exchange", "ping-pong", "stream", "write", "fetch"
         );
     }
     for bytes in SIZES {
         let count = (4_000_000 / (bytes + 2000)).max(3) as u32;
-        let mut columns: [Vec<f64>; 5] = Default::default();
+        let mut columns: [Vec<f64>; 6] = Default::default();
         for _ in 0..TURNS {
-            columns[0].push(node.time(count, |node| node.exchange(bytes)));
-            columns[1].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
-            columns[2].push(node.time(count, |node| node.pass(bytes)));
+            columns[0].push(node.time(500, Node::exchange_lines));
+            columns[1].push(node.time(count, |node| node.exchange(bytes)));
+            columns[2].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
+            columns[3].push(node.time(count, |node| node.pass(bytes)));
             let times: Vec<[f64; 2]> = (0..count).map(|_| node.write_and_fetch(bytes)).collect();
             for at in [0, 1] {
                 let times: Vec<f64> = times.iter().map(|times| times[at]).collect();
-                columns[3 + at].push(median(&times));
+                columns[4 + at].push(median(&times));
             }
         }
         if is_first {
-            let [exchange, ping_pong, stream, write, fetch] = columns.map(|turns| median(&turns));
+            let [line, exchange, ping_pong, stream, write, fetch] =
+                columns.map(|turns| median(&turns));
             println!(
-                "{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {write:>9.3} {fetch:>9.3}"
+                "{bytes:>8} {line:>9.3} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {write:>9.3} {fetch:>9.3}"
             );
         }
     }

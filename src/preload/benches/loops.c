@@ -3,7 +3,9 @@
  * called by its name in MPI, which a preloaded library intercepts, and by its name in PMPI, which is not
  * intercepted, in turns in one process, since launches may differ by more than the two. Does not know colltune.
  *
- * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's.
+ * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's;
+ * then the seconds in which two ranks of one node exchange a cache line, before and after these calls, because a
+ * virtual machine may move to other cores. With other ranks both are 0.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
  *              by the calls, the median of several blocks
@@ -16,6 +18,7 @@
  * (collective, pattern, bytes); then these alone are timed.
  */
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +37,9 @@ enum way { INTERCEPTED, DIRECT, WAYS };
 
 static int rank, ranks, *counts;
 static float *in, *out;
+
+/* This rank's cache line in shared memory, and the other one's; null unless there are two ranks, on one node. */
+static _Atomic long *lines[2];
 
 #define CALL(PREFIX)                                                                                             \
     switch (what) {                                                                                              \
@@ -69,6 +75,43 @@ static double median(double *values, int count)
 {
     qsort(values, count, sizeof *values, ascending);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void share_lines(void)
+{
+    enum { LINE = 128 };
+    MPI_Comm node;
+    MPI_Win window;
+    int here, unit;
+    MPI_Aint bytes;
+    void *memory;
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    PMPI_Comm_size(node, &here);
+    if (ranks == 2 && here == 2) {
+        PMPI_Win_allocate_shared(LINE, 1, MPI_INFO_NULL, node, &memory, &window);
+        for (int i = 0; i < 2; i++) {
+            PMPI_Win_shared_query(window, i ? 1 - rank : rank, &bytes, &unit, &memory);
+            lines[i] = memory;
+        }
+        atomic_store(lines[0], 0);
+        PMPI_Barrier(node);
+    }
+    PMPI_Comm_free(&node);
+}
+
+/* The time in which both ranks write their line and see that of the other. */
+static double exchange_of_lines(void)
+{
+    enum { EXCHANGES = 1000 };
+    static long number;
+    if (!lines[0]) return 0;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < EXCHANGES; i++) {
+        atomic_store_explicit(lines[0], ++number, memory_order_release);
+        while (atomic_load_explicit(lines[1], memory_order_acquire) < number) {}
+    }
+    return (MPI_Wtime() - start) / EXCHANGES;
 }
 
 /* The time of a block of calls on the slowest rank. */
@@ -126,10 +169,13 @@ static void point(enum collective what, int pattern, long bytes)
     for (int i = 0; i < ranks; i++) counts[i] = count / ranks + (i < count % ranks);
     const double one = block(what, DIRECT, count, 10) / 10;
     double seconds[WAYS];
+    const double before = exchange_of_lines();
     if (pattern == 0) repeated(what, count, one, seconds);
     else after_barriers(what, count, one, seconds);
+    const double after = exchange_of_lines();
     if (rank != 0) return;
-    printf("%s %s %ld %.4e %.4e\n", names[what], patterns[pattern], bytes, seconds[INTERCEPTED], seconds[DIRECT]);
+    printf("%s %s %ld %.4e %.4e %.2e %.2e\n", names[what], patterns[pattern], bytes, seconds[INTERCEPTED],
+           seconds[DIRECT], before, after);
 }
 
 /* Ends all ranks. */
@@ -183,6 +229,7 @@ int main(int arguments, char **argument)
     in = malloc(room), out = malloc(room), counts = malloc(ranks * sizeof *counts);
     if (!in || !out || !counts) fail("out of memory", "");
     memset(in, 0, room), memset(out, 0, room);
+    share_lines();
     if (arguments > 2) listed(argument[2], most);
     else all(most);
     MPI_Finalize();

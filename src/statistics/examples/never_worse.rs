@@ -93,7 +93,7 @@ fn read(folder: &str, which: &str) -> Result<Times, Box<dyn Error>> {
 
 fn point(line: &str) -> Option<(Point, Seconds)> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [collective, pattern, bytes, intercepted, direct] = words[..] else {
+    let [collective, pattern, bytes, intercepted, direct, _, _] = words[..] else {
         return None;
     };
     let point = (

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use environment::shared_memory;
 use files::{MOST_QUOTED, Plain, quoted};
-use runtime::{Loaded, RuntimeError, Settings};
+use runtime::{ATTACH_AFTER_BYTES, Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
+use vocabulary::units::parse_bytes;
 
 /// The value of a variable that is set and not empty. `None` in a setuid or similar program, because its caller must
 /// not choose the files that it reads and writes.
@@ -22,24 +23,42 @@ pub fn is_set(name: &str) -> bool {
     given(name).is_some_and(|value| value != "0")
 }
 
-/// Reads a table, and its settings from `COLLTUNE_FORCE`, `COLLTUNE_RELOAD` and the policy's variables, which must be
-/// the same on all ranks, and from `COLLTUNE_SHARED_MEMORY`. An invalid value of a variable is returned as the table's error.
+/// Reads a table, and its settings from `COLLTUNE_FORCE`, `COLLTUNE_RELOAD`, `COLLTUNE_ATTACH_AFTER` and the policy's
+/// variables, which must be the same on all ranks, and from `COLLTUNE_SHARED_MEMORY`. An invalid value of a variable is
+/// returned as the table's error.
 pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
-    let settings = |policy, shared_bytes| Settings {
+    let settings = |policy, shared_bytes, attach_after| Settings {
         force: is_set("COLLTUNE_FORCE"),
         reload: is_set("COLLTUNE_RELOAD"),
         policy,
         timed: false,
         warn: Some(warn),
         shared_memory_bytes: Some(shared_bytes),
+        attach_after_bytes: Some(attach_after),
     };
-    match (policy(), shared_bytes()) {
-        (Ok(policy), Ok(shared_bytes)) => {
+    match (policy(), shared_bytes(), attach_after()) {
+        (Ok(policy), Ok(shared_bytes), Ok(attach_after)) => {
             let table = Loaded::read(table).map_err(Into::into);
-            (table, settings(policy, shared_bytes))
+            (table, settings(policy, shared_bytes, attach_after))
         }
-        (Err(error), _) | (_, Err(error)) => (Err(error), settings(Policy::default(), 0)),
+        (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
+            (Err(error), settings(Policy::default(), 0, 0))
+        }
     }
+}
+
+/// `COLLTUNE_ATTACH_AFTER`: the bytes that calls on a communicator move before its ranks agree on their rules.
+fn attach_after() -> Result<u64, RuntimeError> {
+    let name = "COLLTUNE_ATTACH_AFTER";
+    let Some(value) = given(name) else {
+        return Ok(ATTACH_AFTER_BYTES);
+    };
+    let bytes = value.to_str().and_then(|text| parse_bytes(text).ok());
+    bytes.ok_or_else(|| RuntimeError::Variable {
+        name,
+        value: quoted(&value.to_string_lossy(), MOST_QUOTED),
+        expected: "a size, as in 1M, or 0",
+    })
 }
 
 /// `COLLTUNE_SHARED_MEMORY`: the memory that a process may share with others of its node, in bytes.

@@ -1,4 +1,4 @@
-//! Attaching a communicator at its first use: its ranks agree on the rules that decide about its calls.
+//! Attaching a communicator: its ranks agree on the rules that decide about its calls.
 
 use std::cell::Cell;
 

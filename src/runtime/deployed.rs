@@ -48,6 +48,7 @@ impl DeployedCall {
                 unconfirmed: true,
                 extrapolate: true,
             },
+            attach_after_bytes: Some(0),
             ..Settings::default()
         };
         let loaded = Loaded::from(only(candidate, call));

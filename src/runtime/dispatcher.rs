@@ -15,13 +15,19 @@ use table::{Deployment, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{greatest, is_first, is_same};
+use crate::attach::Silenced;
 use crate::attribute::Attributes;
 use crate::place::is_oversubscribed;
-use crate::state::{Common, Means, State};
+use crate::state::{Attached, Common, Means, Reasons, State, none};
 use crate::table_mismatch::Host;
 use crate::versions::Versions;
 use crate::watch::Watch;
-use crate::{CallSummary, Loaded, RuntimeError};
+use crate::{CallSummary, FallbackReason, Loaded, RuntimeError};
+
+/// The default of [`Settings::attach_after_bytes`].
+pub const ATTACH_AFTER_BYTES: u64 = 1 << 20;
+/// What each call on a communicator counts for in addition to its data, see [`Settings::attach_after_bytes`].
+pub const BYTES_OF_A_CALL: u64 = 4 << 10;
 
 /// Settings for the use of a table.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +37,7 @@ pub struct Settings {
     pub force: bool,
     /// The rules that are deployed, and whether they are deployed on shapes that were not measured.
     pub policy: Policy,
-    /// Check the table's file for changes whenever a communicator is used for the first time.
+    /// Check the table's file for changes whenever a communicator is attached.
     pub reload: bool,
     /// Called on one rank with warnings: a table made for another system is used, a changed table is not used, or the
     /// policy deploys no rule of the table (unless the summary reports that).
@@ -41,6 +47,10 @@ pub struct Settings {
     /// The limit of memory in bytes that this process may share with others of its node, for all communicators
     /// together; [`environment::shared_memory::DEFAULT_BYTES`] if absent.
     pub shared_memory_bytes: Option<u64>,
+    /// The number of bytes that calls on a communicator other than `MPI_COMM_WORLD` must have moved before its ranks
+    /// agree on their rules, with [`BYTES_OF_A_CALL`] for each call; [`ATTACH_AFTER_BYTES`] if absent. Until then the
+    /// library carries them out.
+    pub attach_after_bytes: Option<u64>,
 }
 
 /// A table in use: decides about calls, and carries them out or passes them on.
@@ -54,6 +64,7 @@ pub struct Dispatcher {
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: Means,
+    attach_after: u64,
     /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
@@ -110,10 +121,11 @@ impl Dispatcher {
             extrapolate,
         } = settings.policy;
         let Settings { force, reload, .. } = settings;
+        let attach_after = attach_after(&settings);
         let flags = [loaded.is_ok(), force, reload, unconfirmed, extrapolate];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
-        numbers.extend([least, digest, threads as u64]);
+        numbers.extend([least, digest, threads as u64, attach_after]);
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -192,6 +204,7 @@ impl Dispatcher {
                 is_oversubscribed,
                 channels: None,
             },
+            attach_after: attach_after(&settings),
             warn: settings.warn.filter(|_| is_first),
             has_said: Cell::new(false),
             attributes: Attributes::open()?,
@@ -349,6 +362,19 @@ impl Dispatcher {
                 return Some(state);
             }
         }
+        // SAFETY: the caller's.
+        let state = unsafe { State::new(communicator, &self.versions, self.attach_after) };
+        // Errors here concern only this rank.
+        self.attributes.set(Box::new(state.ok()?)).ok()
+    }
+
+    /// Attaches a communicator: its ranks agree on the rules for its calls. Collective, with the same outcome on all
+    /// ranks; errors concern only this rank, which then leaves all calls to the library.
+    ///
+    /// # Safety
+    ///
+    /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
+    pub(crate) unsafe fn attached(&self, communicator: MPI_Comm) -> Result<Attached, Reasons> {
         let common = Common {
             versions: &self.versions,
             means: &self.means,
@@ -356,22 +382,19 @@ impl Dispatcher {
             calls: self.calls.get(),
         };
         // SAFETY: the caller's.
-        let state = unsafe { State::new(communicator, &common) };
-        // Errors here concern only this rank.
-        let mut state = Box::new(state.ok()?);
-        self.make_room(&mut state).ok()?;
-        self.tell_if_without_channels(&state);
-        self.attributes.set(state).ok()
+        let attached =
+            unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) };
+        let mut attached = attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))?;
+        if self.make_room(&mut attached).is_err() {
+            return none(FallbackReason::NoCommunicator);
+        }
+        self.tell_if_without_channels(&attached);
+        Ok(attached)
     }
 
     /// Warns once about rules that cannot be carried out because there are no channels.
-    fn tell_if_without_channels(&self, state: &State) {
-        let lacking = state
-            .attached
-            .as_ref()
-            .ok()
-            .and_then(|attached| attached.lacking);
-        if let (Some(warn), Some(reason)) = (self.warn, lacking)
+    fn tell_if_without_channels(&self, attached: &Attached) {
+        if let (Some(warn), Some(reason)) = (self.warn, attached.lacking)
             && !self.has_said.replace(true)
         {
             warn(&format!(
@@ -412,6 +435,11 @@ unsafe fn admit(
         }
     }
     Ok(())
+}
+
+fn attach_after(settings: &Settings) -> u64 {
+    let after = settings.attach_after_bytes;
+    after.unwrap_or(ATTACH_AFTER_BYTES)
 }
 
 /// The way ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.

@@ -35,6 +35,9 @@ pub enum FallbackReason {
     /// Some ranks belong to another `MPI_COMM_WORLD`, and may not know the table.
     #[error("default (ranks of another world)")]
     OtherWorld,
+    /// The calls on the communicator have moved too little data so far.
+    #[error("default (first calls on a communicator)")]
+    FirstCalls,
     /// For the communicator's shape the table contains only the default.
     #[error("default (the table has no other choice)")]
     NoRules,

@@ -11,7 +11,7 @@ use crate::Dispatcher;
 use crate::agree::greatest;
 use crate::place::world_ranks;
 use crate::plan::Plans;
-use crate::state::State;
+use crate::state::{Attached, State};
 
 /// The number of our calls on other communicators after which a communicator is idle. A program that alternates
 /// between some communicators thus keeps their channels even if it uses another one once.
@@ -30,14 +30,11 @@ impl Dispatcher {
     /// If the limit of shared memory has left a new communicator without channels, closes the channels of idle
     /// communicators, the least recently used first, until there is room. Collective over the new communicator.
     ///
-    /// All ranks of a communicator must stop using its channels between the same two calls. The first call on a new
+    /// All ranks of a communicator must stop using its channels between the same two calls. Attaching a
     /// communicator that contains all of them is such a point, because programs call the collectives of two
     /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only communicators
     /// with all of their ranks in the new one are considered.
-    pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
-        let Ok(attached) = &mut new.attached else {
-            return Ok(());
-        };
+    pub(crate) fn make_room(&self, attached: &mut Attached) -> Result<(), ExecError> {
         if attached.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }

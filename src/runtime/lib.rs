@@ -24,8 +24,9 @@
 //!   MPI requires to be equal on all ranks: the collective, the root, bytes of data, the operator. When a table is
 //!   loaded over a communicator, its ranks compare tables and settings, and none uses the table if there is a
 //!   difference. If the file is checked for changes, the ranks of each new communicator compare again.
-//! - *Messages do not interfere.* Our messages use a private communicator, which is created at the first call and
-//!   freed with the application's.
+//! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
+//!   is created at the first call on `MPI_COMM_WORLD`, and on another communicator once its calls have moved
+//!   [`Settings::attach_after_bytes`]: creating it takes longer than a few calls can gain.
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].
@@ -56,7 +57,9 @@ mod versions;
 mod watch;
 
 pub use deployed::DeployedCall;
-pub use dispatcher::{Dispatcher, KnownCommunicator, Settings};
+pub use dispatcher::{
+    ATTACH_AFTER_BYTES, BYTES_OF_A_CALL, Dispatcher, KnownCommunicator, Settings,
+};
 pub use error::RuntimeError;
 pub use exec::RawCall;
 pub use fallback_reason::FallbackReason;

@@ -17,7 +17,7 @@ use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, Passed, Reasons, State};
 use crate::user_handles::UserHandles;
-use crate::{By, Dispatcher, FallbackReason, KnownCommunicator};
+use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The outcome of a call, which has been counted. Small, as it is created for every call.
 struct Served {
@@ -109,9 +109,39 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let communicator = (*state).communicator;
-            let served = self.run_new(&mut *state, call);
+            let served = match self.awaits(state, &call) {
+                Some(served) => served,
+                None => self.run_new(&mut *state, call),
+            };
             self.finish(served, communicator, call, start)
         }
+    }
+
+    /// Leaves a call to the library while the calls on its communicator have moved too little data. Otherwise attaches
+    /// the communicator, unless that has been done. All ranks do so at the same call, as they make the same calls on a
+    /// communicator in the same order, of the same lengths.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call; the state is that of its communicator.
+    unsafe fn awaits(&self, state: *mut State, call: &RawCall) -> Option<Served> {
+        // SAFETY: the caller's. While the communicator is attached, all states are accessed, so nothing is borrowed.
+        unsafe {
+            if (*state).awaited == 0 {
+                return None;
+            }
+            let length = length(call, (*state).rank, (*state).ranks);
+            let bytes = length.map_or(0, |length| length.unwrap_or(0));
+            let moved = bytes.saturating_add(BYTES_OF_A_CALL);
+            (*state).awaited = (*state).awaited.saturating_sub(moved);
+            if (*state).awaited > 0 {
+                let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
+                return Some(passed(row, &self.counter(row)));
+            }
+            let attached = self.attached((*state).communicator);
+            (*state).attached = attached;
+        }
+        None
     }
 
     /// Has the library carry out what is left to it, adds up the time, and reports an error.

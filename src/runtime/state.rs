@@ -1,4 +1,4 @@
-//! The state of a communicator, determined at its first use.
+//! The state of a communicator.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -13,7 +13,6 @@ use table::dispatch::CommunicatorRules;
 use crate::FallbackReason;
 use crate::agree::rank_and_size;
 use crate::arguments::measured;
-use crate::attach::Silenced;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::versions::{Version, Versions};
@@ -27,6 +26,8 @@ pub(crate) struct State {
     pub(crate) ranks: c_int,
     /// The state for our calls, or for each collective the reason why there are none.
     pub(crate) attached: Result<Attached, Reasons>,
+    /// The bytes that calls must still move before the communicator is attached; 0 if that has been decided.
+    pub(crate) awaited: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
 }
@@ -139,18 +140,20 @@ impl State {
         passed.filter(|passed| passed.has(measured(call, self.rank)))
     }
 
-    /// Determines the state of a communicator. Collective, with the same outcome on all ranks.
+    /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all
+    /// ranks. A communicator that may get calls of ours is attached later, see [`Self::awaited`].
     ///
     /// # Safety
     ///
     /// The communicator is valid.
     pub(crate) unsafe fn new(
         communicator: MPI_Comm,
-        common: &Common<'_>,
+        versions: &Versions,
+        attach_after: u64,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
         let (rank, ranks) = unsafe { rank_and_size(communicator)? };
-        let mut is_inter = 0;
+        let (mut is_inter, mut awaited) = (0, 0);
         // SAFETY: the caller's; the result is written by the call.
         let attached = unsafe {
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
@@ -161,10 +164,13 @@ impl State {
                 none(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
                 none(FallbackReason::OtherWorld)
-            } else if let Some(reasons) = common.versions.why_none(ranks as u32) {
+            } else if let Some(reasons) = versions.why_none(ranks as u32) {
                 Err(reasons)
             } else {
-                Silenced::new(communicator)?.attach(common)?
+                // It lasts, so that attaching it will be worth the time.
+                let is_whole = communicator == ffi::RSMPI_COMM_WORLD;
+                awaited = if is_whole { 1 } else { attach_after.max(1) };
+                none(FallbackReason::FirstCalls)
             }
         };
         Ok(Self {
@@ -172,6 +178,7 @@ impl State {
             rank,
             ranks,
             attached,
+            awaited,
             passed: [const { None }; Collective::MEASURED.len()],
         })
     }

@@ -140,8 +140,8 @@ impl Args {
         if let Some(least) = policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
         }
-        if let Some(limit) = std::env::var_os("COLLTUNE_SHARED_MEMORY") {
-            variables.push(("COLLTUNE_SHARED_MEMORY", limit));
+        for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
+            variables.extend(std::env::var_os(name).map(|value| (name, value)));
         }
         warn_if_unused(&path, &table, policy, console);
         let Some(line) = line else {

@@ -80,7 +80,8 @@ pub(crate) fn compiled(program: &str, folder: &Path, more: &[&str]) -> PathBuf {
     made
 }
 
-/// Starts a program with these environment variables, which the launcher does not get.
+/// Starts a program with these environment variables, which the launcher does not get. Communicators are attached at
+/// their first call unless a variable says otherwise.
 pub(crate) fn run(
     program: &Path,
     arguments: &[String],
@@ -89,7 +90,7 @@ pub(crate) fn run(
 ) -> Printed {
     let folder = TempDir::new().expect("a temporary folder");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    let mut script = "#!/bin/sh\nexec env".to_owned();
+    let mut script = "#!/bin/sh\nexec env COLLTUNE_ATTACH_AFTER=0".to_owned();
     for (name, value) in environment {
         script += &format!(" {}", quoted(&format!("{name}={value}")));
     }

@@ -140,3 +140,45 @@ fn ranks_with_different_policies_use_no_table_under_mpi() {
         assert!(!text.contains("colltune: allreduce"), "{differing}: {text}");
     }
 }
+
+/// Creating a private communicator takes longer than a few calls can gain.
+#[test]
+fn first_calls_on_a_communicator_are_left_to_the_library_under_mpi() {
+    const FIRST: &str = "default (first calls on a communicator)";
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("few.c", folder.path(), &[]);
+    let table = saved(&forcing(1, installation().library()), folder.path());
+    // After 1 MiB, with 4 KiB for each call.
+    for (after, calls, floats, first) in [
+        ("", 255, 2, 255),
+        ("", 300, 2, 255),
+        ("", 3, 1 << 18, 0),
+        ("64K", 20, 2, 15),
+        ("0", 3, 2, 0),
+    ] {
+        let arguments = [calls, floats].map(|number: usize| number.to_string());
+        let more = [("COLLTUNE_ATTACH_AFTER", after)];
+        let text = run_preloaded(&program, &arguments, 2, &table, &more).good();
+        let rows = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("colltune: allreduce "));
+        let calls_of = |is_first: bool| {
+            let rows = rows.clone().filter(|row| row.ends_with(FIRST) == is_first);
+            let calls = rows.map(|row| row.split_whitespace().next().map(str::parse::<usize>));
+            calls
+                .map(|calls| calls.expect(&text).expect(&text))
+                .sum::<usize>()
+        };
+        assert_eq!(calls_of(true), first, "{text}");
+        assert_eq!(calls_of(false), calls - first, "{text}");
+        assert_eq!(
+            text.contains("by the table's rules"),
+            first < calls,
+            "{text}"
+        );
+    }
+    let more = [("COLLTUNE_ATTACH_AFTER", "soon")];
+    let text = run_preloaded(&program, &["1", "2"].map(str::to_owned), 2, &table, &more).good();
+    let refused = "COLLTUNE_ATTACH_AFTER is `soon`: it must be a size, as in 1M, or 0";
+    assert!(text.contains(refused), "{text}");
+}

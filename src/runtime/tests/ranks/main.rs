@@ -24,6 +24,7 @@ fn main() -> Result<(), RuntimeError> {
         &world,
         Settings {
             timed: true,
+            attach_after_bytes: Some(0),
             ..Settings::default()
         },
     )?;

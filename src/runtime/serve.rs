@@ -130,7 +130,9 @@ impl Dispatcher {
             if (*state).awaited == 0 {
                 return None;
             }
-            let length = length(call, (*state).rank, (*state).ranks);
+            // Arguments that only one rank has must not count.
+            let (significant, _) = significant(*call, (*state).rank);
+            let length = length(&significant, (*state).rank, (*state).ranks);
             let bytes = length.map_or(0, |length| length.unwrap_or(0));
             let moved = bytes.saturating_add(BYTES_OF_A_CALL);
             (*state).awaited = (*state).awaited.saturating_sub(moved);

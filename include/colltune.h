@@ -70,15 +70,17 @@ typedef struct colltune_decision {
  *
  * Only rules that fresh launches confirmed, with medium confidence or more, are used, and only on
  * communicators of measured shapes (nodes, ranks per node, order of ranks); all other calls are left to the
- * MPI library.
+ * MPI library, and so are the first calls on communicators other than MPI_COMM_WORLD, until their sizes, each
+ * plus 4 KiB, add up to 1 MiB: then the communicator is attached.
  *
  * Environment variables change this; they must be the same on all ranks. COLLTUNE_UNCONFIRMED=1 also uses
  * rules that are not confirmed. COLLTUNE_MIN_CONFIDENCE=low, medium or high uses rules of that confidence or
  * more. COLLTUNE_EXTRAPOLATE=1 uses the rules of the nearest shape on shapes that were not measured. If no
  * rule of a table is used, a line on standard error says so. With COLLTUNE_FORCE=1 a table is also used with
  * another library, version or CPU than it was made for, and a line on standard error says so. With
- * COLLTUNE_RELOAD=1 the file is read again when a communicator is used for the first time; its new contents
- * are used there if all ranks of the communicator have read the same. */
+ * COLLTUNE_RELOAD=1 the file is read again when a communicator is attached; its new contents are used there
+ * if all ranks of the communicator have read the same. COLLTUNE_ATTACH_AFTER sets the 1 MiB; with 0
+ * communicators are attached at their first call. */
 int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 
 /* Frees a table and sets *table to NULL. Collective over the communicators that it was used on; must not be

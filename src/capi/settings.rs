@@ -47,7 +47,8 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
     }
 }
 
-/// `COLLTUNE_ATTACH_AFTER`: the bytes that calls on a communicator move before its ranks agree on their rules.
+/// `COLLTUNE_ATTACH_AFTER`: the sizes of the calls after which a communicator other than `MPI_COMM_WORLD` is attached,
+/// in bytes.
 fn attach_after() -> Result<u64, RuntimeError> {
     let name = "COLLTUNE_ATTACH_AFTER";
     let Some(value) = given(name) else {

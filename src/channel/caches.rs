@@ -107,13 +107,10 @@ unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
     unsafe { _mm_sfence() };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-use copy_lines as stream_lines;
-
 /// Copies data that another rank has written, by vectors.
 ///
 /// From 2112 bytes on glibc's `memcpy` uses `rep movsb` on processors that say it is fast. On AMD's third EPYC
-/// generation it often is not: depending on the addresses, a stream of messages takes 1 to 10 times as long if the
+/// generation it is often slow: depending on the addresses, a stream of messages takes 1 to 10 times as long if the
 /// receiver copies with it.
 ///
 /// # Safety
@@ -158,6 +155,12 @@ unsafe fn copy_lines(from: *const u8, into: *mut u8, lines: usize) {
     }
 }
 
+// There are no streaming stores here.
+#[cfg(not(target_arch = "x86_64"))]
+use copy_lines as stream_lines;
+
+/// Copies whole cache lines.
+///
 /// # Safety
 ///
 /// `from` is readable and `into` writable for `lines` cache lines, and they do not overlap.
@@ -171,7 +174,7 @@ unsafe fn copy_lines(from: *const u8, into: *mut u8, lines: usize) {
 mod tests {
     use super::{copy_cached, copy_from_shared, copy_streaming};
 
-    /// Lengths around those of lines and of the shortest copy by vectors; targets anywhere in a page.
+    /// Lengths around those of lines, of chunks, and of what is fetched ahead; targets anywhere in a page.
     #[test]
     fn copies_change_their_target_only() {
         const PAGE: usize = 4096;

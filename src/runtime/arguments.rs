@@ -44,6 +44,34 @@ pub(crate) unsafe fn length(
     rank: c_int,
     ranks: c_int,
 ) -> Result<Result<u64, FallbackReason>, ExecError> {
+    let mut receives = call.collective.is_reduction();
+    if call.collective == Collective::ReduceScatter {
+        // SAFETY: the caller's.
+        let counts = unsafe { parts(call, ranks) };
+        receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
+    }
+    // Libraries refuse this and end the program. No other argument of a single rank may influence the decision here.
+    if receives && call.is_aliased() {
+        return Ok(Err(FallbackReason::Invalid));
+    }
+    // SAFETY: the caller's.
+    unsafe { length_of_data(call, rank, ranks) }
+}
+
+/// The same, whatever the buffers are. All ranks have the same outcome, even if one passes a buffer twice.
+///
+/// # Errors
+///
+/// As [`length`].
+///
+/// # Safety
+///
+/// As for [`length`].
+pub(crate) unsafe fn length_of_data(
+    call: &RawCall,
+    rank: c_int,
+    ranks: c_int,
+) -> Result<Result<u64, FallbackReason>, ExecError> {
     let (count, datatype) = measured(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
@@ -53,7 +81,6 @@ pub(crate) unsafe fn length(
         return Ok(Err(FallbackReason::Invalid));
     }
     let mut elements = count as u64;
-    let mut receives = call.collective.is_reduction();
     if call.collective == Collective::ReduceScatter {
         // SAFETY: the caller's.
         let counts = unsafe { parts(call, ranks) };
@@ -61,11 +88,6 @@ pub(crate) unsafe fn length(
             return Ok(Err(FallbackReason::Invalid));
         }
         elements = counts.iter().map(|count| *count as u64).sum();
-        receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
-    }
-    // Libraries refuse this and end the program. No other argument of a single rank may influence the decision here.
-    if receives && call.is_aliased() {
-        return Ok(Err(FallbackReason::Invalid));
     }
     let mut size = 0;
     // SAFETY: a valid datatype; the result is written by the call.

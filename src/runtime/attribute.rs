@@ -92,7 +92,7 @@ impl Attributes {
         value
     }
 
-    /// Attaches a state to its communicator.
+    /// Stores a state with its communicator.
     pub(crate) fn set(&self, state: Box<State>) -> Result<*mut State, ExecError> {
         let communicator = state.communicator;
         let state = Box::into_raw(state);

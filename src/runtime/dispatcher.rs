@@ -47,9 +47,9 @@ pub struct Settings {
     /// The limit of memory in bytes that this process may share with others of its node, for all communicators
     /// together; [`environment::shared_memory::DEFAULT_BYTES`] if absent.
     pub shared_memory_bytes: Option<u64>,
-    /// The number of bytes that calls on a communicator other than `MPI_COMM_WORLD` must have moved before its ranks
-    /// agree on their rules, with [`BYTES_OF_A_CALL`] for each call; [`ATTACH_AFTER_BYTES`] if absent. Until then the
-    /// library carries them out.
+    /// A communicator other than `MPI_COMM_WORLD` is attached at the call with which the sizes of its calls, each plus
+    /// [`BYTES_OF_A_CALL`], add up to this many bytes; [`ATTACH_AFTER_BYTES`] if absent. The library carries out the
+    /// calls before. Must be the same on all ranks.
     pub attach_after_bytes: Option<u64>,
 }
 
@@ -325,7 +325,7 @@ impl Dispatcher {
         let is_busy = self.is_busy.get();
         // SAFETY: the caller's.
         unsafe {
-            let state = (!is_busy).then(|| self.attach(communicator)).flatten();
+            let state = (!is_busy).then(|| self.state_of(communicator)).flatten();
             match state.and_then(NonNull::new) {
                 Some(state) => self.call_known(KnownCommunicator(state.cast()), communicator, call),
                 None => call.forward(communicator),
@@ -349,7 +349,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The communicator is valid or null.
-    unsafe fn attach(&self, communicator: MPI_Comm) -> Option<*mut State> {
+    unsafe fn state_of(&self, communicator: MPI_Comm) -> Option<*mut State> {
         // SAFETY: constants of the library; the caller's.
         unsafe {
             let has_no_others =
@@ -364,7 +364,7 @@ impl Dispatcher {
         }
         // SAFETY: the caller's.
         let state = unsafe { State::new(communicator, &self.versions, self.attach_after) };
-        // Errors here concern only this rank.
+        // Errors here concern only this rank, and should not occur: the other ranks count the call, this one does not.
         self.attributes.set(Box::new(state.ok()?)).ok()
     }
 
@@ -374,7 +374,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
-    pub(crate) unsafe fn attached(&self, communicator: MPI_Comm) -> Result<Attached, Reasons> {
+    pub(crate) unsafe fn attach(&self, communicator: MPI_Comm) -> Result<Attached, Reasons> {
         let common = Common {
             versions: &self.versions,
             means: &self.means,

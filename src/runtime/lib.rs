@@ -20,13 +20,14 @@
 //! [`Dispatcher`] does the same for MPI's own handles and addresses, for libraries that intercept MPI. Both have
 //! these properties:
 //!
-//! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, and arguments that
-//!   MPI requires to be equal on all ranks: the collective, the root, bytes of data, the operator. When a table is
+//! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, the sizes of its earlier
+//!   calls, and arguments that MPI requires to be equal on all ranks: the collective, the root, bytes of data, the
+//!   operator. When a table is
 //!   loaded over a communicator, its ranks compare tables and settings, and none uses the table if there is a
-//!   difference. If the file is checked for changes, the ranks of each new communicator compare again.
+//!   difference. If the file is checked for changes, ranks compare again when a communicator is attached.
 //! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
-//!   is created at the first call on `MPI_COMM_WORLD`, and on another communicator once its calls have moved
-//!   [`Settings::attach_after_bytes`]: creating it takes longer than a few calls can gain.
+//!   is created when the communicator is attached: at the first call on `MPI_COMM_WORLD`, on others later
+//!   ([`Settings::attach_after_bytes`]), since creating it takes longer than a few calls can gain.
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].

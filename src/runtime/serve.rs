@@ -12,7 +12,7 @@ use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
-use crate::arguments::{arguments, is_defined, length, measured, parts};
+use crate::arguments::{arguments, is_defined, length, length_of_data, measured, parts};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, Passed, Reasons, State};
@@ -117,7 +117,7 @@ impl Dispatcher {
         }
     }
 
-    /// Leaves a call to the library while the calls on its communicator have moved too little data. Otherwise attaches
+    /// Leaves a call to the library while the calls on its communicator have had too little data. Otherwise attaches
     /// the communicator, unless that has been done. All ranks do so at the same call, as they make the same calls on a
     /// communicator in the same order, of the same lengths.
     ///
@@ -130,17 +130,17 @@ impl Dispatcher {
             if (*state).awaited == 0 {
                 return None;
             }
-            // Arguments that only one rank has must not count.
+            // Insignificant arguments must not count.
             let (significant, _) = significant(*call, (*state).rank);
-            let length = length(&significant, (*state).rank, (*state).ranks);
+            let length = length_of_data(&significant, (*state).rank, (*state).ranks);
             let bytes = length.map_or(0, |length| length.unwrap_or(0));
-            let moved = bytes.saturating_add(BYTES_OF_A_CALL);
-            (*state).awaited = (*state).awaited.saturating_sub(moved);
+            let more = bytes.saturating_add(BYTES_OF_A_CALL);
+            (*state).awaited = (*state).awaited.saturating_sub(more);
             if (*state).awaited > 0 {
                 let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
                 return Some(passed(row, &self.counter(row)));
             }
-            let attached = self.attached((*state).communicator);
+            let attached = self.attach((*state).communicator);
             (*state).attached = attached;
         }
         None

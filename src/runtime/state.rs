@@ -26,7 +26,8 @@ pub(crate) struct State {
     pub(crate) ranks: c_int,
     /// The state for our calls, or for each collective the reason why there are none.
     pub(crate) attached: Result<Attached, Reasons>,
-    /// The bytes that calls must still move before the communicator is attached; 0 if that has been decided.
+    /// The bytes that the sizes of calls must still add up to before the communicator is attached; 0 once it has been
+    /// attached, or is known never to be.
     pub(crate) awaited: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
@@ -167,7 +168,7 @@ impl State {
             } else if let Some(reasons) = versions.why_none(ranks as u32) {
                 Err(reasons)
             } else {
-                // It lasts, so that attaching it will be worth the time.
+                // Programs use it until they end.
                 let is_whole = communicator == ffi::RSMPI_COMM_WORLD;
                 awaited = if is_whole { 1 } else { attach_after.max(1) };
                 none(FallbackReason::FirstCalls)

@@ -1,4 +1,4 @@
-//! Watches a table's file for changes, whenever a communicator is used for the first time.
+//! Watches a table's file for changes, whenever a communicator is attached.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -3,12 +3,13 @@
 //! one has just written.
 //!
 //! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all columns
-//! of a row are measured in turn. *line* is the exchange of a cache line. An *exchange* is one message each way at once, as in an allreduce; *ping-pong* is
-//! half of a round trip; *stream* is one of many messages in one direction; *write* is the time in which both processes
-//! at once copy as many bytes from their own memory to shared memory that the other one has read before; *fetch* is the
-//! time in which each then copies the other's bytes to its own memory. Both use `memcpy`. Lines that another core has
-//! read must be taken from its cache before they are written, and what another core has written comes from its cache
-//! unless it is too long. An exchange consists of one write and one fetch.
+//! of a row are measured in turn. *line* is the exchange of a cache line. An *exchange* is one message each way at
+//! once, as in an allreduce; *ping-pong* is half of a round trip; *stream* is one of many messages in one direction;
+//! *write* is the time in which both processes at once copy as many bytes from their own memory to shared memory that
+//! the other one has read before; *fetch* is the time in which each then copies the other's bytes to its own memory.
+//! Both use `memcpy`. Lines that another core has read must be taken from its cache before they are written, and what
+//! another core has written comes from its cache unless it is too long. An exchange consists of one write and one
+//! fetch.
 
 use std::fs::File;
 use std::process::{Child, Command};

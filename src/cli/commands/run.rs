@@ -74,7 +74,7 @@ pub(crate) struct Args {
     /// Use a table that was made for another library, version or CPU
     #[arg(long)]
     force: bool,
-    /// Check the table for changes whenever the program makes a communicator
+    /// Check the table for changes whenever a communicator is attached
     #[arg(long)]
     reload: bool,
     #[command(flatten)]

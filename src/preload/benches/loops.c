@@ -4,14 +4,14 @@
  * intercepted, in turns in one process, since launches may differ by more than the two. Does not know colltune.
  *
  * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's;
- * then the seconds in which two ranks of one node exchange a cache line, before and after these calls, because a
- * virtual machine may move to other cores. With other ranks both are 0.
+ * then, if LINES is given, the seconds in which two ranks of one node exchange a cache line, before and after these
+ * calls, because a virtual machine may move to other cores. Otherwise both are 0.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
  *              by the calls, the median of several blocks
  *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *
- * usage: loops MAX_BYTES [POINTS]
+ * usage: loops MAX_BYTES [POINTS [LINES]]
  *
  * Bytes are those of a rank's vector, of its contribution or part in gather, scatter, allgather and
  * reduce_scatter_block: 8, and on by factors of about 1.4. POINTS is a file of such points, a line each
@@ -38,7 +38,7 @@ enum way { INTERCEPTED, DIRECT, WAYS };
 static int rank, ranks, *counts;
 static float *in, *out;
 
-/* This rank's cache line in shared memory, and the other one's; null unless there are two ranks, on one node. */
+/* This rank's cache line in shared memory, and the other one's; null if they are not exchanged. */
 static _Atomic long *lines[2];
 
 #define CALL(PREFIX)                                                                                             \
@@ -224,12 +224,12 @@ int main(int arguments, char **argument)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const long most = arguments > 1 ? atol(argument[1]) : 0;
-    if (most < 8) fail("usage: loops MAX_BYTES [POINTS]", "");
+    if (most < 8) fail("usage: loops MAX_BYTES [POINTS [LINES]]", "");
     const size_t room = (size_t)most * ranks + 64;
     in = malloc(room), out = malloc(room), counts = malloc(ranks * sizeof *counts);
     if (!in || !out || !counts) fail("out of memory", "");
     memset(in, 0, room), memset(out, 0, room);
-    share_lines();
+    if (arguments > 3) share_lines();
     if (arguments > 2) listed(argument[2], most);
     else all(most);
     MPI_Finalize();

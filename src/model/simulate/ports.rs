@@ -156,9 +156,9 @@ impl<O: Observer> Engine<'_, O> {
             let Some((transfer, port)) = next else {
                 break;
             };
-            match self.busy_port(now, &transfer) {
-                None => self.carry(transfer, self.start(&transfer))?,
-                Some(busy) => self.park(transfer, busy),
+            match self.start(now, &transfer) {
+                Ok(start) => self.carry(transfer, start)?,
+                Err(busy) => self.park(transfer, busy),
             }
             if let Some(port) = port {
                 self.wake(now, port, &mut woken);
@@ -198,22 +198,18 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// The start of a message whose ports are free: the time at which it was ready and they were free, which may be
-    /// before the present if it was posted ahead.
-    fn start(&self, transfer: &Transfer) -> f64 {
-        let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
-        let free = ports.map(|port| port_free(&self.processes, port));
-        transfer.ready.max(free[0]).max(free[1])
-    }
-
-    /// The port that a message has to wait for; of two, the one that is free last.
-    fn busy_port(&self, now: f64, transfer: &Transfer) -> Option<Port> {
+    /// The start of a message: the time at which it was ready and its ports were free, which may be before the present
+    /// if it was posted ahead.
+    ///
+    /// # Errors
+    /// The port that the message has to wait for; of two, the one that is free last.
+    fn start(&self, now: f64, transfer: &Transfer) -> Result<f64, Port> {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
         let [out, into] = ports.map(|port| port_free(&self.processes, port));
         match out.max(into) > now {
-            true if out > into => Some(ports[0]),
-            true => Some(ports[1]),
-            false => None,
+            true if out > into => Err(ports[0]),
+            true => Err(ports[1]),
+            false => Ok(transfer.ready.max(out).max(into)),
         }
     }
 }

@@ -45,6 +45,8 @@ pub(crate) enum Problem {
         parameter: &'static str,
         takes: Vec<&'static str>,
     },
+    #[error("`{label}` has its parameters in brackets, as in reports")]
+    InBrackets { label: String },
     #[error("`blocks` and `block_bytes` are both given")]
     BothBlocks,
     #[error(transparent)]
@@ -112,6 +114,7 @@ impl strict_yaml::Problem for Problem {
                 format!("it has no parameters: remove `{parameter}`")
             }
             Self::NotTaken { takes, .. } => format!("it takes: {}", takes.join(", ")),
+            Self::InBrackets { label } => format!("write `candidate: {}`", as_keys(label)),
             Self::BothBlocks => "keep one: the number of blocks, or the size of a block".to_owned(),
             Self::Unsupported(Unsupported::OddRanks { .. }) => {
                 "name another candidate for this shape".to_owned()
@@ -151,4 +154,10 @@ fn algorithms_of(collective: Collective) -> String {
     }
     let names: Vec<_> = schedule::of(collective).map(|a| a.name()).collect();
     format!("algorithms of {collective}: {}", names.join(", "))
+}
+
+/// A candidate as reports write it, `reduce/chain[block_bytes=8K]`, as the keys of a rule.
+fn as_keys(label: &str) -> String {
+    let keys = label.trim_end_matches(']').replace(['[', ','], ", ");
+    keys.replace('=', ": ")
 }

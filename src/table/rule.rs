@@ -168,6 +168,10 @@ pub(crate) fn candidate(
     parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
+    if name.contains('[') {
+        let label = name.to_owned();
+        return Err(place.key("candidate").fault(Problem::InBrackets { label }));
+    }
     let candidate = any_candidate(place, name, parameters, group)?;
     if !group.deployments.offer(&candidate) {
         return Err(place.key("candidate").fault(Problem::NotInLibrary {

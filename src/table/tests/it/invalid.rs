@@ -380,6 +380,13 @@ fn names() {
     }
     check(
         "allreduce/dual_root",
+        "'allreduce/dual_root[block_bytes=64K,through=shared]'",
+        "`allreduce/dual_root[block_bytes=64K,through=shared]` has its parameters in brackets, as in reports",
+        rule,
+        "write `candidate: allreduce/dual_root, block_bytes: 64K, through: shared`",
+    );
+    check(
+        "allreduce/dual_root",
         "bcast/chain",
         "`bcast/chain` is an algorithm of bcast, not of allreduce",
         rule,

@@ -54,8 +54,8 @@ impl Dispatcher {
 // Functions marked `inline(always)` are on the path of repeated calls. In the hooks, where the collective is known,
 // most of this path is evaluated at compile time.
 impl Dispatcher {
-    /// Makes a call that is not passed on at once, see [`Self::passes_on`]. Returns MPI's error code; the communicator's
-    /// error handler has been called then.
+    /// Makes a call that is not passed on at once, see [`Self::passes_on`]. Returns MPI's error code; the
+    /// communicator's error handler has been called then.
     ///
     /// # Safety
     ///
@@ -118,8 +118,8 @@ impl Dispatcher {
     }
 
     /// Leaves a call to the library while the calls on its communicator are too few and too short to attach it.
-    /// Otherwise attaches the communicator, unless that has been done. All ranks do so at the same call, as they make the same calls on a
-    /// communicator in the same order, of the same lengths.
+    /// Otherwise attaches the communicator, unless that has been done. All ranks do so at the same call, as they make
+    /// the same calls on a communicator in the same order, of the same lengths.
     ///
     /// # Safety
     ///

@@ -45,7 +45,7 @@ pub(crate) enum Problem {
         parameter: &'static str,
         takes: Vec<&'static str>,
     },
-    #[error("`{label}` has its parameters in brackets, as in reports")]
+    #[error("`{label}` gives parameters in brackets, as reports do")]
     InBrackets { label: String },
     #[error("`blocks` and `block_bytes` are both given")]
     BothBlocks,
@@ -114,7 +114,9 @@ impl strict_yaml::Problem for Problem {
                 format!("it has no parameters: remove `{parameter}`")
             }
             Self::NotTaken { takes, .. } => format!("it takes: {}", takes.join(", ")),
-            Self::InBrackets { label } => format!("write `candidate: {}`", as_keys(label)),
+            Self::InBrackets { label } => {
+                format!("give each parameter a key of the rule: `{{candidate: {}}}`", as_keys(label))
+            }
             Self::BothBlocks => "keep one: the number of blocks, or the size of a block".to_owned(),
             Self::Unsupported(Unsupported::OddRanks { .. }) => {
                 "name another candidate for this shape".to_owned()

@@ -168,7 +168,7 @@ pub(crate) fn candidate(
     parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    if name.contains('[') {
+    if name.contains('[') && name.ends_with(']') {
         let label = name.to_owned();
         return Err(place.key("candidate").fault(Problem::InBrackets { label }));
     }

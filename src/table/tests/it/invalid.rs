@@ -381,9 +381,9 @@ fn names() {
     check(
         "allreduce/dual_root",
         "'allreduce/dual_root[block_bytes=64K,through=shared]'",
-        "`allreduce/dual_root[block_bytes=64K,through=shared]` has its parameters in brackets, as in reports",
+        "`allreduce/dual_root[block_bytes=64K,through=shared]` gives parameters in brackets, as reports do",
         rule,
-        "write `candidate: allreduce/dual_root, block_bytes: 64K, through: shared`",
+        "give each parameter a key of the rule: `{candidate: allreduce/dual_root, block_bytes: 64K, through: shared}`",
     );
     check(
         "allreduce/dual_root",

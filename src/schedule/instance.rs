@@ -231,6 +231,7 @@ impl Schedule {
     /// The number of units in a span, in any memory; that of a message is the same at both ends.
     ///
     /// The span must be one of the schedule's own rounds.
+    #[inline]
     pub fn span_units(&self, span: &Span) -> u64 {
         self.vector.length(span)
     }

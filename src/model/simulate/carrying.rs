@@ -23,13 +23,14 @@ impl<O: Observer> Engine<'_, O> {
             early,
             ..
         } = transfer;
+        let level = self.prices.level(from, to);
         let at = self.circumstances(from, to, early);
         let Cost {
             alpha,
             overhead,
             gap,
             port_gap,
-        } = self.prices.cost(from, to, bytes, at);
+        } = self.prices.cost(level, bytes, at);
         let latency = alpha - overhead;
         // This order of additions reproduces the closed forms almost to the last bit.
         let (mut freed, mut delivered) = (start + (overhead + port_gap), start + (alpha + gap));
@@ -54,25 +55,26 @@ impl<O: Observer> Engine<'_, O> {
             Some(number) => self.earlies.get_mut(number).is_claimed,
         };
         let to_round = is_awaited.then(|| receiver.next - 1);
-        let is_eager = early.is_some() || self.prices.is_eager(from, to, bytes);
-        let posted_round = (!is_eager).then(|| self.posted_round(from, to));
-        let receiver = self.processes.get_mut(to);
         if is_awaited && receiver.ends(delivered) {
             self.runnable.push(self.processes.simulated(to));
         }
-        let observed = self.observer.message(Message {
-            from,
-            to,
-            from_round,
-            to_round,
-            posted_round,
-            level: self.prices.level(from, to),
-            bytes,
-            ready,
-            start,
-            freed,
-            delivered,
-        })?;
+        let mut observed = 0;
+        if O::OBSERVES_ALL {
+            let is_eager = early.is_some() || self.prices.is_eager(from, to, bytes);
+            observed = self.observer.message(Message {
+                from,
+                to,
+                from_round,
+                to_round,
+                posted_round: (!is_eager).then(|| self.posted_round(from, to)),
+                level,
+                bytes,
+                ready,
+                start,
+                freed,
+                delivered,
+            })?;
+        }
         match early {
             Some(number) if is_awaited => self.earlies.forget(number),
             Some(number) => {

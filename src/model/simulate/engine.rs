@@ -46,6 +46,13 @@ impl From<SimulationError> for Halt {
     }
 }
 
+/// A message that a rank sends or receives in its round.
+struct Posted {
+    is_sent: bool,
+    partner: Rank,
+    bytes: u64,
+}
+
 /// The running programs.
 pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
@@ -72,7 +79,8 @@ pub(super) struct Engine<'a, O> {
     round: Round,
     /// A round whose receives may be posted ahead, after the one before it.
     pub(super) compared: [Round; 2],
-    lengths: Vec<u64>,
+    /// The transfers of the round that is being begun.
+    transfers: Vec<Posted>,
     pub(super) observer: O,
 }
 
@@ -93,7 +101,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             course,
             symmetry,
             order,
-            processes: Processes::new(ranks),
+            processes: Processes::new(symmetry),
             finished: vec![0.0; ranks as usize],
             rails: vec![Rail::default(); rails],
             runnable: Vec::new(),
@@ -106,7 +114,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             messages: 0,
             round: Round::default(),
             compared: Default::default(),
-            lengths: Vec::new(),
+            transfers: Vec::new(),
             observer,
         }
     }
@@ -180,7 +188,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 break;
             }
             self.measure(rank, round.actions())?;
-            self.post(rank, round.actions())?;
+            self.post(rank)?;
             let process = self.process(rank);
             process.waiting -= 1;
             if process.waiting > 0 {
@@ -229,23 +237,32 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Begins a round: computes the lengths of its messages and does its local work.
+    /// Begins a round: finds its transfers and does its local work.
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
-        self.lengths.clear();
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
         let (mut combines, mut works, mut several) = (false, false, false);
         let mut first = None;
-        let calls = u64::from(self.course.calls.max(1));
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
             self.observer.round(rank, round, end);
         }
-        process.begin(process.next.is_multiple_of((process.rounds / calls).max(1)));
+        let is_first = match self.course.calls {
+            ..2 => process.next == 0,
+            calls => process
+                .next
+                .is_multiple_of(process.rounds / u64::from(calls)),
+        };
+        process.begin(is_first);
         let mut processor = process.began;
         for action in actions {
             let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
-            let length = match action {
-                Action::Send { span, .. } | Action::Recv { span, .. } => bytes(span),
+            // Without data to send or to receive there is no message.
+            let data = |span| Some(bytes(span)).filter(|bytes| *bytes > 0);
+            let (is_sent, partner, message) = match action {
+                Action::Send { to, span } => (true, *to, data(span)),
+                Action::Recv { from, span } => (false, *from, data(span)),
+                Action::Signal { to } => (true, *to, Some(0)),
+                Action::Await { from } => (false, *from, Some(0)),
                 Action::Combine { into, .. } => {
                     let bytes = bytes(into);
                     combines = true;
@@ -265,22 +282,22 @@ impl<'a, O: Observer> Engine<'a, O> {
                     }
                     continue;
                 }
-                Action::Signal { .. } | Action::Await { .. } => 0,
             };
-            match action {
-                Action::Send { .. } if length > 0 => sends += 1,
-                Action::Recv { .. } if length > 0 => {
-                    recvs += 1;
-                    recv_bytes += length;
-                }
-                Action::Signal { .. } => sends += 1,
-                Action::Await { .. } => recvs += 1,
-                _ => {}
+            several |= *first.get_or_insert(partner) != partner;
+            let Some(bytes) = message else {
+                continue;
+            };
+            if is_sent {
+                sends += 1;
+            } else {
+                recvs += 1;
+                recv_bytes += bytes;
             }
-            if let Some(partner) = partner(action) {
-                several |= *first.get_or_insert(partner) != partner;
-            }
-            self.lengths.push(length);
+            self.transfers.push(Posted {
+                is_sent,
+                partner,
+                bytes,
+            });
         }
         let process = self.process(rank);
         process.sends = sends;
@@ -321,23 +338,20 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Posts the transfers of a round.
-    fn post(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
-        let mut place = 0;
-        for action in actions {
-            let is_transfer = !matches!(action, Action::Combine { .. } | Action::Copy { .. });
-            let length = match is_transfer {
-                true => self.lengths[place],
-                false => continue,
-            };
-            place += 1;
-            match *action {
-                Action::Send { to, .. } if length > 0 => self.send(rank, to, length)?,
-                Action::Recv { from, .. } if length > 0 => self.receive(from, rank)?,
-                Action::Signal { to } => self.send(rank, to, 0)?,
-                Action::Await { from } => self.receive(from, rank)?,
-                _ => {}
+    fn post(&mut self, rank: Rank) -> Result<(), Halt> {
+        let mut transfers = std::mem::take(&mut self.transfers);
+        for Posted {
+            is_sent,
+            partner,
+            bytes,
+        } in transfers.drain(..)
+        {
+            match is_sent {
+                true => self.send(rank, partner, bytes)?,
+                false => self.receive(partner, rank)?,
             }
         }
+        self.transfers = transfers;
         Ok(())
     }
 }

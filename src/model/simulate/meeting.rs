@@ -121,19 +121,21 @@ impl<O: Observer> Engine<'_, O> {
             true => (sent, sent),
             false => (sent.max(self.posted(from, to, sent)), arrived),
         };
-        let transfer = Transfer {
+        let mut transfer = Transfer {
             ready,
             met,
             bytes,
             from,
             to,
-            turn: (self.prices.place(from), sender_round),
+            turn: [0; 2],
             place,
             early,
         };
         if self.order == Order::Dependency && is_free {
             self.carry(transfer, ready.max(free))
         } else {
+            let round = sender_round.try_into().unwrap_or(u32::MAX);
+            transfer.turn = [self.prices.place(from), round];
             // A message posted ahead may have released its sender before the present.
             let due = met.max(self.agenda.now());
             self.agenda.push(due, Due::Ready(transfer));

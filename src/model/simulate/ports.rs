@@ -22,8 +22,9 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
-    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round.
-    pub(super) turn: (u32, u64),
+    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round, or [`u32::MAX`] for all later
+    /// ones.
+    pub(super) turn: [u32; 2],
     /// The number of messages that the sender has sent before.
     pub(super) place: u32,
     /// Its index among the messages that do not wait for their receivers.
@@ -33,9 +34,11 @@ pub(super) struct Transfer {
 impl Transfer {
     /// The key by which ports are granted, the smallest first. Places and rounds come before ranks, so that the same
     /// messages are the first ones on nodes that are alike.
-    pub(super) fn precedence(&self) -> (u64, (u32, u64), Rank, Rank, u32) {
-        let met = self.met.to_bits();
-        (met, self.turn, self.from, self.to, self.place)
+    pub(super) fn precedence(&self) -> (u64, u64, u64, u32) {
+        let [place, round] = self.turn;
+        // Few comparisons get beyond the first pairs.
+        let (turn, ends) = (pair(place, round), pair(self.from, self.to));
+        (self.met.to_bits(), turn, ends, self.place)
     }
 }
 
@@ -237,7 +240,7 @@ mod tests {
                 bytes: 1,
                 from: 0,
                 to: 1,
-                turn: (0, 0),
+                turn: [0, 0],
                 place,
                 early: None,
             };

@@ -140,17 +140,18 @@ impl<'a> Prices<'a> {
         })
     }
 
-    /// The price of messages from one rank to another.
-    pub(super) fn link(&self, from: Rank, to: Rank) -> &Link {
-        match self.level(from, to) {
-            Level::Node | Level::Shared => self.node,
-            Level::Network => self.network,
+    /// The price of messages on a level, and the factor on the time of their bytes.
+    #[inline]
+    fn link(&self, level: Level) -> (&Link, f64) {
+        match level {
+            Level::Node | Level::Shared => (self.node, self.memory),
+            Level::Network => (self.network, 1.0),
         }
     }
 
-    /// The cost of a message in the given circumstances.
-    pub(super) fn cost(&self, from: Rank, to: Rank, bytes: u64, at: Circumstances) -> Cost {
-        let link = self.link(from, to);
+    /// The cost of a message on a level in the given circumstances.
+    pub(super) fn cost(&self, level: Level, bytes: u64, at: Circumstances) -> Cost {
+        let (link, memory) = self.link(level);
         let line = link.line(bytes);
         let exchange = line.exchange.unwrap_or(1.0);
         let both_ways = match (at.exchange, at.shift) {
@@ -159,10 +160,6 @@ impl<'a> Prices<'a> {
             (false, false) => 1.0,
         };
         let if_so = |is_so: bool, factor: Option<f64>| factor.filter(|_| is_so).unwrap_or(1.0);
-        let memory = match self.level(from, to) {
-            Level::Node | Level::Shared => self.memory,
-            Level::Network => 1.0,
-        };
         let slower = both_ways * if_so(at.fresh, line.fresh);
         let fan = if_so(at.fan_out, link.fan_out) * if_so(at.fan_in, link.fan_in);
         let gap = line.beta * bytes as f64 * slower * memory;
@@ -184,12 +181,8 @@ impl<'a> Prices<'a> {
 
     /// Whether a message does not wait for its receiver.
     pub(super) fn is_eager(&self, from: Rank, to: Rank, bytes: u64) -> bool {
-        let limit = self.largest_eager;
-        limit.is_some_and(|limit| bytes <= limit)
-            && self
-                .link(from, to)
-                .eager_limit
-                .is_some_and(|limit| bytes <= limit)
+        let within = |limit: Option<u64>| limit.is_some_and(|limit| bytes <= limit);
+        within(self.largest_eager) && within(self.link(self.level(from, to)).0.eager_limit)
     }
 
     /// Whether messages of different ranks of a node can delay each other.

@@ -3,6 +3,8 @@
 use schedule::{Program, Rank};
 use vocabulary::AHEAD_BYTES;
 
+use super::symmetry::Symmetry;
+
 pub(super) const NO_RANK: Rank = Rank::MAX;
 
 /// The value for no round.
@@ -120,7 +122,9 @@ const ENDED: u32 = u32::MAX - 2;
 /// All simulated ranks, of which few are running at any time: a tree of a million ranks is simulated in the memory of its
 /// paths. Ranks of the second group stand for those of the first one ([`super::symmetry`]).
 pub(super) struct Processes {
-    /// The index of each rank among the running ones.
+    /// The number of simulated ranks.
+    ranks: u32,
+    /// The index of each rank among the running ones, for the ranks of the first group and, if there is one, the second.
     places: Vec<u32>,
     running: Vec<Process>,
     free: Vec<u32>,
@@ -129,9 +133,10 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    pub(super) fn new(ranks: u32) -> Self {
+    pub(super) fn new(Symmetry { ranks, groups }: Symmetry) -> Self {
         Self {
-            places: vec![UNCALLED; ranks as usize],
+            ranks,
+            places: vec![UNCALLED; ranks as usize * groups.min(2) as usize],
             running: Vec::new(),
             free: Vec::new(),
             uncalled: ranks,
@@ -140,12 +145,18 @@ impl Processes {
 
     /// The rank of the first group that is alike.
     pub(super) fn simulated(&self, rank: Rank) -> Rank {
-        let ranks = self.places.len() as u32;
-        if rank < ranks { rank } else { rank - ranks }
+        if rank < self.ranks {
+            rank
+        } else {
+            rank - self.ranks
+        }
     }
 
-    fn place(&self, rank: Rank) -> u32 {
-        self.places[self.simulated(rank) as usize]
+    fn set_place(&mut self, rank: Rank, place: u32) {
+        let group = self.ranks as usize;
+        for rank in self.places[rank as usize..].iter_mut().step_by(group) {
+            *rank = place;
+        }
     }
 
     /// Whether all ranks have been called.
@@ -155,10 +166,9 @@ impl Processes {
 
     /// Calls a rank; returns whether it has to be started, once.
     pub(super) fn call(&mut self, rank: Rank) -> bool {
-        let place = &mut self.places[rank as usize];
-        let is_first = *place == UNCALLED;
+        let is_first = self.places[rank as usize] == UNCALLED;
         if is_first {
-            *place = CALLED;
+            self.set_place(rank, CALLED);
             self.uncalled -= 1;
         }
         is_first
@@ -171,7 +181,7 @@ impl Processes {
 
     pub(super) fn start(&mut self, rank: Rank, program: Box<dyn Program>, start: f64) {
         let process = Process::new(program, start);
-        self.places[rank as usize] = match self.free.pop() {
+        let place = match self.free.pop() {
             Some(place) => {
                 self.running[place as usize] = process;
                 place
@@ -181,33 +191,34 @@ impl Processes {
                 self.running.len() as u32 - 1
             }
         };
+        self.set_place(rank, place);
     }
 
     /// Ends a rank and frees its place.
     pub(super) fn end(&mut self, rank: Rank) {
-        let place = std::mem::replace(&mut self.places[rank as usize], ENDED);
-        self.free.push(place);
+        self.free.push(self.places[rank as usize]);
+        self.set_place(rank, ENDED);
     }
 
     /// A rank that is running.
     pub(super) fn get_mut(&mut self, rank: Rank) -> &mut Process {
-        let place = self.place(rank);
+        let place = self.places[rank as usize];
         &mut self.running[place as usize]
     }
 
     /// A rank that is running.
     pub(super) fn get(&self, rank: Rank) -> &Process {
-        &self.running[self.place(rank) as usize]
+        &self.running[self.places[rank as usize] as usize]
     }
 
     /// A rank if it is running.
     pub(super) fn find(&self, rank: Rank) -> Option<&Process> {
-        self.running.get(self.place(rank) as usize)
+        self.running.get(self.places[rank as usize] as usize)
     }
 
     /// A rank if it is running.
     pub(super) fn find_mut(&mut self, rank: Rank) -> Option<&mut Process> {
-        let place = self.place(rank);
+        let place = self.places[rank as usize];
         self.running.get_mut(place as usize)
     }
 }

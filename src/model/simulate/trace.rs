@@ -256,7 +256,7 @@ impl Trace {
 
 /// An observer of the simulation; one that ignores events costs nothing.
 pub(super) trait Observer {
-    /// Whether all ranks must be simulated, even if groups of them are alike.
+    /// Whether it observes messages; then all ranks must be simulated, even if groups of them are alike.
     const OBSERVES_ALL: bool = false;
 
     /// A rank's round has ended.

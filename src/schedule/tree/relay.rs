@@ -167,23 +167,24 @@ impl Program for Spreading {
 
     fn round(&self, index: u64, round: &mut Round) {
         let block = |j: u64| self.passing.nth(j);
-        let children = self.node.child_count();
-        let send = match (children, self.node.parent) {
-            (0, _) => None,
-            (_, Some(_)) => index.checked_sub(1),
-            (_, None) => Some(index),
+        let turn = self.node.child_count().max(1);
+        let (j, place) = (index / turn, index % turn);
+        // Below the root a block is sent to the first child in the round after it has arrived.
+        let send = match (self.node.parent, place.checked_sub(1)) {
+            (None, _) => Some((place, j)),
+            (Some(_), Some(child)) => Some((child, j)),
+            (Some(_), None) => j.checked_sub(1).map(|j| (turn - 1, j)),
         };
-        if let Some(send) = send
-            && let Some(child) = self.node.children[(send % children) as usize]
+        if let Some((child, j)) = send
+            && let Some(child) = self.node.children[child as usize]
         {
-            round.send(child, block(send / children));
+            round.send(child, block(j));
         }
-        let turn = children.max(1);
         if let Some(parent) = self.node.parent
-            && index.is_multiple_of(turn)
-            && index / turn < self.passing.blocks.count
+            && place == 0
+            && j < self.passing.blocks.count
         {
-            round.recv(parent, block(index / turn));
+            round.recv(parent, block(j));
         }
     }
 }

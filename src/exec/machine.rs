@@ -156,6 +156,18 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
+        // Pipelined reductions alternate between these two: a receive that was posted ahead, and work beside the next.
+        match (step.sends, step.recvs, step.work, next) {
+            ([], [_], [], None) if step.is_posted_ahead => {
+                return self.ahead.end(Ok(()), self.wait);
+            }
+            ([], [], work, Some(next)) => {
+                self.ahead.reserve(next.recvs.len());
+                let outcome = self.start_recvs(next.recvs, communicator);
+                return outcome.and(self.memories().work_all(work).map_err(|error| *error));
+            }
+            _ => {}
+        }
         let mut outcome = self.start_all_recvs(step, next, communicator);
         match step.sends {
             // All receives have been posted, so a blocking send cannot deadlock.

@@ -369,6 +369,7 @@ impl Step {
     fn round_of(&self, piece: Piece, index: u64, round: &mut Round) {
         let outer = round.actions().len();
         self.program.round(index, round);
+        let (mut has_idle, mut has_columns) = (false, false);
         for action in &mut round.actions_mut()[outer..] {
             if let Action::Send { to: peer, .. }
             | Action::Recv { from: peer, .. }
@@ -380,39 +381,49 @@ impl Step {
             action.spans_mut(|span| {
                 span.buffer = self.names.rename(span.buffer);
                 (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks, piece);
+                has_columns |= matches!(span.partition, Partition::Columns { .. });
             });
+            has_idle |= is_idle(action);
         }
-        // A phase must not copy data to the same place, which may be in several pieces.
-        let mut place = 0;
-        let is_idle =
-            |action: &Action| matches!(action, Action::Copy { from, into } if from == into);
-        if round.actions()[outer..].iter().any(is_idle) {
+        if has_idle {
+            let mut place = 0;
             round.actions_mut().retain(|action| {
                 place += 1;
                 place <= outer || !is_idle(action)
             });
         }
-        let rows = |action: &Action| match action {
-            Action::Copy { into, .. } | Action::Combine { into, .. } => match into.partition {
-                Partition::Columns { rows, .. } => rows,
-                _ => 1,
-            },
+        if has_columns {
+            divide_into_rows(round.actions_mut(), outer);
+        }
+    }
+}
+
+/// Whether an action copies data to the same place, which may be in several pieces; a phase must not do that.
+fn is_idle(action: &Action) -> bool {
+    matches!(action, Action::Copy { from, into } if from == into)
+}
+
+/// Divides local work on columns, from an action on, into work on their parts in each row, which are contiguous.
+fn divide_into_rows(actions: &mut Vec<Action>, first: usize) {
+    let rows = |action: &Action| match action {
+        Action::Copy { into, .. } | Action::Combine { into, .. } => match into.partition {
+            Partition::Columns { rows, .. } => rows,
             _ => 1,
-        };
-        let actions = round.actions_mut();
-        for place in outer..actions.len() {
-            let count = rows(&actions[place]);
-            if count == 1 {
-                continue;
-            }
-            let whole = actions[place];
-            for row in (0..count).rev() {
-                let mut action = whole;
-                action.spans_mut(|span| *span = in_row(*span, row));
-                match row {
-                    0 => actions[place] = action,
-                    _ => actions.push(action),
-                }
+        },
+        _ => 1,
+    };
+    for place in first..actions.len() {
+        let count = rows(&actions[place]);
+        if count == 1 {
+            continue;
+        }
+        let whole = actions[place];
+        for row in (0..count).rev() {
+            let mut action = whole;
+            action.spans_mut(|span| *span = in_row(*span, row));
+            match row {
+                0 => actions[place] = action,
+                _ => actions.push(action),
             }
         }
     }

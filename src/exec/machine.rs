@@ -156,13 +156,14 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // Pipelined reductions alternate between these two: a receive that was posted ahead, and work beside the next.
+        // Two frequent rounds of pipelined reductions start no messages of their own: a receive that was posted ahead,
+        // and local work while the receives of the next round are under way.
         match (step.sends, step.recvs, step.work, next) {
             ([], [_], [], None) if step.is_posted_ahead => {
                 return self.ahead.end(Ok(()), self.wait);
             }
             ([], [], work, Some(next)) => {
-                self.ahead.reserve(next.recvs.len());
+                self.reserve(next.recvs.len());
                 let outcome = self.start_recvs(next.recvs, communicator);
                 return outcome.and(self.memories().work_all(work).map_err(|error| *error));
             }
@@ -181,6 +182,13 @@ impl Machine {
         self.current.end(outcome, self.wait)
     }
 
+    /// Reserves memory for requests, both of this round and of the next one: the two lists are swapped in many rounds.
+    fn reserve(&mut self, requests: usize) {
+        for list in [&mut self.current, &mut self.ahead] {
+            list.reserve(requests);
+        }
+    }
+
     /// Posts the receives of a round, unless the previous round has done so, and those of the next one.
     fn start_all_recvs(
         &mut self,
@@ -188,11 +196,8 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // The two are swapped each round, so each must have room for the requests of the other.
         let ahead = next.map_or(0, |next| next.recvs.len());
-        for requests in [&mut self.current, &mut self.ahead] {
-            requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
-        }
+        self.reserve(ahead.max(step.recvs.len()) + step.sends.len());
         // Even after an error, start everything that can be started, as peers may be waiting for it.
         let mut outcome = Ok(());
         if !step.is_posted_ahead {

@@ -403,7 +403,8 @@ fn is_idle(action: &Action) -> bool {
     matches!(action, Action::Copy { from, into } if from == into)
 }
 
-/// Divides local work on columns, from an action on, into work on their parts in each row, which are contiguous.
+/// Divides local work on columns, among the actions from `first` on, into work on the parts of each row, which are
+/// contiguous.
 fn divide_into_rows(actions: &mut Vec<Action>, first: usize) {
     let rows = |action: &Action| match action {
         Action::Copy { into, .. } | Action::Combine { into, .. } => match into.partition {

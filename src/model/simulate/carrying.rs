@@ -59,7 +59,7 @@ impl<O: Observer> Engine<'_, O> {
             self.runnable.push(self.processes.simulated(to));
         }
         let mut observed = 0;
-        if O::OBSERVES_ALL {
+        if O::OBSERVES_MESSAGES {
             let is_eager = early.is_some() || self.prices.is_eager(from, to, bytes);
             observed = self.observer.message(Message {
                 from,

@@ -46,8 +46,8 @@ impl From<SimulationError> for Halt {
     }
 }
 
-/// A message that a rank sends or receives in its round.
-struct Posted {
+/// One end of a message: what a rank sends or receives in its round.
+struct MessageEnd {
     is_sent: bool,
     partner: Rank,
     bytes: u64,
@@ -79,8 +79,8 @@ pub(super) struct Engine<'a, O> {
     round: Round,
     /// A round whose receives may be posted ahead, after the one before it.
     pub(super) compared: [Round; 2],
-    /// The transfers of the round that is being begun.
-    transfers: Vec<Posted>,
+    /// The messages of the round that is being begun.
+    message_ends: Vec<MessageEnd>,
     pub(super) observer: O,
 }
 
@@ -114,7 +114,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             messages: 0,
             round: Round::default(),
             compared: Default::default(),
-            transfers: Vec::new(),
+            message_ends: Vec::new(),
             observer,
         }
     }
@@ -237,7 +237,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Begins a round: finds its transfers and does its local work.
+    /// Begins a round: finds its messages and does its local work.
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
         let (mut combines, mut works, mut several) = (false, false, false);
@@ -256,11 +256,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut processor = process.began;
         for action in actions {
             let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
-            // Without data to send or to receive there is no message.
-            let data = |span| Some(bytes(span)).filter(|bytes| *bytes > 0);
-            let (is_sent, partner, message) = match action {
-                Action::Send { to, span } => (true, *to, data(span)),
-                Action::Recv { from, span } => (false, *from, data(span)),
+            // Without data there is no message.
+            let nonempty = |span| Some(bytes(span)).filter(|bytes| *bytes > 0);
+            let (is_sent, partner, length) = match action {
+                Action::Send { to, span } => (true, *to, nonempty(span)),
+                Action::Recv { from, span } => (false, *from, nonempty(span)),
                 Action::Signal { to } => (true, *to, Some(0)),
                 Action::Await { from } => (false, *from, Some(0)),
                 Action::Combine { into, .. } => {
@@ -284,7 +284,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             };
             several |= *first.get_or_insert(partner) != partner;
-            let Some(bytes) = message else {
+            let Some(bytes) = length else {
                 continue;
             };
             if is_sent {
@@ -293,7 +293,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 recvs += 1;
                 recv_bytes += bytes;
             }
-            self.transfers.push(Posted {
+            self.message_ends.push(MessageEnd {
                 is_sent,
                 partner,
                 bytes,
@@ -337,21 +337,21 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(end)
     }
 
-    /// Posts the transfers of a round.
+    /// Posts the messages of a round.
     fn post(&mut self, rank: Rank) -> Result<(), Halt> {
-        let mut transfers = std::mem::take(&mut self.transfers);
-        for Posted {
+        let mut ends = std::mem::take(&mut self.message_ends);
+        for MessageEnd {
             is_sent,
             partner,
             bytes,
-        } in transfers.drain(..)
+        } in ends.drain(..)
         {
             match is_sent {
                 true => self.send(rank, partner, bytes)?,
                 false => self.receive(partner, rank)?,
             }
         }
-        self.transfers = transfers;
+        self.message_ends = ends;
         Ok(())
     }
 }

@@ -147,7 +147,7 @@ fn run<O: trace::Observer>(
     course: &Course<'_>,
     observer: impl Fn() -> O,
 ) -> Result<(Simulation, O), SimulationError> {
-    let symmetry = match O::OBSERVES_ALL {
+    let symmetry = match O::OBSERVES_MESSAGES {
         true => Symmetry::none(schedule),
         false => Symmetry::of(schedule, prices, course),
     };

@@ -108,7 +108,7 @@ impl Earlies {
     }
 }
 
-/// A rank and one of its partners, as a key.
+/// Two numbers in one, ordered like the pair: a rank and one of its partners, for instance.
 pub(super) fn pair(rank: Rank, partner: u32) -> u64 {
     u64::from(rank) << 32 | u64::from(partner)
 }

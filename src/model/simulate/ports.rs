@@ -22,8 +22,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
-    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round, or [`u32::MAX`] for all later
-    /// ones.
+    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round, at most [`u32::MAX`]. Only set
+    /// if the message goes through the agenda, since the place takes a division.
     pub(super) turn: [u32; 2],
     /// The number of messages that the sender has sent before.
     pub(super) place: u32,
@@ -36,7 +36,7 @@ impl Transfer {
     /// messages are the first ones on nodes that are alike.
     pub(super) fn precedence(&self) -> (u64, u64, u64, u32) {
         let [place, round] = self.turn;
-        // Few comparisons get beyond the first pairs.
+        // The two numbers of a pair are compared at once.
         let (turn, ends) = (pair(place, round), pair(self.from, self.to));
         (self.met.to_bits(), turn, ends, self.place)
     }

@@ -124,7 +124,7 @@ const ENDED: u32 = u32::MAX - 2;
 pub(super) struct Processes {
     /// The number of simulated ranks.
     ranks: u32,
-    /// The index of each rank among the running ones, for the ranks of the first group and, if there is one, the second.
+    /// The index of each rank among the running ones, for the first group and, if there is one, the second.
     places: Vec<u32>,
     running: Vec<Process>,
     free: Vec<u32>,
@@ -152,11 +152,12 @@ impl Processes {
         }
     }
 
+    /// Sets the index of a rank of the first group, and of the rank of the second one that is alike.
     fn set_place(&mut self, rank: Rank, place: u32) {
-        let group = self.ranks as usize;
-        for rank in self.places[rank as usize..].iter_mut().step_by(group) {
-            *rank = place;
-        }
+        let alike = self.places[rank as usize..].iter_mut();
+        alike
+            .step_by(self.ranks as usize)
+            .for_each(|of_rank| *of_rank = place);
     }
 
     /// Whether all ranks have been called.

@@ -257,7 +257,7 @@ impl Trace {
 /// An observer of the simulation; one that ignores events costs nothing.
 pub(super) trait Observer {
     /// Whether it observes messages; then all ranks must be simulated, even if groups of them are alike.
-    const OBSERVES_ALL: bool = false;
+    const OBSERVES_MESSAGES: bool = false;
 
     /// A rank's round has ended.
     fn round(&mut self, _rank: Rank, _round: u64, _end: f64) {}
@@ -267,7 +267,7 @@ pub(super) trait Observer {
         Ok(())
     }
 
-    /// A message starts; returns its number.
+    /// A message starts, if it observes messages; returns its number.
     fn message(&mut self, _message: Message) -> Result<usize, SimulationError> {
         Ok(0)
     }
@@ -277,7 +277,7 @@ pub(super) trait Observer {
 }
 
 impl Observer for Trace {
-    const OBSERVES_ALL: bool = true;
+    const OBSERVES_MESSAGES: bool = true;
 
     fn round(&mut self, rank: Rank, _: u64, end: f64) {
         self.rounds[rank as usize].push(end);

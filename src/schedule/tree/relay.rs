@@ -172,13 +172,13 @@ impl Program for Spreading {
         // Below the root a block is sent to the first child in the round after it has arrived.
         let send = match (self.node.parent, place.checked_sub(1)) {
             (None, _) => Some((place, j)),
-            (Some(_), Some(child)) => Some((child, j)),
-            (Some(_), None) => j.checked_sub(1).map(|j| (turn - 1, j)),
+            (Some(_), Some(number)) => Some((number, j)),
+            (Some(_), None) => j.checked_sub(1).map(|before| (turn - 1, before)),
         };
-        if let Some((child, j)) = send
-            && let Some(child) = self.node.children[child as usize]
+        if let Some((number, sent)) = send
+            && let Some(child) = self.node.children[number as usize]
         {
-            round.send(child, block(j));
+            round.send(child, block(sent));
         }
         if let Some(parent) = self.node.parent
             && place == 0

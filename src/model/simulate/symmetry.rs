@@ -85,6 +85,8 @@ struct Comparison<'a> {
     prices: &'a Prices<'a>,
     /// The ranks of a group.
     group: Rank,
+    /// The first rank of the group that is being compared.
+    first: Rank,
     /// For each partner, as [`alike`] numbers them: the rank whose messages were counted last, and the numbers of
     /// messages sent and received.
     counts: Vec<(Rank, [u64; 2])>,
@@ -98,6 +100,7 @@ impl<'a> Comparison<'a> {
             schedule,
             prices,
             group,
+            first: 0,
             counts: vec![(Rank::MAX, [0; 2]); 2 * group as usize],
             unmatched: 0,
         }
@@ -118,6 +121,7 @@ impl<'a> Comparison<'a> {
 
     /// A hash of what must be the same for alike ranks; `None` if a round has several messages in one direction.
     fn hash(&mut self, rank: Rank, [this, before]: &mut [Round; 2]) -> Option<u64> {
+        self.first = rank - rank % self.group;
         let program = self.schedule.program(rank);
         let mut hasher = FxHasher::default();
         before.clear();
@@ -180,7 +184,11 @@ impl<'a> Comparison<'a> {
 
     /// Counts a message that a rank sends (direction 0) or receives (1); returns its partner, see [`alike`].
     fn count(&mut self, rank: Rank, direction: usize, partner: Rank) -> Rank {
-        let alike = alike(rank, partner, self.group);
+        // As `alike`, with a division only for other groups.
+        let alike = match (self.first..self.first + self.group).contains(&partner) {
+            true => partner - self.first,
+            false => partner % self.group + self.group,
+        };
         let (counted, counts) = &mut self.counts[alike as usize];
         if *counted != rank {
             (*counted, *counts) = (rank, [0; 2]);

@@ -46,7 +46,8 @@ fn rounds([kept, held]: [u32; 2]) -> u32 {
 /// keeps in the first step, and one for each message of a step.
 pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
     let steps = steps(radix, shape.ranks);
-    let mut counts: Vec<u32> = steps.first().map(|[kept, _]| *kept).into_iter().collect();
+    let mut counts = Vec::with_capacity(radix.min(shape.ranks) as usize);
+    counts.extend(steps.first().map(|[kept, _]| *kept));
     for step in steps {
         for (place, (_, count)) in messages(step).enumerate() {
             match counts.get_mut(1 + place) {

@@ -11,7 +11,9 @@ use crate::{Rank, Shape};
 /// `ceil(log_radix ranks)` steps lead from one to the next.
 pub(crate) fn distances(radix: u32, ranks: u32) -> Vec<u32> {
     let divided = |distance: &u32| (*distance > 1).then(|| distance.div_ceil(radix));
-    let mut distances: Vec<u32> = std::iter::successors(Some(ranks), divided).collect();
+    // A program of each of a million ranks asks for them: room for radix 2, so that they need not move.
+    let mut distances = Vec::with_capacity(ranks.ilog2() as usize + 2);
+    distances.extend(std::iter::successors(Some(ranks), divided));
     distances.reverse();
     distances
 }

@@ -18,7 +18,8 @@ pub(crate) fn digits(radix: u32, ranks: u32) -> Vec<u32> {
 
 /// Numbers up to `radix` of which `ranks` is the product, the largest first.
 fn factors(radix: u32, ranks: u32) -> Option<Vec<u32>> {
-    let (mut factors, mut rest) = (Vec::new(), ranks);
+    let most = ranks.ilog2() as usize;
+    let (mut factors, mut rest) = (Vec::with_capacity(most), ranks);
     while rest > 1 {
         let factor = (2..=radix.min(rest))
             .rev()

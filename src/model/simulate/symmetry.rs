@@ -66,15 +66,19 @@ impl Symmetry {
     pub(super) fn ends(self, from: Rank, to: Rank) -> (Rank, Rank) {
         match self.groups {
             1 => (from, to),
-            _ => (from % self.ranks, alike(from, to, self.ranks)),
+            _ => {
+                let own = from % self.ranks;
+                (own, alike(from - own, to, self.ranks))
+            }
         }
     }
 }
 
-/// The rank alike to a partner, in the first group if it is in the same group as `rank`, otherwise in the second.
-fn alike(rank: Rank, partner: Rank, group: Rank) -> Rank {
-    match rank / group == partner / group {
-        true => partner % group,
+/// The rank alike to a partner: in the first group if it is in the group that begins with rank `first`, otherwise in the
+/// second.
+fn alike(first: Rank, partner: Rank, group: Rank) -> Rank {
+    match (first..first + group).contains(&partner) {
+        true => partner - first,
         false => partner % group + group,
     }
 }
@@ -184,11 +188,7 @@ impl<'a> Comparison<'a> {
 
     /// Counts a message that a rank sends (direction 0) or receives (1); returns its partner, see [`alike`].
     fn count(&mut self, rank: Rank, direction: usize, partner: Rank) -> Rank {
-        // As `alike`, with a division only for other groups.
-        let alike = match (self.first..self.first + self.group).contains(&partner) {
-            true => partner - self.first,
-            false => partner % self.group + self.group,
-        };
+        let alike = alike(self.first, partner, self.group);
         let (counted, counts) = &mut self.counts[alike as usize];
         if *counted != rank {
             (*counted, *counts) = (rank, [0; 2]);

@@ -380,7 +380,7 @@ impl Step {
             }
             action.spans_mut(|span| {
                 span.buffer = self.names.rename(span.buffer);
-                (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks, piece);
+                self.team.cut(&mut span.partition, &mut span.blocks, piece);
                 has_columns |= matches!(span.partition, Partition::Columns { .. });
             });
             has_idle |= is_idle(action);

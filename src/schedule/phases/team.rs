@@ -151,65 +151,51 @@ impl Team {
         })
     }
 
-    /// The place of a member's blocks in the call's vector.
-    pub(super) fn cut(
-        &self,
-        partition: Partition,
-        blocks: BlockRange,
-        piece: Piece,
-    ) -> (Partition, BlockRange) {
+    /// Replaces a member's blocks by those of the call's vector.
+    pub(super) fn cut(&self, partition: &mut Partition, blocks: &mut BlockRange, piece: Piece) {
         if let Some((parts, before)) = self.parts() {
-            let count = match partition {
+            if let Partition::Even(_) = partition {
                 // All blocks.
-                Partition::Even(_) => self.size().into(),
-                _ => blocks.count,
-            };
-            let start = before + blocks.start;
-            return (parts, BlockRange { start, count });
+                blocks.count = self.size().into();
+            }
+            blocks.start += before;
+            *partition = parts;
+            return;
         }
         let (parts, part) = match self.about {
             About::Even if self.leaders > 1 => (self.leaders, self.lane),
             _ => (piece.of, piece.number),
         };
-        let (pieces, chunks) = match partition {
-            Partition::Even(_) if parts == 1 => return (partition, blocks),
+        let (pieces, chunks) = match *partition {
+            Partition::Even(_) if parts == 1 => return,
             Partition::Even(blocks) => (blocks, 1),
             Partition::PerRank { ranks, chunks } => (ranks, chunks),
             // No algorithm that is used in phases has another partition.
-            _ => return (partition, blocks),
+            _ => return,
         };
-        let within = Partition::Within {
+        *partition = Partition::Within {
             parts,
             part,
             pieces,
             chunks,
         };
-        (within, blocks)
     }
 
-    pub(super) fn room(&self, room: Room) -> Room {
-        match room {
-            Room::Blocks { partition, blocks } => {
-                let (partition, blocks) = self.cut(partition, blocks, Piece::ALL);
-                Room::Blocks { partition, blocks }
-            }
+    pub(super) fn room(&self, mut room: Room) -> Room {
+        match &mut room {
+            Room::Blocks { partition, blocks } => self.cut(partition, blocks, Piece::ALL),
             Room::Window {
-                partition,
-                first,
-                slots,
+                partition, first, ..
             } => {
-                let block = BlockRange {
-                    start: first,
+                let mut block = BlockRange {
+                    start: *first,
                     count: 1,
                 };
-                let (partition, block) = self.cut(partition, block, Piece::ALL);
-                Room::Window {
-                    partition,
-                    first: block.start,
-                    slots,
-                }
+                self.cut(partition, &mut block, Piece::ALL);
+                *first = block.start;
             }
         }
+        room
     }
 
     /// The room for a member's result of a phase.

@@ -392,13 +392,6 @@ impl Link {
         Ok(true)
     }
 
-    /// Whether the next packet has arrived.
-    #[inline(always)]
-    fn has_packet(&self) -> bool {
-        let number = &self.incoming.slot(self.taken).number;
-        number.load(Ordering::Acquire) == self.taken + 1
-    }
-
     /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
     ///
     /// # Errors
@@ -435,10 +428,10 @@ impl Link {
         &mut self,
         take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), E>,
     ) -> Result<Option<usize>, E> {
-        if !self.has_packet() {
+        let slot = self.incoming.slot(self.taken);
+        if slot.number.load(Ordering::Acquire) != self.taken + 1 {
             return Ok(None);
         }
-        let slot = self.incoming.slot(self.taken);
         let (length, taken, outcome) = slot.packet.with(
             #[inline(always)]
             |packet| {

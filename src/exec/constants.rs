@@ -7,7 +7,7 @@ pub use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
 // Compiled from `shim.c` with the library's own compiler, as the constants are macros in C.
 unsafe extern "C" {
-    safe fn colltune_in_place() -> *const c_void;
+    safe static colltune_in_place: *const c_void;
     safe fn colltune_double_int() -> ffi::MPI_Datatype;
     safe fn colltune_minloc() -> ffi::MPI_Op;
     safe fn colltune_is_predefined(operator: ffi::MPI_Op) -> c_int;
@@ -16,8 +16,9 @@ unsafe extern "C" {
 }
 
 /// `MPI_IN_PLACE`, as a buffer argument.
+#[inline]
 pub fn in_place() -> *const c_void {
-    colltune_in_place()
+    colltune_in_place
 }
 
 /// `MPI_DOUBLE_INT`: pairs of a value and an index, with a gap at the end.

@@ -9,7 +9,7 @@ use crate::copier::Copier;
 use crate::fused::Arrival;
 use crate::kernel::Addresses;
 use crate::requests::Requests;
-use crate::steps::{Place, Step, Transfer};
+use crate::steps::{Packet, Place, Step, Transfer};
 use crate::{Communicator, ExecError, NodeChannels};
 
 /// The number of times that a rank polls for messages before it does anything else.
@@ -201,21 +201,21 @@ unsafe fn copy_packet(from: *const u8, into: *mut u8, length: usize) {
 }
 
 impl Memories<'_> {
-    /// Sends a message of [`crate::steps::Ways::Packet`], if there is room for it.
+    /// Sends a packet, if there is room for it.
     ///
     /// # Safety
     ///
     /// The message lies in the memories, which may be read.
     #[inline(always)]
-    pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &Transfer) -> bool {
+    pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &Packet) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
-        peer.send_packet(message.message.length(), |packet| {
+        peer.send_packet(message.length, |packet| {
             // SAFETY: the caller's; a packet lies in no rank's memory.
             unsafe { copy_packet(from, packet.as_mut_ptr(), packet.len()) };
         })
     }
 
-    /// Receives a message of [`crate::steps::Ways::Packet`], if it has arrived.
+    /// Receives a packet, if it has arrived.
     ///
     /// # Safety
     ///
@@ -224,10 +224,10 @@ impl Memories<'_> {
     pub(crate) unsafe fn receive_packet(
         &mut self,
         peer: &mut Peer<'_>,
-        message: &Transfer,
+        message: &Packet,
     ) -> Result<bool, Box<ExecError>> {
         peer.receive_packet(
-            message.message.length(),
+            message.length,
             #[inline(always)]
             // SAFETY: the caller's; a packet lies in no rank's memory.
             |packet| unsafe {

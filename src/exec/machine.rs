@@ -113,7 +113,7 @@ impl Machine {
         if step.ways != Ways::Mpi {
             if let (Some(packets), None) = (step.packets(), next)
                 && self
-                    .exchange_packets(packets, communicator)
+                    .exchange_packets(&packets, step.work, communicator)
                     .map_err(|error| *error)?
             {
                 return Ok(());
@@ -210,14 +210,15 @@ impl Machine {
         outcome
     }
 
-    /// Carries out a round of [`Ways::Packet`]. Returns false without doing anything if no slot is free for its
-    /// packet.
+    /// Carries out a round of [`Ways::Packet`] with its local work. Returns false without doing anything if no slot is
+    /// free for its packet.
     ///
     /// The error is boxed, since moving a larger result would take a noticeable part of a short call's time.
     #[inline(always)]
     pub(crate) fn exchange_packets(
         &mut self,
-        round: Packets<'_>,
+        round: &Packets,
+        work: &[Work],
         communicator: &Communicator,
     ) -> Result<bool, Box<ExecError>> {
         let mut memories = Memories {
@@ -231,16 +232,16 @@ impl Machine {
         let Some(mut channels) = exchange.channels().borrow() else {
             return Ok(false);
         };
-        if let Some((peer, send)) = round.send {
+        if let Some(send) = &round.send {
             // SAFETY: in bounds, and read only, see `Machine`.
-            let is_sent = unsafe { memories.send_packet(channels.peer(peer), send) };
+            let is_sent = unsafe { memories.send_packet(channels.peer(send.peer), send) };
             if !is_sent {
                 return Ok(false);
             }
         }
-        let outcome = memories.work_all(round.work);
-        if let Some((peer, recv)) = round.recv {
-            let mut peer = channels.peer(peer);
+        let outcome = memories.work_all(work);
+        if let Some(recv) = &round.recv {
+            let mut peer = channels.peer(recv.peer);
             let mut looks = 0;
             // SAFETY: in bounds and disjoint, see `Machine`.
             while !unsafe { memories.receive_packet(&mut peer, recv)? } {

@@ -70,11 +70,16 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The message with the peer's index on this rank's node; always there in a round of [`Ways::Packet`], see
-    /// [`Ways::of`].
+    /// The message of a round of [`Ways::Packet`].
     #[inline(always)]
-    fn on_node(&self) -> Option<(usize, &Self)> {
-        self.place.map(|place| (place as usize, self))
+    fn packet(&self) -> Option<Packet> {
+        Some(Packet {
+            peer: self.place? as usize,
+            length: self.message.length(),
+            slot: self.slot,
+            start: self.start,
+            arrival: self.arrival,
+        })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -179,22 +184,35 @@ pub(crate) struct Step<'a> {
     pub(crate) is_posted_ahead: bool,
 }
 
-/// A round of [`Ways::Packet`]: its messages, each with the peer's index on this rank's node.
+/// A message of a round of [`Ways::Packet`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packets<'a> {
-    pub(crate) send: Option<(usize, &'a Transfer)>,
-    pub(crate) recv: Option<(usize, &'a Transfer)>,
-    pub(crate) work: &'a [Work],
+pub(crate) struct Packet {
+    /// The peer's index on this rank's node.
+    pub(crate) peer: usize,
+    pub(crate) length: usize,
+    /// The memory and the message's start in it, see [`Transfer`].
+    pub(crate) slot: usize,
+    pub(crate) start: usize,
+    pub(crate) arrival: Option<Arrival>,
 }
 
-impl<'a> Step<'a> {
-    /// Its packets, if it has nothing else.
+/// The messages of a round of [`Ways::Packet`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packets {
+    pub(crate) send: Option<Packet>,
+    pub(crate) recv: Option<Packet>,
+    /// Whether the round has local work.
+    pub(crate) has_work: bool,
+}
+
+impl Step<'_> {
+    /// Its messages, if each is a packet.
     #[inline(always)]
-    pub(crate) fn packets(&self) -> Option<Packets<'a>> {
+    pub(crate) fn packets(&self) -> Option<Packets> {
         (self.ways == Ways::Packet).then(|| Packets {
-            send: self.sends.first().and_then(Transfer::on_node),
-            recv: self.recvs.first().and_then(Transfer::on_node),
-            work: self.work,
+            send: self.sends.first().and_then(Transfer::packet),
+            recv: self.recvs.first().and_then(Transfer::packet),
+            has_work: !self.work.is_empty(),
         })
     }
 }
@@ -275,16 +293,19 @@ impl Steps {
         self.work.get(round.work.start).map(prefetch_whole);
     }
 
-    /// The packets of a round that consists of nothing else.
+    /// The messages of each round, if all of them are packets; nothing otherwise.
+    pub(crate) fn all_packets(&self) -> Vec<Packets> {
+        let rounds = (0..self.len()).map(|index| self.get(index)?.packets());
+        rounds.collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The local work of a round of packets.
     #[inline(always)]
-    pub(crate) fn packets(&self, index: usize) -> Option<Packets<'_>> {
-        let round = self.rounds.get(index)?;
-        let first = |range: &Range<usize>| (!range.is_empty()).then_some(range.start);
-        (round.ways == Ways::Packet).then(|| Packets {
-            send: first(&round.sends).and_then(|send| self.sends[send].on_node()),
-            recv: first(&round.recvs).and_then(|recv| self.recvs[recv].on_node()),
-            work: &self.work[round.work.clone()],
-        })
+    pub(crate) fn work_beside(&self, packets: &Packets, index: usize) -> &[Work] {
+        match packets.has_work {
+            true => &self.work[self.works(index)],
+            false => &[],
+        }
     }
 
     /// The range of a round's work among all work.

@@ -111,6 +111,8 @@ impl ApplicationCall {
     /// # Errors
     ///
     /// As in [`ScheduleExecutor::call`].
+    // On the path of short calls, as `ScheduleExecutor::run` is.
+    #[inline(always)]
     pub unsafe fn call(
         &mut self,
         communicator: &Communicator,

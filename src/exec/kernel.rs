@@ -310,12 +310,18 @@ pub fn combine(
 unsafe fn each_of_few<T>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> T) {
     let (left, right) = (at.left.cast::<T>(), at.right.cast::<T>());
     let into = at.into.cast::<T>();
-    for index in 0..(bytes / size_of::<T>()) {
+    let combine = |index| {
         // SAFETY: the caller's.
         unsafe {
             let (left, right) = (left.add(index).read(), right.add(index).read());
             into.add(index).write(operator(left, right));
         }
+    };
+    // The compiler turns a loop alone into one over several elements at once.
+    match bytes / size_of::<T>() {
+        1 => combine(0),
+        2 => (0..2).for_each(combine),
+        count => (0..count).for_each(combine),
     }
 }
 

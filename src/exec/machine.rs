@@ -85,6 +85,7 @@ impl Machine {
     }
 
     /// Sets the call's buffers.
+    #[inline(always)]
     pub(crate) fn lend(&mut self, input: *const u8, output: *mut u8) {
         self.bases[INPUT] = input.cast_mut();
         self.bases[OUTPUT] = output;

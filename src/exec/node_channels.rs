@@ -141,8 +141,9 @@ impl NodeChannels {
     }
 
     /// This rank's ends of the channels; `None` if it is alone on its node.
+    #[inline(always)]
     pub(crate) fn borrow(&self) -> Option<RefMut<'_, Channels>> {
-        self.channels.as_ref().map(RefCell::borrow_mut)
+        self.channels.as_ref().map(|channels| channels.borrow_mut())
     }
 }
 

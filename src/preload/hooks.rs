@@ -60,7 +60,7 @@ macro_rules! intercept {
                 known: KnownCommunicator,
             ) -> c_int {
                 // SAFETY: the caller's; it has found the table at work.
-                unsafe { at_work().call_on(known, raw($($argument),*)) }
+                unsafe { at_work().call_on(known, || raw($($argument),*)) }
             }
 
             #[cold]

@@ -99,7 +99,7 @@ impl DeployedCall {
     unsafe fn decide(&self, known: KnownCommunicator, input: &[u8], output: &mut [u8]) -> c_int {
         let arguments = self.call.arguments(input, output);
         // SAFETY: the caller's.
-        unsafe { self.dispatcher.call_on(known, arguments) }
+        unsafe { self.dispatcher.call_on(known, || arguments) }
     }
 
     /// The reason why the library carried out the last kind of call instead of the candidate; `None` if the candidate

@@ -308,12 +308,12 @@ impl Dispatcher {
         unsafe {
             match self.passes_on(known, &call) {
                 true => call.forward(communicator),
-                false => self.call_on(known, call),
+                false => self.call_on(known, || call),
             }
         }
     }
 
-    /// A call on a communicator that is not among the recent ones, or in the middle of another.
+    /// A call on a communicator that is not among the recent ones, or in the middle of another, or that is timed.
     ///
     /// # Safety
     ///
@@ -327,17 +327,18 @@ impl Dispatcher {
         unsafe {
             let state = (!is_busy).then(|| self.state_of(communicator)).flatten();
             match state.and_then(NonNull::new) {
+                Some(state) if self.timed => self.call_timed(state.as_ptr(), call),
                 Some(state) => self.call_known(KnownCommunicator(state.cast()), communicator, call),
                 None => call.forward(communicator),
             }
         }
     }
 
-    /// A communicator that calls have been made on before; `None` if it is not among the recent ones, and while a call
-    /// of ours is under way.
+    /// A communicator that calls have been made on before; `None` if it is not among the recent ones, while a call
+    /// of ours is under way, and if calls are timed.
     #[inline(always)]
     pub fn find(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
-        if self.is_busy.get() {
+        if self.timed || self.is_busy.get() {
             return None;
         }
         let state = NonNull::new(self.attributes.recent.get(communicator))?;

@@ -57,6 +57,8 @@ impl Plan {
 #[derive(Debug)]
 pub(crate) struct Plans {
     places: [Option<Box<Plan>>; PLACES],
+    /// The index of the plan that was found last. A repeated call needs no hash.
+    last: usize,
     bytes: u64,
 }
 
@@ -71,6 +73,7 @@ impl Default for Plans {
     fn default() -> Self {
         Self {
             places: [const { None }; PLACES],
+            last: 0,
             bytes: 0,
         }
     }
@@ -80,7 +83,11 @@ impl Plans {
     /// The plan for a call, if it is known.
     #[inline(always)]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
-        let plan = self.places[place(key)].as_deref_mut()?;
+        let is_last = |plan: &Plan| plan.key == *key;
+        if !self.places[self.last].as_deref().is_some_and(is_last) {
+            self.last = place(key);
+        }
+        let plan = self.places[self.last].as_deref_mut()?;
         (plan.key == *key && plan.has(counts) && plan.is_good()).then_some(plan)
     }
 

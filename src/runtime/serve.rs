@@ -30,16 +30,13 @@ struct Served {
 
 impl Dispatcher {
     /// Whether a call is known to be left to the library. If so, it is counted here, and the caller must call the
-    /// library. Always false if calls are timed.
+    /// library.
     ///
     /// # Safety
     ///
     /// As MPI asks of the call; the communicator is the call's.
     #[inline(always)]
     pub unsafe fn passes_on(&self, known: KnownCommunicator, call: &RawCall) -> bool {
-        if self.timed {
-            return false;
-        }
         // SAFETY: a state lives as long as its communicator, which the caller says is valid.
         match unsafe { (*known.state()).passed(call) } {
             Some(passed) => {
@@ -57,26 +54,39 @@ impl Dispatcher {
     /// Makes a call that is not passed on at once, see [`Self::passes_on`]. Returns MPI's error code; the
     /// communicator's error handler has been called then.
     ///
+    /// `call` describes the call. It is a function since only rare paths need the description in memory, which takes
+    /// time to write.
+    ///
     /// # Safety
     ///
     /// As MPI asks of the call; the communicator is the call's, and no call of ours is under way.
     #[inline(always)]
-    pub unsafe fn call_on(&self, known: KnownCommunicator, call: RawCall) -> c_int {
+    pub unsafe fn call_on(&self, known: KnownCommunicator, call: impl Fn() -> RawCall) -> c_int {
         let state = known.state();
         // SAFETY: the caller's.
         unsafe {
-            let start = self.timed.then(Instant::now);
-            let communicator = (*state).communicator;
-            let known = match self.timed {
-                true => (*state).passed(&call),
-                false => None,
-            };
-            let served = match known {
+            match self.run(&mut *state, call()) {
+                Some(served) => self.finish(served, (*state).communicator, call, None),
+                None => self.serve_new(state, call(), None),
+            }
+        }
+    }
+
+    /// The same if calls are timed; for calls that are passed on as well.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::call_on`].
+    pub(crate) unsafe fn call_timed(&self, state: *mut State, call: RawCall) -> c_int {
+        let start = Some(Instant::now());
+        // SAFETY: the caller's.
+        unsafe {
+            let served = match (*state).passed(&call) {
                 Some(known) => Some(passed(known.row, &known.calls)),
                 None => self.run(&mut *state, call),
             };
             match served {
-                Some(served) => self.finish(served, communicator, call, start),
+                Some(served) => self.finish(served, (*state).communicator, || call, start),
                 None => self.serve_new(state, call, start),
             }
         }
@@ -113,7 +123,7 @@ impl Dispatcher {
                 Some(served) => served,
                 None => self.run_new(&mut *state, call),
             };
-            self.finish(served, communicator, call, start)
+            self.finish(served, communicator, || call, start)
         }
     }
 
@@ -156,14 +166,14 @@ impl Dispatcher {
         &self,
         served: Served,
         communicator: MPI_Comm,
-        call: RawCall,
+        call: impl Fn() -> RawCall,
         start: Option<Instant>,
     ) -> c_int {
         // SAFETY: the caller's. An error handler may free the communicator with its state, so the state is not
         // accessed after that.
         unsafe {
             let code = match served.outcome {
-                None => call.forward(communicator),
+                None => call().forward(communicator),
                 _ => 0,
             };
             if let Some(start) = start {

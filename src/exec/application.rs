@@ -111,7 +111,7 @@ impl ApplicationCall {
     /// # Errors
     ///
     /// As in [`ScheduleExecutor::call`].
-    // On the path of short calls, as `ScheduleExecutor::run` is.
+    // Inlined, since it is on the path of short calls, as is `ScheduleExecutor::run`.
     #[inline(always)]
     pub unsafe fn call(
         &mut self,

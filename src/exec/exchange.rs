@@ -9,7 +9,7 @@ use crate::copier::Copier;
 use crate::fused::Arrival;
 use crate::kernel::Addresses;
 use crate::requests::Requests;
-use crate::steps::{Packet, Place, Step, Transfer};
+use crate::steps::{PacketMessage, Place, Step, Transfer};
 use crate::{Communicator, ExecError, NodeChannels};
 
 /// The number of times that a rank polls for messages before it does anything else.
@@ -201,13 +201,13 @@ unsafe fn copy_packet(from: *const u8, into: *mut u8, length: usize) {
 }
 
 impl Memories<'_> {
-    /// Sends a packet, if there is room for it.
+    /// Sends a message in one packet, if there is room for it.
     ///
     /// # Safety
     ///
     /// The message lies in the memories, which may be read.
     #[inline(always)]
-    pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &Packet) -> bool {
+    pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &PacketMessage) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
         peer.send_packet(message.length, |packet| {
             // SAFETY: the caller's; a packet lies in no rank's memory.
@@ -215,7 +215,7 @@ impl Memories<'_> {
         })
     }
 
-    /// Receives a packet, if it has arrived.
+    /// Receives a message in one packet, if it has arrived.
     ///
     /// # Safety
     ///
@@ -224,7 +224,7 @@ impl Memories<'_> {
     pub(crate) unsafe fn receive_packet(
         &mut self,
         peer: &mut Peer<'_>,
-        message: &Packet,
+        message: &PacketMessage,
     ) -> Result<bool, Box<ExecError>> {
         peer.receive_packet(
             message.length,

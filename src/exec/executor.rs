@@ -8,7 +8,7 @@ use vocabulary::Through;
 use crate::combiner::Combiner;
 use crate::machine::Machine;
 use crate::requests::Wait;
-use crate::steps::{Packets, Resolver, Steps};
+use crate::steps::{PacketRound, Resolver, Steps};
 use crate::unit::Unit;
 use crate::{Call, Communicator, ExecError, NodeChannels};
 
@@ -22,9 +22,9 @@ pub struct ScheduleExecutor {
     program: Box<dyn Program>,
     /// All rounds; empty if the program is too long.
     steps: Steps,
-    /// The messages of all rounds, if each is a packet. Finding them in `steps` would take a noticeable part of a short
-    /// call's time.
-    packets: Vec<Packets>,
+    /// The rounds of packets among `steps`, see [`Steps::packet_rounds`]. Finding their messages in `steps` would take
+    /// a noticeable part of a short call's time.
+    packet_rounds: Vec<Option<PacketRound>>,
     is_resolved: bool,
     round: Round,
     /// The current round of a long program, and the next one.
@@ -80,7 +80,7 @@ impl ScheduleExecutor {
             is_resolved: program.rounds() <= RESOLVED_ROUNDS,
             program,
             steps: Steps::default(),
-            packets: Vec::new(),
+            packet_rounds: Vec::new(),
             round: Round::default(),
             window: [Steps::default(), Steps::default()],
             lengths: lengths(&layout, &unit)?,
@@ -94,7 +94,7 @@ impl ScheduleExecutor {
                 executor.steps.fuse();
             }
             executor.steps.post_all_ahead();
-            executor.packets = executor.steps.all_packets();
+            executor.packet_rounds = executor.steps.packet_rounds();
         } else if unit
             .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
@@ -194,9 +194,9 @@ impl ScheduleExecutor {
     #[inline(always)]
     fn run_resolved(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
         for index in 0..self.steps.len() {
-            if let Some(packets) = self.packets.get(index) {
-                let work = self.steps.work_beside(packets, index);
-                let exchanged = self.machine.exchange_packets(packets, work, communicator);
+            if let Some(Some(round)) = self.packet_rounds.get(index) {
+                let work = self.steps.work_of(round, index);
+                let exchanged = self.machine.exchange_packets(round, work, communicator);
                 if exchanged.map_err(|error| *error)? {
                     continue;
                 }

@@ -317,7 +317,8 @@ unsafe fn each_of_few<T>(at: Addresses, bytes: usize, operator: impl Fn(T, T) ->
             into.add(index).write(operator(left, right));
         }
     };
-    // The compiler turns a loop alone into one over several elements at once.
+    // One and two elements have code of their own: the compiler makes the loop combine several elements at once, and
+    // the checks for that take longer.
     match bytes / size_of::<T>() {
         1 => combine(0),
         2 => (0..2).for_each(combine),

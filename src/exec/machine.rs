@@ -10,7 +10,7 @@ use crate::exchange::{Exchange, Memories};
 use crate::kernel::Addresses;
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
-use crate::steps::{INPUT, OUTPUT, Packets, Place, SCRATCH, Step, Transfer, Ways, Work};
+use crate::steps::{INPUT, OUTPUT, PacketRound, Place, SCRATCH, Step, Transfer, Ways, Work};
 use crate::unit::Unit;
 use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
@@ -112,9 +112,9 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let next = next.filter(|next| next.is_posted_ahead);
         if step.ways != Ways::Mpi {
-            if let (Some(packets), None) = (step.packets(), next)
+            if let (Some(round), None) = (step.packet_round(), next)
                 && self
-                    .exchange_packets(&packets, step.work, communicator)
+                    .exchange_packets(&round, step.work, communicator)
                     .map_err(|error| *error)?
             {
                 return Ok(());
@@ -218,7 +218,7 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn exchange_packets(
         &mut self,
-        round: &Packets,
+        round: &PacketRound,
         work: &[Work],
         communicator: &Communicator,
     ) -> Result<bool, Box<ExecError>> {

@@ -141,6 +141,7 @@ impl NodeChannels {
     }
 
     /// This rank's ends of the channels; `None` if it is alone on its node.
+    // The compiler does not inline `RefCell::borrow_mut` where it is passed as a function.
     #[inline(always)]
     pub(crate) fn borrow(&self) -> Option<RefMut<'_, Channels>> {
         self.channels.as_ref().map(|channels| channels.borrow_mut())

@@ -70,10 +70,11 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The message of a round of [`Ways::Packet`].
+    /// The same as a message of a round of [`Ways::Packet`], which always goes through a channel; `None` if it does
+    /// not.
     #[inline(always)]
-    fn packet(&self) -> Option<Packet> {
-        Some(Packet {
+    fn as_packet(&self) -> Option<PacketMessage> {
+        Some(PacketMessage {
             peer: self.place? as usize,
             length: self.message.length(),
             slot: self.slot,
@@ -186,38 +187,37 @@ pub(crate) struct Step<'a> {
 
 /// A message of a round of [`Ways::Packet`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct PacketMessage {
     /// The peer's index on this rank's node.
     pub(crate) peer: usize,
     pub(crate) length: usize,
-    /// The memory and the message's start in it, see [`Transfer`].
+    /// The number of the memory.
     pub(crate) slot: usize,
+    /// The start of the message in its memory.
     pub(crate) start: usize,
     pub(crate) arrival: Option<Arrival>,
 }
 
-/// The messages of a round of [`Ways::Packet`].
+/// A round of [`Ways::Packet`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packets {
-    pub(crate) send: Option<Packet>,
-    pub(crate) recv: Option<Packet>,
-    /// Whether the round has local work.
+pub(crate) struct PacketRound {
+    pub(crate) send: Option<PacketMessage>,
+    pub(crate) recv: Option<PacketMessage>,
+    /// Whether it has local work.
     pub(crate) has_work: bool,
 }
 
 impl Step<'_> {
-    /// Its messages, if each is a packet.
+    /// The same as a round of packets, if it is one.
     #[inline(always)]
-    pub(crate) fn packets(&self) -> Option<Packets> {
-        (self.ways == Ways::Packet).then(|| Packets {
-            send: self.sends.first().and_then(Transfer::packet),
-            recv: self.recvs.first().and_then(Transfer::packet),
+    pub(crate) fn packet_round(&self) -> Option<PacketRound> {
+        (self.ways == Ways::Packet).then(|| PacketRound {
+            send: self.sends.first().and_then(Transfer::as_packet),
+            recv: self.recvs.first().and_then(Transfer::as_packet),
             has_work: !self.work.is_empty(),
         })
     }
-}
 
-impl Step<'_> {
     /// Its receives from MPI.
     fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> + Clone {
         self.recvs.iter().filter(|recv| recv.place.is_none())
@@ -293,16 +293,19 @@ impl Steps {
         self.work.get(round.work.start).map(prefetch_whole);
     }
 
-    /// The messages of each round, if all of them are packets; nothing otherwise.
-    pub(crate) fn all_packets(&self) -> Vec<Packets> {
-        let rounds = (0..self.len()).map(|index| self.get(index)?.packets());
-        rounds.collect::<Option<_>>().unwrap_or_default()
+    /// For each round, itself if it is one of packets. Empty if none is.
+    pub(crate) fn packet_rounds(&self) -> Vec<Option<PacketRound>> {
+        let rounds = (0..self.len()).map(|index| self.get(index)?.packet_round());
+        match rounds.clone().any(|round| round.is_some()) {
+            true => rounds.collect(),
+            false => Vec::new(),
+        }
     }
 
     /// The local work of a round of packets.
     #[inline(always)]
-    pub(crate) fn work_beside(&self, packets: &Packets, index: usize) -> &[Work] {
-        match packets.has_work {
+    pub(crate) fn work_of(&self, round: &PacketRound, index: usize) -> &[Work] {
+        match round.has_work {
             true => &self.work[self.works(index)],
             false => &[],
         }

@@ -30,8 +30,8 @@ macro_rules! own {
 }
 
 /// Defines functions with MPI's names. Calls that are known to be left to the library are passed on immediately.
-/// Separate functions handle all others, and calls on communicators that were not used recently, so that the former do not pay for what
-/// these need.
+/// Separate functions handle all others, and calls on communicators that were not used recently, so that the former do
+/// not pay for what these need.
 macro_rules! intercept {
     ($(
         $name:ident $library:ident $ours:ident []

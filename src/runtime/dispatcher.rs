@@ -313,7 +313,7 @@ impl Dispatcher {
         }
     }
 
-    /// A call on a communicator that is not among the recent ones, or in the middle of another, or that is timed.
+    /// A call on a communicator that is not among the recent ones, or in the middle of another.
     ///
     /// # Safety
     ///
@@ -327,18 +327,17 @@ impl Dispatcher {
         unsafe {
             let state = (!is_busy).then(|| self.state_of(communicator)).flatten();
             match state.and_then(NonNull::new) {
-                Some(state) if self.timed => self.call_timed(state.as_ptr(), call),
                 Some(state) => self.call_known(KnownCommunicator(state.cast()), communicator, call),
                 None => call.forward(communicator),
             }
         }
     }
 
-    /// A communicator that calls have been made on before; `None` if it is not among the recent ones, while a call
-    /// of ours is under way, and if calls are timed.
+    /// A communicator that calls have been made on before; `None` if it is not among the recent ones, and while a call
+    /// of ours is under way.
     #[inline(always)]
     pub fn find(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
-        if self.timed || self.is_busy.get() {
+        if self.is_busy.get() {
             return None;
         }
         let state = NonNull::new(self.attributes.recent.get(communicator))?;

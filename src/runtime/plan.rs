@@ -57,7 +57,7 @@ impl Plan {
 #[derive(Debug)]
 pub(crate) struct Plans {
     places: [Option<Box<Plan>>; PLACES],
-    /// The index of the plan that was found last. A repeated call needs no hash.
+    /// The place that was searched last. A repeated call finds its plan there without a hash.
     last: usize,
     bytes: u64,
 }
@@ -83,8 +83,8 @@ impl Plans {
     /// The plan for a call, if it is known.
     #[inline(always)]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
-        let is_last = |plan: &Plan| plan.key == *key;
-        if !self.places[self.last].as_deref().is_some_and(is_last) {
+        let last = self.places[self.last].as_deref();
+        if last.is_none_or(|plan| plan.key != *key) {
             self.last = place(key);
         }
         let plan = self.places[self.last].as_deref_mut()?;

@@ -30,13 +30,16 @@ struct Served {
 
 impl Dispatcher {
     /// Whether a call is known to be left to the library. If so, it is counted here, and the caller must call the
-    /// library.
+    /// library. Always false if calls are timed.
     ///
     /// # Safety
     ///
     /// As MPI asks of the call; the communicator is the call's.
     #[inline(always)]
     pub unsafe fn passes_on(&self, known: KnownCommunicator, call: &RawCall) -> bool {
+        if self.timed {
+            return false;
+        }
         // SAFETY: a state lives as long as its communicator, which the caller says is valid.
         match unsafe { (*known.state()).passed(call) } {
             Some(passed) => {
@@ -65,6 +68,9 @@ impl Dispatcher {
         let state = known.state();
         // SAFETY: the caller's.
         unsafe {
+            if self.timed {
+                return self.call_timed(state, call());
+            }
             match self.run(&mut *state, call()) {
                 Some(served) => self.finish(served, (*state).communicator, call, None),
                 None => self.serve_new(state, call(), None),
@@ -72,12 +78,13 @@ impl Dispatcher {
         }
     }
 
-    /// The same if calls are timed; for calls that are passed on as well.
+    /// Makes a call and adds up its time, also if the call is passed on.
     ///
     /// # Safety
     ///
     /// As in [`Self::call_on`].
-    pub(crate) unsafe fn call_timed(&self, state: *mut State, call: RawCall) -> c_int {
+    #[inline(never)]
+    unsafe fn call_timed(&self, state: *mut State, call: RawCall) -> c_int {
         let start = Some(Instant::now());
         // SAFETY: the caller's.
         unsafe {

@@ -8,7 +8,7 @@
  * calls, because a virtual machine may move to other cores. Otherwise both are 0.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
- *              by the calls, the median of several blocks. The first eight calls of a block are not timed:
+ *              by the calls, the median of several blocks. Eight calls before each block are not timed, since
  *              calls by the other name have left other data in the caches
  *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *

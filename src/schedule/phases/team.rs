@@ -151,7 +151,7 @@ impl Team {
         })
     }
 
-    /// Replaces a member's blocks by those of the call's vector.
+    /// Replaces a member's partition and blocks by those of the call's vector.
     pub(super) fn cut(&self, partition: &mut Partition, blocks: &mut BlockRange, piece: Piece) {
         if let Some((parts, before)) = self.parts() {
             if let Partition::Even(_) = partition {

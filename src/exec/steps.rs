@@ -17,7 +17,7 @@ use crate::{ExecError, NodeChannels};
 /// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The number of the memory, see [`slot`].
+    /// The number of the memory, see [`Buffer::index`].
     pub(crate) slot: usize,
     pub(crate) start: usize,
     pub(crate) length: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Transfer {
     pub(crate) peer: c_int,
     /// The peer's index on this rank's node, if the message goes through a channel.
     pub(crate) place: Option<u32>,
-    /// The number of the memory, see [`slot`].
+    /// The number of the memory, see [`Buffer::index`].
     pub(crate) slot: usize,
     /// The moved bytes of memory; the second run is empty unless the message wraps around.
     pub(crate) runs: [Run; 2],

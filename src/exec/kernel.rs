@@ -106,8 +106,8 @@ pub struct Kernel {
 /// Combines vectors of a number of bytes, under the conditions of [`Kernel::combine_at`].
 type Loop = unsafe fn(Addresses, usize);
 
-/// The longest vector, in bytes, that is combined one element after the other: the checks of a loop over several
-/// elements at once would take longer.
+/// The longest vector, in bytes, for which there is a loop of its own: the checks of the others, which combine several
+/// elements at once, would take longer.
 const MOST_FEW: usize = 16;
 /// The shortest vector, in bytes, that the long loop combines. Where the processor has AVX2 that loop combines several
 /// times 32 bytes at once, but what remains at the end element by element, which makes it slower for short vectors.

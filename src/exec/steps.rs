@@ -293,7 +293,7 @@ impl Steps {
         self.work.get(round.work.start).map(prefetch_whole);
     }
 
-    /// For each round, itself if it is one of packets. Empty if none is.
+    /// The rounds of packets, each at its index, with `None` for all others. Empty if there are no rounds of packets.
     pub(crate) fn packet_rounds(&self) -> Vec<Option<PacketRound>> {
         let rounds = (0..self.len()).map(|index| self.get(index)?.packet_round());
         match rounds.clone().any(|round| round.is_some()) {
@@ -302,7 +302,7 @@ impl Steps {
         }
     }
 
-    /// The local work of a round of packets.
+    /// The local work of a round of packets, the one with this index.
     #[inline(always)]
     pub(crate) fn work_of(&self, round: &PacketRound, index: usize) -> &[Work] {
         match round.has_work {

@@ -144,8 +144,7 @@ fn clocks_are_learned_node_by_node_under_openmpi() {
         let mut clocks = ranks().zip(&start(records).environment.clocks);
         clocks.all(|(rank, clock)| drifts_as_set(rank, clock))
     };
-    // Four ranks on two cores wait for each other while they learn, and a rank that waits long learns a wrong drift. So
-    // fresh launches confirm a failure.
+    // Four ranks share two cores, and a launch learned a drift that was 25.3e-6 off. So fresh launches confirm a failure.
     let mut records = launched();
     for _ in 0..2 {
         if !all_drift_as_set(&records) {

@@ -4,10 +4,12 @@ mod budget;
 mod coverage;
 mod remaining;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use campaign::{Campaign, ConfirmationMode, Family, Strategy};
-use fit::Everything;
+use fit::{Everything, MachineFit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
@@ -61,6 +63,21 @@ pub struct CampaignProgress {
     pub total: u64,
 }
 
+/// The machine with which the latest agenda of a campaign was made. It holds the predictions that were made with it.
+#[derive(Default)]
+pub(crate) struct LatestFit(RefCell<Option<Rc<MachineFit>>>);
+
+impl LatestFit {
+    /// The latest machine if it equals this one; otherwise this one, which becomes the latest.
+    fn or_equal(&self, machine: MachineFit) -> Rc<MachineFit> {
+        let mut latest = self.0.borrow_mut();
+        match &*latest {
+            Some(latest) if **latest == machine => Rc::clone(latest),
+            _ => Rc::clone(latest.insert(Rc::new(machine))),
+        }
+    }
+}
+
 impl Agenda {
     /// The agenda of a campaign on a library in which the algorithms `natives` can be forced. When there is nothing
     /// left to explore, or no time for it, choices are confirmed. Block sizes are predicted from the first measurement
@@ -75,7 +92,19 @@ impl Agenda {
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
-        let agenda = Self::exploring(campaign, store, library, natives)?;
+        Self::with_latest(&LatestFit::default(), campaign, store, library, natives)
+    }
+
+    /// The same, for one agenda after another of a campaign: the predictions made with the latest machine are kept as
+    /// long as new measurements do not change it.
+    pub(crate) fn with_latest(
+        latest: &LatestFit,
+        campaign: &Campaign,
+        store: Option<&Store>,
+        library: &Library,
+        natives: &[NativeAlgorithm],
+    ) -> Result<Self, TunerError> {
+        let agenda = Self::exploring(latest, campaign, store, library, natives)?;
         match store {
             Some(store) if agenda.has_explored(campaign, store, library)? => {
                 agenda.confirming(campaign, store, library)
@@ -112,6 +141,7 @@ impl Agenda {
 
     /// The agenda for exploring.
     fn exploring(
+        latest: &LatestFit,
         campaign: &Campaign,
         store: Option<&Store>,
         library: &Library,
@@ -125,6 +155,7 @@ impl Agenda {
         let mut machine =
             fit::fit_machine(&campaign.name, &fit::summarise(&first, campaign.pattern)?)?;
         machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
+        let machine = latest.or_equal(machine);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let (mut cells, mut merged) = (Vec::new(), Merged::new());
         for cell in campaign.cells() {

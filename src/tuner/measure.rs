@@ -17,7 +17,7 @@ use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
-use crate::agenda::{Coverage, left_seconds, repetition, unspent_seconds};
+use crate::agenda::{Coverage, LatestFit, left_seconds, repetition, unspent_seconds};
 use crate::analysis::stored::{campaign_of, digest_in};
 use crate::launch::{Launch, OnInterrupt, absolute, file};
 use crate::node_request::{NodeRequest, on_the_same_nodes};
@@ -124,7 +124,10 @@ fn of_campaign(
     stop: &AtomicBool,
     watch: OnInterrupt,
 ) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
-    let agenda = |store: &Store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives);
+    let latest = LatestFit::default();
+    let (campaign, library) = (&at.campaign, &at.library);
+    let agenda =
+        |store: &Store| Agenda::with_latest(&latest, campaign, Some(store), library, &at.natives);
     let mut measuring = Measuring::new(at, &agenda, observer, stop, watch)?;
     if at.relocated.is_some() {
         adopt::adopt(&mut measuring.store, at)?;

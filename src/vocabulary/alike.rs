@@ -1,12 +1,20 @@
 //! Candidates that are the same schedule in a cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use schedule::{
     ALGORITHMS, Algorithm, Collective, Placed, Request, Schedule, Unsupported, first_alike,
 };
 
 use crate::{Candidate, Cell, MOCKUPS, Parameters, Through};
+
+/// The most answers of [`Cell::simplest_alike`] that are kept. A question with 40 candidates takes about 10 KiB.
+const MOST_ANSWERS: usize = 4096;
+
+type Question = (Cell, Vec<Candidate>);
+
+static ANSWERS: LazyLock<Mutex<HashMap<Question, Vec<usize>>>> = LazyLock::new(Mutex::default);
 
 impl Cell {
     /// For each of several candidates, the index of the simplest of them that is the same schedule in this cell: its
@@ -16,7 +24,25 @@ impl Cell {
     /// parameters; then the first in the registry, by itself and then by its parts; then the one with the smallest
     /// parameters. A candidate that is not ours equals no other, and messages through MPI and through shared memory
     /// differ. Candidates that are the same schedule here may differ in other cells, for other roots, and in place.
+    ///
+    /// Results are remembered: a campaign asks the same before each launch, and comparing schedules takes long.
     pub fn simplest_alike(&self, candidates: &[&Candidate]) -> Vec<usize> {
+        let question = (*self, candidates.iter().copied().cloned().collect());
+        let lock = || ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(simplest) = lock().get(&question) {
+            return simplest.clone();
+        }
+        let simplest = self.compare(candidates);
+        let mut answers = lock();
+        if answers.len() == MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(question, simplest.clone());
+        simplest
+    }
+
+    /// [`Cell::simplest_alike`], computed.
+    fn compare(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();
         let (places, schedules): (Vec<usize>, Vec<Schedule>) = ours

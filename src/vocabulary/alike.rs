@@ -66,8 +66,11 @@ impl Cell {
 
     /// Whether two candidates are the same, or the same schedule in this cell.
     pub fn are_alike(&self, one: &Candidate, other: &Candidate) -> bool {
+        if one == other {
+            return true;
+        }
         let simplest = self.simplest_alike(&[one, other]);
-        one == other || simplest[0] == simplest[1]
+        simplest[0] == simplest[1]
     }
 
     /// Whether a candidate can have been measured here: it is of the cell's collective, and, if it is ours, its

@@ -306,7 +306,7 @@ fn a_rank_that_dies_or_hangs_costs_only_its_candidate() {
         let campaign = place
             .read("campaign.yaml")
             .replace("[64, 4K, 64K, 1M]", "4M")
-            .replace("[bcast, allreduce, allgather]", "[bcast, allgather]")
+            .replace("[bcast, allreduce, allgather]", "[bcast, scatter, allgather]")
             .replace(
                 "parameters:",
                 "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}\nparameters:",

@@ -41,7 +41,7 @@ impl Cell {
         simplest
     }
 
-    /// [`Cell::simplest_alike`], computed.
+    /// Finds the answer of [`Cell::simplest_alike`] by comparing the schedules.
     fn compare(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();

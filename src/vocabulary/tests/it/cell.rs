@@ -1,7 +1,7 @@
 //! Cells as people and files write them.
 
 use schedule::Collective;
-use vocabulary::{Cell, CommShape, Datatype};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters};
 
 /// Files written before other collectives could be measured remain readable.
 #[test]
@@ -37,4 +37,27 @@ fn cells_of_all_measured_collectives_are_read_and_written_by_name() {
     };
     assert_eq!(vector(Collective::Alltoall).vector_bytes(), 64);
     assert_eq!(vector(Collective::Scan).vector_bytes(), 8);
+}
+
+/// Answers are remembered, each for its own cell and order of candidates.
+#[test]
+fn the_simplest_candidate_depends_on_the_cell_and_not_on_earlier_questions() {
+    let ours = |name: &str| Candidate::Ours {
+        algorithm: name.to_owned(),
+        parameters: Parameters::default(),
+    };
+    let (linear, binomial) = (ours("bcast/linear"), ours("bcast/binomial"));
+    let on = |ppn| Cell {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn },
+        bytes: 64,
+        datatype: Datatype::Byte,
+        operator: None,
+    };
+    for _ in 0..2 {
+        // A single message.
+        assert_eq!(on(2).simplest_alike(&[&linear, &binomial]), [0, 0]);
+        assert_eq!(on(2).simplest_alike(&[&binomial, &linear]), [1, 1]);
+        assert_eq!(on(4).simplest_alike(&[&linear, &binomial]), [0, 1]);
+    }
 }

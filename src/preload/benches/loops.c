@@ -8,8 +8,8 @@
  * calls, because a virtual machine may move to other cores. Otherwise both are 0.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
- *              by the calls, the median of several blocks. Eight calls before each block are not timed, since
- *              calls by the other name have left other data in the caches
+ *              by the calls, the median of several blocks. 8 to 64 calls before each block are not timed, since
+ *              calls by the other name have left other data in the caches (see warmup)
  *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *
  * usage: loops MAX_BYTES [POINTS [LINES]]
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 9, MOST = 400, CHUNK = 8, WARMUP = 8 };
+enum { BLOCKS = 9, MOST = 400, CHUNK = 8 };
 static const double BLOCK_SECONDS = 1e-3, BARRIER_SECONDS = 4e-3;
 
 enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
@@ -115,11 +115,23 @@ static double exchange_of_lines(void)
     return (MPI_Wtime() - start) / EXCHANGES;
 }
 
+/*
+ * The calls after which a call's time no longer depends on earlier calls by the other name: 64, but of more than 1 MiB
+ * only as many as move 64 MiB, at least 8. Open MPI's reduce_scatter_block of 1 MiB takes 0.6 to 2.6 ms, most of it for
+ * memory that it allocates anew in each call. After 16 such calls, one that takes 125 us in the long run takes 180 us at
+ * first, and more than 130 us until the twentieth or fortieth call.
+ */
+static int warmup(int count)
+{
+    const long calls = (64L << 20) / (count * (long)sizeof(float));
+    return calls < 8 ? 8 : calls > 64 ? 64 : (int)calls;
+}
+
 /* The time of a block of calls on the slowest rank. */
 static double block(enum collective what, enum way way, int count, int calls)
 {
     PMPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < WARMUP; i++) call(what, way, count);
+    for (int i = warmup(count); i > 0; i--) call(what, way, count);
     const double start = MPI_Wtime();
     for (int i = 0; i < calls; i++) call(what, way, count);
     return slowest(MPI_Wtime() - start);

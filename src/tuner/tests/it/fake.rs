@@ -286,16 +286,19 @@ fn done_record(
 ) -> Record {
     let measurements = (0..)
         .zip(candidates)
-        .map(|(candidate, name)| Measurement {
-            candidate,
-            warmup: 3,
-            batch: 1,
-            seconds: (0..15)
-                .map(|turn| noisy(of_pattern(task, name), plan.launch, turn))
-                .collect(),
-            invalid: Vec::new(),
-            residual_seconds: None,
-            left: None,
+        .map(|(candidate, name)| {
+            let seconds = of_pattern(task, name);
+            Measurement {
+                candidate,
+                warmup: 3,
+                batch: 1,
+                seconds: (0..15)
+                    .map(|turn| noisy(seconds, plan.launch, turn))
+                    .collect(),
+                invalid: Vec::new(),
+                residual_seconds: None,
+                left: None,
+            }
         })
         .collect();
     Record::Done(TaskDone {

@@ -118,8 +118,8 @@ static double exchange_of_lines(void)
 /*
  * The calls after which a call's time no longer depends on earlier calls by the other name: 64, but of more than 1 MiB
  * only as many as move 64 MiB, at least 8. Open MPI's reduce_scatter_block of 1 MiB takes 0.6 to 2.6 ms, most of it for
- * memory that it allocates anew in each call. After 16 such calls, one that takes 125 us in the long run takes 180 us at
- * first, and more than 130 us until the twentieth or fortieth call.
+ * memory that it allocates anew in each call. A call that takes 125 us in the long run took 170 to 180 us after these,
+ * if 8 or 32 calls were not timed, and 126 us if 64 were not.
  */
 static int warmup(int count)
 {

@@ -25,8 +25,8 @@ const GOOD_SHARE: f64 = 0.02;
 /// The scale of the pseudo-Huber loss: the absolute logarithm of measured/predicted at which it turns from quadratic
 /// to linear.
 const TYPICAL_ERROR: f64 = 0.1;
-/// The most iterations of L-BFGS. On measured stores the last ones changed the loss, which was 0.97 to 1.9, by less than
-/// 0.0001 each.
+/// The most iterations of L-BFGS. On measured stores the last ones changed the loss, which was 0.97 to 1.9, by less
+/// than 0.0001 each.
 const ITERATIONS: u64 = 25;
 /// The search ends when an iteration changes the loss by less than this: line searches that can gain nothing more
 /// evaluate the loss up to two hundred times.
@@ -131,8 +131,9 @@ impl MachineFit {
     /// Fits parameters to the times of colltune's own algorithms, all at once: alpha, beta and the factor of exchanges
     /// of each protocol, the factor of messages with data that the sender has just received or combined, and the cache.
     ///
-    /// This is done three times: for all sizes, and without either half of them, unless that half is empty. The fitted parameters replace those
-    /// from experiments only if each half is, on the whole, predicted better by parameters that were fitted without it.
+    /// This is done three times: for all sizes, and without either half of them, unless that half is empty. The fitted
+    /// parameters replace those from experiments only if each half is, on the whole, predicted better by parameters
+    /// that were fitted without it.
     pub fn calibrate(&mut self, summaries: &[Summary]) {
         let Some(mut measured) = self.machine.clone() else {
             return;

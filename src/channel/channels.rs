@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use crate::layout::BUFFER;
 use crate::link::{Link, Memory, Mismatch};
+use crate::offers::{Nonce, RankProcess};
 use crate::pool::{Buffers, Pool};
 use crate::{SegmentError, SegmentLayout, SendBuffer, SharedSegment, TransferProgress};
 
@@ -20,9 +22,21 @@ pub struct Channels {
     stages: u64,
     /// The rank that was checked last when buffers were lacking.
     looked_at: usize,
+    /// Memory for pieces that are read in another rank's memory to be combined.
+    pieces: Box<[Piece]>,
+    /// Read by the other ranks in this rank's memory.
+    _nonce: Box<Nonce>,
     layout: SegmentLayout,
     segment: SharedSegment,
 }
+
+/// 16 bytes, aligned like the buffers.
+type Piece = u128;
+
+/// The size in bytes of the pieces that are read in another rank's memory to be combined: not less than that of a
+/// buffer, since neither splits units.
+const PIECE_BYTES: usize = 32 << 10;
+const _: () = assert!(PIECE_BYTES >= BUFFER);
 
 // SAFETY: the links lead into the segment, which is memory of the process, not of a thread.
 unsafe impl Send for Channels {}
@@ -60,10 +74,20 @@ impl Channels {
                 buffers: buffers(from),
             }
         };
+        // Different for each rank, as ranks in different containers may have the same number of a process.
+        let nonce_of = |rank: usize| segment.nonce().wrapping_add(rank as Nonce);
+        let nonce = Box::new(nonce_of(rank));
+        let own = RankProcess {
+            nonce_address: (&raw const *nonce).expose_provenance() as u64,
+            process: std::process::id(),
+            _rest: 0,
+        };
         let link = |peer| {
             // SAFETY: channels are disjoint, aligned to slots, and in memory that was created as zeros and lives as
             // long as the link's owner; a rank's two ends are in its own link.
-            (peer != rank).then(|| unsafe { Link::new(memory(rank, peer), memory(peer, rank)) })
+            (peer != rank).then(|| unsafe {
+                Link::new(memory(rank, peer), memory(peer, rank), own, nonce_of(peer))
+            })
         };
         let links = (0..layout.ranks()).map(link).collect();
         Ok(Self {
@@ -71,6 +95,8 @@ impl Channels {
             pool: Pool::new(buffers(rank), layout.ranks() == 2),
             stages: 0,
             looked_at: rank,
+            pieces: vec![0; PIECE_BYTES / size_of::<Piece>()].into(),
+            _nonce: nonce,
             layout,
             segment,
         })
@@ -152,7 +178,9 @@ impl Channels {
     }
 
     /// Receives as much of a message as has arrived. Returns whether that completes the message. `take(offset,
-    /// piece)` copies, or combines, the bytes of the message from `offset` on. The sender determines the pieces.
+    /// piece)` copies, or combines, the bytes of the message from `offset` on. The pieces are as in [`Self::send`], but
+    /// `take` is not called for data that are stored directly ([`TransferProgress::writable_at`]). A call reads at most
+    /// 256 KiB in the sender's memory.
     ///
     /// # Errors
     /// If the message does not have the expected length. The channels must then not be used again.
@@ -166,12 +194,18 @@ impl Channels {
         message: &mut TransferProgress,
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
-        self.link(from).receive(message, take)
+        let Some(link) = &mut self.links[from] else {
+            none_to_itself()
+        };
+        let pieces = self.pieces.as_mut_ptr().cast();
+        // SAFETY: the same memory as bytes, borrowed for the call.
+        let pieces = unsafe { std::slice::from_raw_parts_mut(pieces, PIECE_BYTES) };
+        link.receive(pieces, message, take)
     }
 }
 
 /// This rank's ends of the channels to and from one other rank, for messages that fit into one packet
-/// ([`TransferProgress::is_packet`]). Hides the link, which must not move to other channels.
+/// ([`crate::MessageSize::is_packet`]). Hides the link, which must not move to other channels.
 #[derive(Debug)]
 pub struct Peer<'a>(&'a mut Link);
 

@@ -11,10 +11,10 @@ const PAGE: usize = 4096;
 /// The most slots of a channel. Half of them should last until a receiver that was briefly interrupted continues.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// The largest buffer in bytes. All buffers of a rank are as large as the second-level cache of an AMD EPYC of the third
-/// generation, 512 KiB: streams of messages from 64 KiB on were 20 to 40 % faster there than with a half of that, since
-/// writing a line takes longer while it is in the receiver's second-level cache.
-const BUFFER: usize = 32 << 10;
+/// The largest buffer in bytes. All buffers of a rank are as large as the second-level cache of an AMD EPYC of the
+/// third generation, 512 KiB: streams of messages from 64 KiB on were 20 to 40 % faster there than with a half of that,
+/// since writing a line takes longer while it is in the receiver's second-level cache.
+pub(crate) const BUFFER: usize = 32 << 10;
 
 /// The layout of a segment that the channels of some ranks share.
 ///

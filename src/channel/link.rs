@@ -9,7 +9,8 @@
 //! | a slot's packet | the sender, while the slot is free | the receiver, once it has seen the number |
 //! | a buffer | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
 //! | a slot's number | the sender: *released* after the packet and the buffer have been written (streaming stores end with a fence of their own) | the receiver: *acquired* before it reads them |
-//! | the answer, the number of packets taken | the receiver: *released* after it has read them | the sender: *acquired* before it reuses their slots and buffers |
+//! | the answer: the number of packets taken, and before it `unread` and the times | the receiver: *released* after it has read them | the sender: *acquired* before it reuses their slots and buffers |
+//! | a message that is offered | the sender, before it publishes the offer, and after it has seen the answer | the receiver, once it has seen the number of the offer's packet |
 //!
 //! A packet also carries the number of packets that its sender has taken from the opposite channel. This answer costs
 //! no additional cache line: ranks that exchange short messages transfer nothing but the packets. It does not replace
@@ -17,20 +18,26 @@
 //! is written after each packet with a buffer, and also when half of the slots have been taken since the last write.
 //! So it is always recent enough that no sender waits forever.
 //!
+//! A long message may be offered instead (`offers.rs`). The receiver takes the packet of the offer when it has read the
+//! message in the sender's memory, or as much of it as it can; `unread` says where it stopped.
+//!
 //! If all buffers wait for other ranks, and the receiver of a message has nothing to read, the message continues in
 //! slots alone: the other ranks may not come before this message has arrived.
 //!
-//! No offset is computed from values in shared memory: both ends count packets themselves. A packet's length is
+//! No address in shared memory is computed from values there: both ends count packets themselves. A packet's length is
 //! compared with the expected one and with the buffer's size, and its buffer number with the number of buffers. An
 //! answer is used only if it is between the number of packets known to be taken and the number sent.
 
 use std::ptr::NonNull;
 
 use super::caches::{LINE, prefetch, prefetch_for_writing};
+use super::offers::{KINDS, Method, Nonce, Offer, Offers, RankProcess, Timing, pack, unpack};
 use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
 use super::progress::TransferProgress;
 use super::stores::{SendBuffer, StoreChoice, Stores};
-use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
+use super::sync::{
+    AtomicU32, AtomicU64, LEAST_OFFERED, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell,
+};
 
 /// The largest payload in a slot, in bytes.
 pub(crate) const INLINE: usize = 112;
@@ -40,6 +47,8 @@ const IN_FIRST_LINE: usize = INLINE - LINE;
 pub(crate) const LEAST_BUFFER: usize = 256;
 /// The flag in a packet's length that marks the last packet of its message.
 const LAST: u32 = 1 << 31;
+/// The length in a packet that offers a message: longer than any buffer.
+const OFFER: usize = 1 << 30;
 
 /// A slot: two cache lines. Short payloads are in the first one.
 #[derive(Debug)]
@@ -55,14 +64,33 @@ pub(crate) struct Packet {
     pub(crate) length: u32,
     /// The number of packets that the sender of this one has taken from the opposite channel.
     pub(crate) taken: u32,
-    /// The data; or for a longer packet, the number of its buffer in the first byte.
+    /// The data; for a longer packet, an [`InBuffer`]; or an [`Offer`].
     pub(crate) payload: [u8; INLINE],
 }
 
-/// The number of packets that the receiver has taken.
+/// The payload of a packet whose data are in a buffer.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct InBuffer {
+    /// The number of the buffer.
+    buffer: usize,
+    timing: Timing,
+}
+
+const _: () =
+    assert!(size_of::<Offer>() <= IN_FIRST_LINE && size_of::<InBuffer>() <= IN_FIRST_LINE);
+
+/// What the receiver writes.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub(crate) struct Answer(pub(crate) AtomicU32);
+pub(crate) struct Answer {
+    /// The number of packets that it has taken.
+    pub(crate) taken: AtomicU32,
+    /// The offset from which on it could not read the last message that was offered, plus one; 0 if it has read it all.
+    pub(crate) unread: AtomicU64,
+    /// Its times for each kind of long messages.
+    pub(crate) times: [AtomicU64; KINDS],
+}
 
 /// The memory of a channel.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +111,9 @@ impl Memory {
         unsafe { self.slots.add(index as usize).as_ref() }
     }
 
-    fn answer(&self) -> &AtomicU32 {
+    fn answer(&self) -> &Answer {
         // SAFETY: lives as long as the link.
-        unsafe { &self.answer.as_ref().0 }
+        unsafe { self.answer.as_ref() }
     }
 }
 
@@ -137,15 +165,24 @@ pub(crate) struct Link {
     told: u64,
     /// The number of packets sent when the last one was taken.
     sent_at_last_take: u64,
+    /// In memory of its own, since messages of a few bytes do not need it.
+    offers: Box<Offers>,
 }
 
 impl Link {
+    /// `own` is this rank's process, and `expected` the nonce of the other rank.
+    ///
     /// # Safety
     ///
     /// Both memories have the given sizes, were zero before either end used them, and live as long as the link. Only
     /// one link writes to `outgoing` and only one reads from it; the same holds for `incoming`. The buffers of
     /// `outgoing` are those of the pool that is passed to the link each time.
-    pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
+    pub(crate) unsafe fn new(
+        outgoing: Memory,
+        incoming: Memory,
+        own: RankProcess,
+        expected: Nonce,
+    ) -> Self {
         Self {
             outgoing,
             sent: SENT_BEFORE,
@@ -157,6 +194,7 @@ impl Link {
             taken: SENT_BEFORE,
             told: SENT_BEFORE,
             sent_at_last_take: SENT_BEFORE,
+            offers: Box::new(Offers::new(own, expected)),
         }
     }
 
@@ -168,6 +206,9 @@ impl Link {
         message: &mut TransferProgress,
         mut fill: impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
+        if message.address() != 0 && !message.is_over() && self.offer(message) {
+            return message.is_over();
+        }
         while !message.is_over() {
             let left = message.left();
             let is_sent = if left <= INLINE {
@@ -180,6 +221,59 @@ impl Link {
             }
         }
         true
+    }
+
+    /// Chooses the method for a long message, and offers the message if it is to be read. Returns whether that is still
+    /// going on or complete; otherwise the message, or the rest of it, goes through buffers.
+    #[inline(never)]
+    fn offer(&mut self, message: &mut TransferProgress) -> bool {
+        if message.method() == Method::Undecided {
+            let (kind, answer) = (message.kind(), self.outgoing.answer());
+            let times = || unpack(answer.times[kind].load(Ordering::Relaxed));
+            message.set_method(self.offers.choose(kind, times));
+        }
+        if let Method::Reading { .. } = message.method()
+            && self.has_slot()
+        {
+            let offer = Offer {
+                sender: self.offers.own,
+                address: message.address() as u64,
+                length: message.length() as u64,
+                timing: message.timing(),
+            };
+            self.publish(OFFER, false, |payload| {
+                // SAFETY: the payload is exclusive to this rank until it is published, and has room for an offer.
+                unsafe { payload.cast::<Offer>().write_unaligned(offer) };
+            });
+            message.set_method(Method::Offered(self.sent));
+        }
+        match message.method() {
+            Method::Offered(packet) => self.is_read(packet, message),
+            method => matches!(method, Method::Reading { .. }),
+        }
+    }
+
+    /// Checks how much of an offered message the receiver has read. Returns false if it has declined the rest.
+    fn is_read(&mut self, packet: u64, message: &mut TransferProgress) -> bool {
+        if self.answered < packet {
+            self.look_for_answer();
+        }
+        if self.answered < packet {
+            return true;
+        }
+        // Written before the answer. The receiver writes it again only for another offer.
+        let unread = self.outgoing.answer().unread.load(Ordering::Relaxed);
+        let read = match unread.checked_sub(1) {
+            None => message.length(),
+            // Whatever is there, the message stays within its length.
+            Some(offset) => (offset as usize).min(message.length() - 1),
+        };
+        message.advance(read);
+        if !message.is_over() {
+            self.offers.decline();
+            message.set_method(Method::Buffers { is_timed: false });
+        }
+        message.is_over()
     }
 
     fn send_piece(
@@ -288,7 +382,7 @@ impl Link {
     /// message.
     ///
     /// # Panics
-    /// If it is longer than [`TransferProgress::is_packet`] permits.
+    /// If it is longer than [`crate::MessageSize::is_packet`] permits.
     #[inline(always)]
     pub(crate) fn send_packet(
         &mut self,
@@ -325,9 +419,13 @@ impl Link {
                     fill(message.done(), &mut SendBuffer::new(memory, stores));
                 });
             }
+            let in_buffer = InBuffer {
+                buffer: buffer.index,
+                timing: message.timing(),
+            };
             self.publish(length, length == message.left(), |payload| {
-                // SAFETY: the payload is exclusive to this rank until it is published.
-                unsafe { (*payload)[0] = buffer.index as u8 };
+                // SAFETY: the payload is exclusive to this rank until it is published, and has room for it.
+                unsafe { payload.cast::<InBuffer>().write_unaligned(in_buffer) };
             });
             message.advance(length);
         }
@@ -355,14 +453,32 @@ impl Link {
         is_sent
     }
 
-    /// Receives as much of a message as has arrived. Returns whether that completes the message.
+    /// Receives as much of a message as has arrived. Returns whether that completes the message. Data that are read in
+    /// the sender's memory, and cannot be stored directly, are read into `memory`.
     #[inline]
     pub(crate) fn receive(
         &mut self,
+        memory: &mut [u8],
         message: &mut TransferProgress,
         mut take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         while !message.is_over() {
+            if message.length() >= LEAST_OFFERED {
+                if !self.has_arrived() {
+                    return Ok(false);
+                }
+                if let Some((offer, taken)) = self.offered() {
+                    if offer.length != message.length() as u64 {
+                        return Err(Mismatch);
+                    }
+                    match self.read(&offer, taken, memory, message, &mut take) {
+                        true => return Ok(message.is_over()),
+                        // The sender continues with buffers.
+                        false => continue,
+                    }
+                }
+            }
+            let mut timing = Timing::default();
             let buffers = self.incoming.buffers;
             let (left, done) = (message.left(), message.done());
             let taken = self.take_packet(|length, is_last, payload| {
@@ -373,12 +489,13 @@ impl Link {
                 }
                 let data = match is_short {
                     true => payload.cast(),
-                    // SAFETY: the payload is readable until the packet is marked as taken.
-                    false => buffers
-                        .at(unsafe { (*payload)[0] }.into())
-                        .ok_or(Mismatch)?
-                        .as_ptr()
-                        .cast_const(),
+                    false => {
+                        // SAFETY: the payload is readable until the packet is marked as taken. Any bytes have a value.
+                        let in_buffer = unsafe { payload.cast::<InBuffer>().read_unaligned() };
+                        timing = in_buffer.timing;
+                        let buffer = buffers.at(in_buffer.buffer).ok_or(Mismatch)?;
+                        buffer.as_ptr().cast_const()
+                    }
                 };
                 // SAFETY: the sender writes here again only after the packet is marked as taken.
                 take(done, unsafe { std::slice::from_raw_parts(data, length) });
@@ -388,8 +505,108 @@ impl Link {
                 return Ok(false);
             };
             message.advance(length);
+            if message.length() >= LEAST_OFFERED {
+                self.progressed(timing, message);
+            }
         }
         Ok(true)
+    }
+
+    /// Records the time of a long message through buffers when it is complete. `timing` is that of its last packet.
+    #[inline(never)]
+    fn progressed(&mut self, timing: Timing, message: &TransferProgress) {
+        if timing != Timing::default() {
+            self.offers.time(timing);
+        }
+        if message.is_over() {
+            self.record(false, message.begin(), message.length());
+        }
+    }
+
+    /// Whether the next packet has arrived.
+    #[inline(always)]
+    fn has_arrived(&self) -> bool {
+        let slot = self.incoming.slot(self.taken);
+        slot.number.load(Ordering::Acquire) == self.taken + 1
+    }
+
+    /// The offer in the next packet, which has arrived, and the packet's answer; `None` if it offers nothing.
+    fn offered(&self) -> Option<(Offer, u32)> {
+        let slot = self.incoming.slot(self.taken);
+        slot.packet.with(|packet| {
+            // SAFETY: the sender writes here again only after the packet is marked as taken. Any bytes are an offer.
+            unsafe {
+                let is_offer = (*packet).length as usize == OFFER;
+                let payload = (&raw const (*packet).payload).cast::<Offer>();
+                is_offer.then(|| (payload.read_unaligned(), (*packet).taken))
+            }
+        })
+    }
+
+    /// Reads the next part of an offered message. Returns whether that is possible; otherwise the rest is declined.
+    /// `taken` is the answer in the packet.
+    #[inline(never)]
+    fn read(
+        &mut self,
+        offer: &Offer,
+        taken: u32,
+        memory: &mut [u8],
+        message: &mut TransferProgress,
+        take: &mut impl FnMut(usize, &[u8]),
+    ) -> bool {
+        let end = message.done() + READ_AT_ONCE;
+        let mut is_readable = self.offers.is_peer(offer.sender);
+        while is_readable && !message.is_over() && message.done() < end {
+            let done = message.done();
+            let from = offer.address.wrapping_add(done as u64);
+            let length = match message.address() {
+                0 => whole_units(message, memory.len()).min(message.left()),
+                _ => message.left().min(READ_AT_ONCE),
+            };
+            let piece = match message.address() {
+                0 => &mut memory[..length],
+                address => {
+                    let into = std::ptr::with_exposed_provenance_mut(address + done);
+                    // SAFETY: a part of the message's memory, which is writable and not accessed by others, as
+                    // `TransferProgress::writable_at` requires.
+                    unsafe { std::slice::from_raw_parts_mut(into, length) }
+                }
+            };
+            is_readable = self.offers.read(from, piece).is_ok();
+            if is_readable {
+                if message.address() == 0 {
+                    take(done, piece);
+                }
+                message.advance(length);
+            }
+        }
+        if is_readable && !message.is_over() {
+            return true;
+        }
+        if is_readable {
+            self.offers.time(offer.timing);
+            self.record(true, message.begin(), message.length());
+        }
+        let unread = match is_readable {
+            true => 0,
+            false => message.done() as u64 + 1,
+        };
+        let answer = self.incoming.answer();
+        answer.unread.store(unread, Ordering::Relaxed);
+        self.taken += 1;
+        self.sent_at_last_take = self.sent;
+        self.hear(taken);
+        self.answer();
+        is_readable
+    }
+
+    /// Records the time of a message that is complete, and shows it to its sender, if that wants to know.
+    #[inline(never)]
+    fn record(&mut self, is_read: bool, begin: u64, length: usize) {
+        if let Some((kind, times)) = self.offers.record(is_read, begin, length) {
+            let shown = &self.incoming.answer().times[kind];
+            shown.store(pack(times), Ordering::Relaxed);
+        }
     }
 
     /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
@@ -428,10 +645,10 @@ impl Link {
         &mut self,
         take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), E>,
     ) -> Result<Option<usize>, E> {
-        let slot = self.incoming.slot(self.taken);
-        if slot.number.load(Ordering::Acquire) != self.taken + 1 {
+        if !self.has_arrived() {
             return Ok(None);
         }
+        let slot = self.incoming.slot(self.taken);
         let (length, taken, outcome) = slot.packet.with(
             #[inline(always)]
             |packet| {
@@ -464,11 +681,11 @@ impl Link {
     fn answer(&mut self) {
         self.told = self.taken;
         let answer = self.incoming.answer();
-        answer.store(self.taken as u32, Ordering::Release);
+        answer.taken.store(self.taken as u32, Ordering::Release);
     }
 
     fn look_for_answer(&mut self) {
-        self.hear(self.outgoing.answer().load(Ordering::Acquire));
+        self.hear(self.outgoing.answer().taken.load(Ordering::Acquire));
     }
 
     /// Processes an answer: the number of packets taken, modulo 2^32.
@@ -488,6 +705,9 @@ fn second_line(slot: &Slot, length: usize) -> Option<*const u8> {
     let is_there = (IN_FIRST_LINE + 1..=INLINE).contains(&length);
     is_there.then(|| std::ptr::from_ref(slot).cast::<u8>().wrapping_add(LINE))
 }
+
+/// The most bytes that a call of [`Link::receive`] reads in a sender's memory, before other messages may make progress.
+const READ_AT_ONCE: usize = 256 << 10;
 
 /// With several pieces per message, both ranks copy at the same time.
 const PIECES: usize = 3;

@@ -190,6 +190,11 @@ impl SharedSegment {
         self.ticket
     }
 
+    /// The random number of the ticket.
+    pub(crate) fn nonce(&self) -> u128 {
+        u128::from_ne_bytes(self.ticket.nonce)
+    }
+
     /// Closes the file: the memory stays, but can no longer be opened or reserved.
     pub fn close_file(&mut self) {
         self.file = None;

@@ -9,6 +9,9 @@ pub(crate) const SENT_BEFORE: u64 = 0;
 /// The number of times that a message waits for a buffer before it continues in slots.
 pub(crate) const PATIENCE: u32 = 64;
 
+/// The least length of a message that may be offered, in bytes.
+pub(crate) const LEAST_OFFERED: usize = 256 << 10;
+
 /// Memory that one rank writes and another one reads, never at the same time.
 #[derive(Debug)]
 #[repr(transparent)]

@@ -69,6 +69,13 @@ impl Copier {
 
 /// Pieces of a message. The data of a message is packed: one unit after the other, without gaps.
 impl Copier {
+    /// The address of a message whose packed data are in one piece of memory; `base` is the origin of the runs.
+    #[inline]
+    pub(crate) fn address(&self, base: *mut u8, [run, rest]: &[Run; 2]) -> Option<*mut u8> {
+        let is_whole = self.unit.sparse.is_none() && run.count == 1 && rest.is_empty();
+        is_whole.then(|| base.wrapping_add(run.start as usize))
+    }
+
     /// Fills `packet` with the packed data of a message from `offset` on. `base` is the origin of the runs.
     ///
     /// # Safety
@@ -82,13 +89,9 @@ impl Copier {
         offset: usize,
         packet: &mut SendBuffer<'_>,
     ) -> Result<(), ExecError> {
-        if let (None, [run, rest]) = (self.unit.sparse, runs)
-            && run.count == 1
-            && rest.is_empty()
-        {
-            let from = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
-            unsafe { packet.copy_from(from) };
+        if let Some(address) = self.address(base.cast_mut(), runs) {
+            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
+            unsafe { packet.copy_from(address.wrapping_add(offset)) };
             return Ok(());
         }
         self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
@@ -110,12 +113,9 @@ impl Copier {
         offset: usize,
         packet: &[u8],
     ) -> Result<(), ExecError> {
-        if let (None, [run, rest]) = (self.unit.sparse, runs)
-            && run.count == 1
-            && rest.is_empty()
-        {
-            let into = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
+        if let Some(address) = self.address(base, runs) {
+            let into = address.wrapping_add(offset);
+            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
             unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let from = memory.wrapping_add(within);
-            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
+            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
             unsafe { packet.copy_from(from) };
             return Ok(());
         };
@@ -196,7 +196,7 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
-            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
+            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
             unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };

@@ -70,23 +70,57 @@ impl Exchange {
         &self.channels
     }
 
-    /// Prepares the messages of a round.
-    pub(crate) fn begin(&mut self, step: Step<'_>) {
-        let message = |transfer: &Transfer| transfer.message;
+    /// Prepares the messages of a round, which are in the memories.
+    ///
+    /// # Safety
+    ///
+    /// The memories are readable, and writable for receives, and no one else accesses them, as long as
+    /// [`Self::advance`] is called for this round.
+    pub(crate) unsafe fn begin(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         self.progress.clear();
+        let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();
+        let can_offer = self.can_offer(step, memories, is_exchange);
+        let start = |transfer: &Transfer| TransferProgress::of(transfer.message).starting_now();
+        let address = |transfer: &Transfer| match transfer.message.is_long() {
+            true => memories.address_of(transfer),
+            false => None,
+        };
+        let send = |transfer: &Transfer| match address(transfer) {
+            Some(address) if can_offer => start(transfer).readable_at(address, is_exchange),
+            _ => start(transfer),
+        };
         match (step.sends, self.channels.borrow()) {
-            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(message)),
+            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(send)),
             (sends, Some(mut channels)) => {
                 let mut stage = 0;
-                self.progress.extend(sends.iter().map(|send| {
-                    if send.place.is_some() && !send.is_repeated {
+                self.progress.extend(sends.iter().map(|transfer| {
+                    if transfer.place.is_some() && !transfer.is_repeated {
                         stage = channels.stage();
                     }
-                    send.message.of_stage(stage)
+                    send(transfer).of_stage(stage)
                 }));
             }
         }
-        self.progress.extend(step.recvs.iter().map(message));
+        let recv = |transfer: &Transfer| match (transfer.arrival, address(transfer)) {
+            // SAFETY: the caller's.
+            (None, Some(address)) => unsafe { start(transfer).writable_at(address) },
+            _ => start(transfer),
+        };
+        self.progress.extend(step.recvs.iter().map(recv));
+    }
+
+    /// Whether the round's long messages may be offered to their receivers, which then read them in this rank's memory.
+    ///
+    /// That is of no use where a receiver combines the data: it takes them straight out of buffers, but has to store
+    /// what it reads. This rank does not know what a receiver does. It assumes that receivers combine if it does so
+    /// itself in this round, or if it only sends in a reduction. If ranks outnumber cores, it would wait for receivers
+    /// that may need its core.
+    fn can_offer(&self, step: Step<'_>, memories: &Memories<'_>, is_exchange: bool) -> bool {
+        let are_combined = match is_exchange {
+            true => step.arrivals().next().is_some(),
+            false => memories.combiner.is_some(),
+        };
+        !are_combined && !self.channels.are_crowded()
     }
 
     /// Moves all messages as far as possible without waiting. Returns whether all have ended.
@@ -201,6 +235,12 @@ unsafe fn copy_packet(from: *const u8, into: *mut u8, length: usize) {
 }
 
 impl Memories<'_> {
+    /// The address of a message that is in one piece.
+    fn address_of(&self, transfer: &Transfer) -> Option<*mut u8> {
+        self.copier
+            .address(self.bases[transfer.slot], &transfer.runs)
+    }
+
     /// Sends a message in one packet, if there is room for it.
     ///
     /// # Safety
@@ -210,7 +250,7 @@ impl Memories<'_> {
     pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &PacketMessage) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
         peer.send_packet(message.length, |packet| {
-            // SAFETY: the caller's; a packet lies in no rank's memory.
+            // SAFETY: the caller's; a packet lies in none of the collective's memories.
             unsafe { copy_packet(from, packet.as_mut_ptr(), packet.len()) };
         })
     }
@@ -229,7 +269,7 @@ impl Memories<'_> {
         peer.receive_packet(
             message.length,
             #[inline(always)]
-            // SAFETY: the caller's; a packet lies in no rank's memory.
+            // SAFETY: the caller's; a packet lies in none of the collective's memories.
             |packet| unsafe {
                 match &message.arrival {
                     None => {
@@ -336,7 +376,7 @@ impl Memories<'_> {
         };
         if packet.len() < LEAST_FETCHED || !combiner.has_kernel() {
             // SAFETY: the caller's; the target is the other operand or disjoint from both, since a packet of a channel
-            // lies in no rank's memory.
+            // lies in none of the collective's memories.
             return unsafe { combiner.combine(addresses, packet.len(), self.copier) };
         }
         // SAFETY: the same.

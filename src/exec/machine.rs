@@ -20,7 +20,8 @@ use crate::{Bytes, Communicator, ExecError, NodeChannels};
 /// layout says. [`crate::steps::Resolver`] has checked that places are inside their memories and that targets and
 /// operands do not overlap. The verifier has proved that no schedule writes the input or accesses a place twice in a
 /// round. Receives that are posted a round ahead access nothing that the round uses. No call returns, with or without
-/// an error, before MPI has completed all requests.
+/// an error, before MPI has completed all requests. No call returns without an error before other ranks have read what
+/// this rank has offered them; after an error they get what the memory then contains.
 pub(crate) struct Machine {
     bases: Vec<*mut u8>,
     /// Owns the memory of the scratch bases, which is accessed only through these.
@@ -282,7 +283,8 @@ impl Machine {
             outcome = self.start_all_recvs(step, next, communicator);
             outcome = outcome.and(self.start_sends(step.sends, communicator));
         }
-        exchange.begin(step);
+        // SAFETY: in bounds and disjoint, see `Machine`; the messages are carried out below.
+        unsafe { exchange.begin(step, &self.memories()) };
         // Send first, as peers wait for that.
         let mut has_ended = self.advance(exchange, step);
         outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));

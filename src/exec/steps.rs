@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
-use channel::{LINE, TransferProgress};
+use channel::{LINE, MessageSize};
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
@@ -65,8 +65,8 @@ pub(crate) struct Transfer {
     pub(crate) is_repeated: bool,
     /// The way it is combined on arrival, if it is received through a channel and not stored.
     pub(crate) arrival: Option<Arrival>,
-    /// The progress of the message through a channel, before any of it has been moved.
-    pub(crate) message: TransferProgress,
+    /// Its size as a message through a channel.
+    pub(crate) message: MessageSize,
 }
 
 impl Transfer {

@@ -1,6 +1,6 @@
 //! A schedule's unit in memory and in messages.
 
-use channel::TransferProgress;
+use channel::MessageSize;
 use mpi::ffi;
 use schedule::Run;
 
@@ -81,9 +81,9 @@ impl Unit {
     }
 
     /// A message of units through a channel; `runs` are its ranges of memory.
-    pub(crate) fn message(&self, runs: &[Run]) -> TransferProgress {
+    pub(crate) fn message(&self, runs: &[Run]) -> MessageSize {
         let bytes = runs.iter().map(|run| self.packed_length(*run)).sum();
-        TransferProgress::new(bytes, self.packed_size())
+        MessageSize::new(bytes, self.packed_size())
     }
 
     /// Allocates memory for units. Returns it with the address of the first unit, which has the alignment of the

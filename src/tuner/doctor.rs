@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use channel::{SegmentError, SegmentLayout, SharedSegment};
+use channel::{SegmentError, SegmentLayout, SharedSegment, why_unreadable};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, check_libdir, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
@@ -25,6 +25,8 @@ pub struct Diagnosis {
     pub threads: u32,
     /// The shared memory that a process may use, in bytes, or the reason why there is none.
     pub shared_memory: Result<u64, String>,
+    /// The reason why ranks may not read each other's memory, as they do for some long messages.
+    pub unreadable_memory: Option<String>,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
     /// Programs named like launchers that cannot be used.
@@ -146,6 +148,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         environment,
         threads,
         shared_memory: shared_memory(),
+        unreadable_memory: why_unreadable(),
         unusable: unusable.collect(),
         searched: found.searched.clone(),
         libraries,

@@ -77,6 +77,8 @@ pub(super) struct Findings<'a> {
     shared_memory_bytes: Option<u64>,
     /// The reason why there is no shared memory.
     no_shared_memory: Option<&'a str>,
+    /// The reason why ranks may not read each other's memory, as they do for some long messages; null if they may.
+    unreadable_memory: Option<&'a str>,
     /// Environment variables that affect MPI libraries, by name.
     variables: &'a BTreeMap<String, String>,
     /// The names of those `variables` that affect the choice of algorithms.
@@ -109,6 +111,7 @@ impl<'a> Findings<'a> {
             timer_overhead_seconds: environment.timer_overhead_seconds,
             shared_memory_bytes: diagnosis.shared_memory.as_ref().ok().copied(),
             no_shared_memory: diagnosis.shared_memory.as_ref().err().map(String::as_str),
+            unreadable_memory: diagnosis.unreadable_memory.as_deref(),
             variables: &environment.variables,
             deciding: diagnosis.deciding(),
             libraries: &diagnosis.libraries,
@@ -264,6 +267,10 @@ fn machine(diagnosis: &Diagnosis) -> String {
             format_bytes(*bytes)
         ),
         Err(reason) => format!("shared memory: none for channels, {reason}"),
+    });
+    lines.push(match &diagnosis.unreadable_memory {
+        None => "memory of other ranks: can be read for long messages".to_owned(),
+        Some(reason) => format!("memory of other ranks: cannot be read, {reason}"),
     });
     let variables = variables.iter();
     let deciding = diagnosis.deciding();

@@ -18,7 +18,7 @@ fn run(before: &[&str], arguments: &[&str]) -> Ended {
 }
 
 /// Whether a program can be started in this way.
-fn can(before: &[&str]) -> bool {
+pub(crate) fn can(before: &[&str]) -> bool {
     let ended = process::find(before[0]).map(|_| run(before, &["create", "4096"]));
     let is_good = ended.is_some_and(|ended| ended.out == "created\n");
     testkit::require("namespaces and other users", is_good.then_some(())).is_some()

@@ -6,6 +6,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use link::{Answer, INLINE, LEAST_BUFFER, Link, Memory, Mismatch, Packet, Slot};
+use offers::{KINDS, Method, Nonce, RankProcess};
 use pool::{BUFFERS, Buffers, Pool};
 use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
@@ -16,10 +17,12 @@ mod caches;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../link.rs"]
 mod link;
+#[path = "../../offers.rs"]
+mod offers;
 #[expect(dead_code, reason = "`Channels` use the rest")]
 #[path = "../../pool.rs"]
 mod pool;
-#[expect(unreachable_pub, reason = "public in the crate")]
+#[expect(dead_code, unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
 #[expect(unreachable_pub, reason = "public in the crate")]
@@ -34,7 +37,50 @@ mod sync {
     pub(crate) const SENT_BEFORE: u64 = (1 << 32) - 2;
 
     pub(crate) const PATIENCE: u32 = 1;
+
+    pub(crate) const LEAST_OFFERED: usize = 200;
 }
+
+/// Reading memory of another process: here, an [`Offered`], or a nonce.
+mod peer_memory {
+    use super::{Offered, PIECE};
+
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Unreadable;
+
+    pub(crate) fn read(readable: u32, address: usize, into: &mut [u8]) -> Result<(), Unreadable> {
+        let data = std::ptr::with_exposed_provenance::<u8>(address);
+        let is_nonce = into.len() != PIECE;
+        let mut copy = || {
+            // SAFETY: the tests offer only what is there; loom checks the accesses.
+            into.copy_from_slice(unsafe { std::slice::from_raw_parts(data, into.len()) });
+        };
+        if is_nonce {
+            copy();
+            return Ok(());
+        }
+        let start = address - address % align_of::<Offered>();
+        // SAFETY: the same.
+        let offered = unsafe { &*std::ptr::with_exposed_provenance::<Offered>(start) };
+        if address - start >= readable as usize {
+            return Err(Unreadable);
+        }
+        offered.accesses.with(|_| copy());
+        Ok(())
+    }
+}
+
+/// The size of the pieces in which offered messages are read.
+const PIECE: usize = 128;
+
+/// A message that a rank offers.
+#[repr(C, align(512))]
+struct Offered {
+    data: std::cell::UnsafeCell<[u8; 2 * PIECE]>,
+    accesses: UnsafeCell<()>,
+}
+
+static NONCE: Nonce = 1 << 100 | 1;
 
 const SLOTS: u32 = 2;
 
@@ -65,7 +111,11 @@ impl Node {
                 payload: [0; INLINE],
             }),
         };
-        let answer = |_| Answer(AtomicU32::new(SENT_BEFORE as u32));
+        let answer = |_| Answer {
+            taken: AtomicU32::new(SENT_BEFORE as u32),
+            unread: AtomicU64::new(0),
+            times: [(); KINDS].map(|()| AtomicU64::new(0)),
+        };
         let (pairs, buffers) = (ranks * ranks, ranks * buffer_count);
         Self {
             ranks,
@@ -116,9 +166,20 @@ struct Rank {
 
 impl Rank {
     fn new(node: Arc<Node>, rank: usize) -> Self {
+        Self::readable(node, rank, 2 * PIECE as u32, NONCE)
+    }
+
+    /// A rank whose messages can be read up to an offset, its process here, and which expects this nonce of others.
+    fn readable(node: Arc<Node>, rank: usize, process: u32, expected: Nonce) -> Self {
+        let own = RankProcess {
+            nonce_address: (&raw const NONCE).expose_provenance() as u64,
+            process,
+            _rest: 0,
+        };
         let link = |peer| {
+            let (outgoing, incoming) = (node.memory(rank, peer), node.memory(peer, rank));
             // SAFETY: the memory lives as long as the rank; each rank uses its own ends.
-            unsafe { Link::new(node.memory(rank, peer), node.memory(peer, rank)) }
+            unsafe { Link::new(outgoing, incoming, own, expected) }
         };
         Self {
             links: (0..node.ranks).map(link).collect(),
@@ -135,7 +196,7 @@ impl Rank {
             Some(accesses) => accesses.with_mut(|_| piece.fill(byte)),
             None => piece.fill(byte),
         };
-        if message.is_packet() && byte.is_multiple_of(2) {
+        if message.length() <= INLINE && byte.is_multiple_of(2) {
             let length = message.length();
             return self.links[to].send_packet(length, true, |packet| fill(0, packet));
         }
@@ -158,7 +219,7 @@ impl Rank {
                 None => check(),
             }
         };
-        if message.is_packet() && byte.is_multiple_of(3) {
+        if message.length() <= INLINE && byte.is_multiple_of(3) {
             let length = message.length();
             let received = self.links[from].receive_packet(length, |packet| {
                 is_right(0, packet);
@@ -169,7 +230,9 @@ impl Rank {
             }
             return;
         }
-        self.links[from].receive(message, is_right).unwrap();
+        let memory = &mut [0; PIECE];
+        let received = self.links[from].receive(memory, message, is_right);
+        received.unwrap();
     }
 
     fn receive(&mut self, from: usize, length: usize, byte: u8) {
@@ -336,6 +399,59 @@ fn a_sender_that_receives_no_packets_still_gets_an_answer() {
     );
 }
 
+/// Offers two messages with the same memory, which can be read up to an offset.
+fn offer(rank: &mut Rank, readable: usize) {
+    let offered = Offered {
+        data: [0; 2 * PIECE].into(),
+        accesses: UnsafeCell::new(()),
+    };
+    for byte in 1..=2 {
+        // SAFETY: loom checks the accesses.
+        offered
+            .accesses
+            .with_mut(|_| unsafe { (*offered.data.get()).fill(byte) });
+        let message = TransferProgress::new(2 * PIECE, 1);
+        let mut message = message.readable_at(offered.data.get().cast(), false);
+        message.set_method(Method::Reading { is_timed: true });
+        while !rank.links[1].send(&mut rank.pool, &mut message, |at, piece| {
+            assert!(at >= readable, "read, and not sent through a buffer");
+            piece.fill(byte);
+        }) {
+            thread::yield_now();
+        }
+    }
+}
+
+/// Checks that offered messages arrive if they can be read up to an offset, and the receiver expects this nonce.
+fn check_offers(readable: usize, expected: Nonce) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let node = Arc::new(Node::new(2, 1));
+        let other = node.clone();
+        let thread = thread::spawn(move || {
+            let is_expected = expected == NONCE;
+            let mut sender = Rank::readable(other, 0, readable as u32, NONCE);
+            offer(&mut sender, if is_expected { readable } else { 0 });
+        });
+        let mut receiver = Rank::readable(node, 1, 0, expected);
+        (1..=2).for_each(|byte| receiver.receive(0, 2 * PIECE, byte));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn offered_memory_is_written_again_only_after_it_has_been_read() {
+    check_offers(2 * PIECE, NONCE);
+}
+
+#[test]
+fn what_cannot_be_read_is_sent_through_buffers() {
+    check_offers(0, NONCE);
+    check_offers(PIECE, NONCE);
+    check_offers(2 * PIECE, NONCE + 1);
+}
+
 #[test]
 fn a_wrong_length_is_noticed() {
     check(
@@ -345,7 +461,7 @@ fn a_wrong_length_is_noticed() {
             |rank| {
                 let mut message = TransferProgress::new(16, 1);
                 let outcome = loop {
-                    match rank.links[0].receive(&mut message, |_, _| ()) {
+                    match rank.links[0].receive(&mut [], &mut message, |_, _| ()) {
                         Ok(false) => thread::yield_now(),
                         outcome => break outcome,
                     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use channel::{Channels, Mismatch, SegmentLayout, SharedSegment, TransferProgress};
+use channel::{Channels, MessageSize, Mismatch, SegmentLayout, SharedSegment, TransferProgress};
 
 use super::{several, two};
 
@@ -101,6 +101,75 @@ fn check(limit: usize, there: Vec<usize>, back: Vec<usize>, seed: u64) {
         };
         in_vain = if moved { 0 } else { in_vain + 1 };
         assert!(in_vain < 1000, "seed {seed}: both wait for ever");
+    }
+}
+
+/// Sends a long message and returns whether the receiver has read it in this rank's memory. The receiver wants it at an
+/// address, or in pieces.
+fn send_long(ranks: &mut [Channels; 2], index: usize, is_stored: bool) -> bool {
+    const LENGTH: usize = 300_000;
+    let source: Vec<u8> = (0..LENGTH).map(|at| byte(index, at)).collect();
+    let (mut target, mut pieces) = (vec![0; LENGTH], vec![0; LENGTH]);
+    let mut sending = TransferProgress::new(LENGTH, 1000).starting_now();
+    sending = sending.readable_at(source.as_ptr(), true);
+    let mut receiving = TransferProgress::new(LENGTH, 1000);
+    if is_stored {
+        // SAFETY: as long as the message, and used again only at the end.
+        receiving = unsafe { receiving.writable_at(target.as_mut_ptr()) };
+    }
+    let [first, second] = ranks;
+    let mut is_read = true;
+    let mut is_sent = false;
+    let mut is_over = false;
+    while !(is_sent && is_over) {
+        is_sent |= first.send(1, &mut sending, |offset, piece| {
+            is_read = false;
+            piece.copy_from_slice(&source[offset..][..piece.len()]);
+        });
+        is_over |= second
+            .receive(0, &mut receiving, |offset, piece| {
+                assert!(!(is_stored && is_read), "read, and not stored directly");
+                assert_eq!(piece.len() % 1000, 0);
+                pieces[offset..][..piece.len()].copy_from_slice(piece);
+            })
+            .unwrap();
+    }
+    let found = if is_stored && is_read {
+        &target
+    } else {
+        &pieces
+    };
+    assert!(*found == source, "message {index}");
+    is_read
+}
+
+/// Whichever method takes less time, both are tried.
+#[test]
+fn some_long_messages_are_read_in_the_memory_of_their_sender() {
+    for is_stored in [false, true] {
+        let mut ranks = two(64 << 20);
+        let read: Vec<bool> = (0..21)
+            .map(|index| send_long(&mut ranks, index, is_stored))
+            .collect();
+        assert_eq!(read, [[false; 13].as_slice(), &[true; 8]].concat());
+    }
+}
+
+#[test]
+fn offers_of_another_length_are_errors() {
+    let mut ranks = two(64 << 20);
+    (0..13).for_each(|index| {
+        send_long(&mut ranks, index, false);
+    });
+    let source = vec![0; 300_000];
+    for expected in [0, 8, 299_999, 300_001] {
+        let mut message = TransferProgress::new(300_000, 1).readable_at(source.as_ptr(), true);
+        ranks[0].send(1, &mut message, |_, _| panic!("it is offered"));
+        let mut message = TransferProgress::new(expected, 1);
+        let outcome = ranks[1].receive(0, &mut message, |_, _| ());
+        assert_eq!(outcome, Err(Mismatch), "{expected}");
+        let outcome = ranks[1].peer(0).receive_packet(expected, |_| Ok(()));
+        assert_eq!(outcome, Err(Mismatch), "{expected}");
     }
 }
 
@@ -240,7 +309,7 @@ fn a_length_that_differs_from_the_sender_is_an_error() {
         let mut message = TransferProgress::new(expected, 1);
         let outcome = second.receive(0, &mut message, |_, _| ());
         assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
-        if message.is_packet() {
+        if MessageSize::new(expected, 1).is_packet() {
             let [mut first, mut second] = two(1 << 20);
             assert!(first.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
             let outcome = second.peer(0).receive_packet(expected, |_| Ok(()));
@@ -279,9 +348,7 @@ fn single_packets_are_messages() {
         let is_sent = first.peer(1).send_packet(length, fill);
         assert!(is_sent, "there is room again");
     }
-    assert!(
-        TransferProgress::new(112, 1).is_packet() && !TransferProgress::new(113, 1).is_packet()
-    );
+    assert!(MessageSize::new(112, 1).is_packet() && !MessageSize::new(113, 1).is_packet());
 }
 
 #[test]
@@ -298,6 +365,7 @@ fn overwritten_memory_causes_no_wrong_access() {
     let layout = SegmentLayout::within(2, 14 << 10).unwrap();
     assert!(layout.largest_unit() < 1000);
     let mut outcomes = [0; 3];
+    let source = vec![0xff; 300_000];
     for seed in 0..2000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let segment = SharedSegment::create(layout.bytes()).unwrap();
@@ -316,14 +384,23 @@ fn overwritten_memory_causes_no_wrong_access() {
             // expected.
             let head = random.u64(0..2) * (layout.bytes() / 2) as u64 + random.u64(0..5) * 128;
             let word = random.u64(..) >> [0, 61][random.usize(0..2)];
-            let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
+            let length = match random.u8(0..8) {
+                // An offer.
+                0 => 1 << 30,
+                _ => (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31),
+            };
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
-            // Overwrites the number of a buffer.
-            file.write_at(&[random.u8(..16)], head + 16).unwrap();
+            // Overwrites the number of a buffer, or an offer, or how much of it has been read.
+            let word = random.u64(..) >> [0, 44, 60][random.usize(0..3)];
+            file.write_at(&word.to_ne_bytes(), head + 8 * random.u64(1..8))
+                .unwrap();
             let rank = random.usize(0..2);
-            let length = random.usize(0..2000) >> random.u32(0..12);
-            let mut message = TransferProgress::new(length, 1);
+            let length = match random.u8(0..16) {
+                0 => source.len(),
+                _ => random.usize(0..2000) >> random.u32(0..12),
+            };
+            let mut message = TransferProgress::new(length, 1).readable_at(source.as_ptr(), true);
             let piece_is_inside = |offset: usize, piece: usize| {
                 assert!(offset + piece <= length && piece <= layout.largest_unit());
             };

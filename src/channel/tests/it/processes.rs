@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use channel::{SegmentLayout, SharedSegment, Ticket};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::elsewhere::can;
 use super::segments::traces;
 
 const LIMIT: usize = 1 << 20;
+const RANKS: &str = env!("CARGO_BIN_EXE_channel-ranks");
 
 /// A rank, killed at the latest when the test ends.
 struct Rank {
@@ -39,12 +41,25 @@ impl Drop for Rank {
 
 /// Starts ranks on a segment of this process, which closes it as soon as all have opened it.
 fn start(ranks: usize, seed: u64, rounds: u64) -> (Vec<Rank>, Ticket) {
+    start_first_through(&[], ranks, seed, rounds)
+}
+
+/// The same with the first rank started through other commands.
+fn start_first_through(
+    before: &[&str],
+    ranks: usize,
+    seed: u64,
+    rounds: u64,
+) -> (Vec<Rank>, Ticket) {
     let layout = SegmentLayout::within(ranks, LIMIT).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket();
     let digits = ticket.to_bytes().map(|byte| format!("{byte:02x}")).concat();
     let start = |rank: usize| {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_channel-ranks"))
+        let before = if rank == 0 { before } else { &[] };
+        let words = [before, &[RANKS]].concat();
+        let mut process = Command::new(words[0])
+            .args(&words[1..])
             .arg(&digits)
             .args([ranks, LIMIT, rank].map(|number| number.to_string()))
             .args([seed, rounds].map(|number| number.to_string()))
@@ -91,6 +106,25 @@ fn messages_arrive_when_ranks_are_stopped_for_a_while() {
         std::thread::sleep(Duration::from_millis(3));
     }
     finish(ranks);
+}
+
+/// The first rank's process has another number in its own namespace, where this process can still be found. So no rank
+/// can read the messages that it offers.
+#[test]
+fn messages_arrive_from_ranks_in_other_namespaces() {
+    // `unshare` ignores SIGTERM, and must not outlive this test.
+    let apart = [
+        "setpriv",
+        "--pdeathsig=KILL",
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+    ];
+    if can(&apart) {
+        let (ranks, _) = start_first_through(&apart, 2, 4, 300);
+        finish(ranks);
+    }
 }
 
 /// The other ranks continue to poll for the messages of a killed rank. They can be ended as usual, and leave no trace.

@@ -82,6 +82,14 @@ impl Random {
     }
 }
 
+struct Message {
+    progress: TransferProgress,
+    /// The other rank.
+    peer: usize,
+    memory: Vec<u8>,
+    content: u64,
+}
+
 struct Node {
     channels: Channels,
     rank: usize,
@@ -94,50 +102,67 @@ impl Node {
     fn round(&mut self, round: u64) -> Result<(), Error> {
         let rank = self.rank;
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
-        if is_common(round) {
-            let stage = self.channels.stage();
-            for (message, ..) in &mut sends {
-                *message = message.of_stage(stage);
+        let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
+        let stage = match is_common(round) {
+            true => self.channels.stage(),
+            false => 0,
+        };
+        for message in &mut sends {
+            let bytes = (0..message.memory.len()).map(|at| byte_of(message.content, at));
+            message.memory = bytes.collect();
+            let progress = message.progress.starting_now().of_stage(stage);
+            message.progress = progress.readable_at(message.memory.as_ptr(), !recvs.is_empty());
+        }
+        for message in &mut recvs {
+            message.progress = message.progress.starting_now();
+            if message.content.is_multiple_of(2) {
+                let address = message.memory.as_mut_ptr();
+                // SAFETY: as long as the message, and used again only when that is over.
+                message.progress = unsafe { message.progress.writable_at(address) };
             }
         }
-        let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
         let mut turns = 0;
         while !(sends.is_empty() && recvs.is_empty()) {
             turns += 1;
             self.delay(turns);
             let channels = &mut self.channels;
-            sends.retain_mut(|(message, to, content)| {
-                !channels.send(*to, message, |offset, piece| {
-                    let end = offset + piece.len();
-                    let bytes: Vec<u8> = (offset..end).map(|at| byte_of(*content, at)).collect();
-                    piece.copy_from_slice(&bytes);
+            sends.retain_mut(|message| {
+                let memory = &message.memory;
+                !channels.send(message.peer, &mut message.progress, |offset, piece| {
+                    piece.copy_from_slice(&memory[offset..][..piece.len()]);
                 })
             });
             let mut outcome = Ok(());
-            recvs.retain_mut(|(message, from, content)| {
-                let mut is_right = true;
-                let is_over = channels.receive(*from, message, |offset, piece| {
-                    let mut bytes = piece.iter().enumerate();
-                    is_right &= bytes.all(|(at, &byte)| byte == byte_of(*content, offset + at));
+            recvs.retain_mut(|message| {
+                let address = message.memory.as_mut_ptr();
+                let is_over = channels.receive(message.peer, &mut message.progress, |at, piece| {
+                    // SAFETY: a part of the message, whose memory is as long.
+                    unsafe { piece.as_ptr().copy_to(address.add(at), piece.len()) };
                 });
+                if is_over == Ok(false) {
+                    return true;
+                }
+                let mut bytes = (0..).zip(&message.memory);
+                let is_right = bytes.all(|(at, byte)| *byte == byte_of(message.content, at));
                 if !is_right || is_over.is_err() {
+                    let from = message.peer;
                     outcome = Err(format!(
                         "round {round}: rank {rank} got something else from {from}"
                     ));
                 }
-                is_over == Ok(false)
+                false
             });
             outcome?;
         }
         Ok(())
     }
 
-    /// The messages of a round that this rank sends or receives, each with the other rank and its content.
+    /// The messages of a round that this rank sends or receives.
     fn messages(
         &self,
         round: u64,
         is_mine: impl Fn(usize, usize) -> bool,
-    ) -> impl Iterator<Item = (TransferProgress, usize, u64)> {
+    ) -> impl Iterator<Item = Message> {
         let ranks = self.channels.ranks();
         let pairs = (0..ranks).flat_map(move |from| (0..ranks).map(move |to| (from, to)));
         let (seed, rank) = (self.seed, self.rank);
@@ -146,15 +171,18 @@ impl Node {
             let is_common = is_common(round);
             let of = if is_common { round + from as u64 } else { name };
             let mut random = Random(seed ^ (of << 8));
-            let length = random.next() % (1 << (random.next() % 18));
+            let length = match round % 8 {
+                // Some of these are read in the sender's memory.
+                7 => 300_000 + random.next() % 300_000,
+                _ => random.next() % (1 << (random.next() % 18)),
+            } as usize;
             let is_sent = from != to && !random.next().is_multiple_of(4) && is_mine(from, to);
             let other = if from == rank { to } else { from };
-            is_sent.then(|| {
-                (
-                    TransferProgress::new(length as usize, 1),
-                    other,
-                    random.next(),
-                )
+            is_sent.then(|| Message {
+                progress: TransferProgress::new(length, 1),
+                peer: other,
+                memory: vec![0; length],
+                content: random.next(),
             })
         })
     }

@@ -140,6 +140,7 @@ fn doctor_finds_libraries_and_drivers() {
             "threads",
             "timer_overhead_seconds",
             "timer_resolution_seconds",
+            "unreadable_memory",
             "unusable",
             "variables",
             "warnings"

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use crate::layout::BUFFER;
-use crate::link::{Link, Memory, Mismatch};
+use crate::link::{Link, Mismatch};
 use crate::offers::{Nonce, RankProcess};
+use crate::packets::Memory;
 use crate::pool::{Buffers, Pool};
 use crate::{SegmentError, SegmentLayout, SendBuffer, SharedSegment, TransferProgress};
 

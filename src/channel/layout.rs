@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::caches::LINE;
-use crate::link::{Answer, INLINE, LEAST_BUFFER, Slot};
+use crate::packets::{Answer, INLINE, LEAST_BUFFER, Slot};
 use crate::pool::BUFFERS;
 
 /// Every rank's part starts at a page, so that the rank determines the NUMA domain of the memory.

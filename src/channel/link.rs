@@ -18,7 +18,7 @@
 //! is written after each packet with a buffer, and also when half of the slots have been taken since the last write.
 //! So it is always recent enough that no sender waits forever.
 //!
-//! A long message may be offered instead (`offers.rs`). The receiver takes the packet of the offer when it has read the
+//! A long message may be offered instead (`reading.rs`). The receiver takes the packet of the offer when it has read the
 //! message in the sender's memory, or as much of it as it can; `unread` says where it stopped.
 //!
 //! If all buffers wait for other ranks, and the receiver of a message has nothing to read, the message continues in
@@ -28,94 +28,13 @@
 //! compared with the expected one and with the buffer's size, and its buffer number with the number of buffers. An
 //! answer is used only if it is between the number of packets known to be taken and the number sent.
 
-use std::ptr::NonNull;
-
 use super::caches::{LINE, prefetch, prefetch_for_writing};
-use super::offers::{KINDS, Method, Nonce, Offer, Offers, RankProcess, Timing, pack, unpack};
-use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
+use super::offers::{Nonce, Offers, RankProcess, Timing};
+use super::packets::{IN_FIRST_LINE, INLINE, InBuffer, LAST, Memory, Slot};
+use super::pool::{BUFFERS, Found, Piece, Pool};
 use super::progress::TransferProgress;
 use super::stores::{SendBuffer, StoreChoice, Stores};
-use super::sync::{
-    AtomicU32, AtomicU64, LEAST_OFFERED, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell,
-};
-
-/// The largest payload in a slot, in bytes.
-pub(crate) const INLINE: usize = 112;
-/// The bytes of a payload that are in its slot's first cache line. The second line has nothing else.
-const IN_FIRST_LINE: usize = INLINE - LINE;
-/// The smallest buffer, in bytes.
-pub(crate) const LEAST_BUFFER: usize = 256;
-/// The flag in a packet's length that marks the last packet of its message.
-const LAST: u32 = 1 << 31;
-/// The length in a packet that offers a message: longer than any buffer.
-const OFFER: usize = 1 << 30;
-
-/// A slot: two cache lines. Short payloads are in the first one.
-#[derive(Debug)]
-#[repr(C, align(128))]
-pub(crate) struct Slot {
-    pub(crate) number: AtomicU64,
-    pub(crate) packet: UnsafeCell<Packet>,
-}
-
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Packet {
-    pub(crate) length: u32,
-    /// The number of packets that the sender of this one has taken from the opposite channel.
-    pub(crate) taken: u32,
-    /// The data; for a longer packet, an [`InBuffer`]; or an [`Offer`].
-    pub(crate) payload: [u8; INLINE],
-}
-
-/// The payload of a packet whose data are in a buffer.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct InBuffer {
-    /// The number of the buffer.
-    buffer: usize,
-    timing: Timing,
-}
-
-const _: () =
-    assert!(size_of::<Offer>() <= IN_FIRST_LINE && size_of::<InBuffer>() <= IN_FIRST_LINE);
-
-/// What the receiver writes.
-#[derive(Debug)]
-#[repr(C, align(128))]
-pub(crate) struct Answer {
-    /// The number of packets that it has taken.
-    pub(crate) taken: AtomicU32,
-    /// The offset from which on it could not read the last message that was offered, plus one; 0 if it has read it all.
-    pub(crate) unread: AtomicU64,
-    /// Its times for each kind of long messages.
-    pub(crate) times: [AtomicU64; KINDS],
-}
-
-/// The memory of a channel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    pub(crate) slots: NonNull<Slot>,
-    /// A power of two, at least 2.
-    pub(crate) slot_count: u32,
-    pub(crate) answer: NonNull<Answer>,
-    /// The sender's buffers.
-    pub(crate) buffers: Buffers,
-}
-
-impl Memory {
-    #[inline]
-    fn slot(&self, index: u64) -> &Slot {
-        let index = index & u64::from(self.slot_count - 1);
-        // SAFETY: one of `slot_count` slots, which live as long as the link, as `Link::new` requires.
-        unsafe { self.slots.add(index as usize).as_ref() }
-    }
-
-    fn answer(&self) -> &Answer {
-        // SAFETY: lives as long as the link.
-        unsafe { self.answer.as_ref() }
-    }
-}
+use super::sync::{LEAST_OFFERED, Ordering, PATIENCE, SENT_BEFORE};
 
 /// A received message does not have the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -151,22 +70,22 @@ impl Held {
 /// This rank's ends of the channels to and from one other rank.
 #[derive(Debug)]
 pub(crate) struct Link {
-    outgoing: Memory,
+    pub(crate) outgoing: Memory,
     /// The number of packets sent, and the number of those known to be taken.
-    sent: u64,
-    answered: u64,
+    pub(crate) sent: u64,
+    pub(crate) answered: u64,
     held: Held,
     stores: StoreChoice,
     /// The number of consecutive times that no buffer was available although the receiver held none.
     refusals: u32,
-    incoming: Memory,
+    pub(crate) incoming: Memory,
     /// The number of packets taken, and the number last written to the answer's line.
-    taken: u64,
+    pub(crate) taken: u64,
     told: u64,
     /// The number of packets sent when the last one was taken.
-    sent_at_last_take: u64,
+    pub(crate) sent_at_last_take: u64,
     /// In memory of its own, since messages of a few bytes do not need it.
-    offers: Box<Offers>,
+    pub(crate) offers: Box<Offers>,
 }
 
 impl Link {
@@ -221,59 +140,6 @@ impl Link {
             }
         }
         true
-    }
-
-    /// Chooses the method for a long message, and offers the message if it is to be read. Returns whether that is still
-    /// going on or complete; otherwise the message, or the rest of it, goes through buffers.
-    #[inline(never)]
-    fn offer(&mut self, message: &mut TransferProgress) -> bool {
-        if message.method() == Method::Undecided {
-            let (kind, answer) = (message.kind(), self.outgoing.answer());
-            let times = || unpack(answer.times[kind].load(Ordering::Relaxed));
-            message.set_method(self.offers.choose(kind, times));
-        }
-        if let Method::Reading { .. } = message.method()
-            && self.has_slot()
-        {
-            let offer = Offer {
-                sender: self.offers.own,
-                address: message.address() as u64,
-                length: message.length() as u64,
-                timing: message.timing(),
-            };
-            self.publish(OFFER, false, |payload| {
-                // SAFETY: the payload is exclusive to this rank until it is published, and has room for an offer.
-                unsafe { payload.cast::<Offer>().write_unaligned(offer) };
-            });
-            message.set_method(Method::Offered(self.sent));
-        }
-        match message.method() {
-            Method::Offered(packet) => self.is_read(packet, message),
-            method => matches!(method, Method::Reading { .. }),
-        }
-    }
-
-    /// Checks how much of an offered message the receiver has read. Returns false if it has declined the rest.
-    fn is_read(&mut self, packet: u64, message: &mut TransferProgress) -> bool {
-        if self.answered < packet {
-            self.look_for_answer();
-        }
-        if self.answered < packet {
-            return true;
-        }
-        // Written before the answer. The receiver writes it again only for another offer.
-        let unread = self.outgoing.answer().unread.load(Ordering::Relaxed);
-        let read = match unread.checked_sub(1) {
-            None => message.length(),
-            // Whatever is there, the message stays within its length.
-            Some(offset) => (offset as usize).min(message.length() - 1),
-        };
-        message.advance(read);
-        if !message.is_over() {
-            self.offers.decline();
-            message.set_method(Method::Buffers { is_timed: false });
-        }
-        message.is_over()
     }
 
     fn send_piece(
@@ -345,7 +211,7 @@ impl Link {
 
     /// Whether a slot is free for another packet.
     #[inline]
-    fn has_slot(&mut self) -> bool {
+    pub(crate) fn has_slot(&mut self) -> bool {
         let count = u64::from(self.outgoing.slot_count);
         if self.sent - self.answered >= count {
             self.look_for_answer();
@@ -356,7 +222,12 @@ impl Link {
     /// Sends a packet; a slot must be free. `write` gets the slot's payload and writes either `length` bytes of data
     /// or the number of their buffer.
     #[inline(always)]
-    fn publish(&mut self, length: usize, is_last: bool, write: impl FnOnce(*mut [u8; INLINE])) {
+    pub(crate) fn publish(
+        &mut self,
+        length: usize,
+        is_last: bool,
+        write: impl FnOnce(*mut [u8; INLINE]),
+    ) {
         let slot = self.outgoing.slot(self.sent);
         slot.packet.with_mut(|packet| {
             // SAFETY: the receiver has taken the slot's previous packet, and reads the slot again only after it sees
@@ -512,101 +383,11 @@ impl Link {
         Ok(true)
     }
 
-    /// Records the time of a long message through buffers when it is complete. `timing` is that of its last packet.
-    #[inline(never)]
-    fn progressed(&mut self, timing: Timing, message: &TransferProgress) {
-        if timing != Timing::default() {
-            self.offers.time(timing);
-        }
-        if message.is_over() {
-            self.record(false, message.begin(), message.length());
-        }
-    }
-
     /// Whether the next packet has arrived.
     #[inline(always)]
-    fn has_arrived(&self) -> bool {
+    pub(crate) fn has_arrived(&self) -> bool {
         let slot = self.incoming.slot(self.taken);
         slot.number.load(Ordering::Acquire) == self.taken + 1
-    }
-
-    /// The offer in the next packet, which has arrived, and the packet's answer; `None` if it offers nothing.
-    fn offered(&self) -> Option<(Offer, u32)> {
-        let slot = self.incoming.slot(self.taken);
-        slot.packet.with(|packet| {
-            // SAFETY: the sender writes here again only after the packet is marked as taken. Any bytes are an offer.
-            unsafe {
-                let is_offer = (*packet).length as usize == OFFER;
-                let payload = (&raw const (*packet).payload).cast::<Offer>();
-                is_offer.then(|| (payload.read_unaligned(), (*packet).taken))
-            }
-        })
-    }
-
-    /// Reads the next part of an offered message. Returns whether that is possible; otherwise the rest is declined.
-    /// `taken` is the answer in the packet.
-    #[inline(never)]
-    fn read(
-        &mut self,
-        offer: &Offer,
-        taken: u32,
-        memory: &mut [u8],
-        message: &mut TransferProgress,
-        take: &mut impl FnMut(usize, &[u8]),
-    ) -> bool {
-        let end = message.done() + READ_AT_ONCE;
-        let mut is_readable = self.offers.is_peer(offer.sender);
-        while is_readable && !message.is_over() && message.done() < end {
-            let done = message.done();
-            let from = offer.address.wrapping_add(done as u64);
-            let length = match message.address() {
-                0 => whole_units(message, memory.len()).min(message.left()),
-                _ => message.left().min(READ_AT_ONCE),
-            };
-            let piece = match message.address() {
-                0 => &mut memory[..length],
-                address => {
-                    let into = std::ptr::with_exposed_provenance_mut(address + done);
-                    // SAFETY: a part of the message's memory, which is writable and not accessed by others, as
-                    // `TransferProgress::writable_at` requires.
-                    unsafe { std::slice::from_raw_parts_mut(into, length) }
-                }
-            };
-            is_readable = self.offers.read(from, piece).is_ok();
-            if is_readable {
-                if message.address() == 0 {
-                    take(done, piece);
-                }
-                message.advance(length);
-            }
-        }
-        if is_readable && !message.is_over() {
-            return true;
-        }
-        if is_readable {
-            self.offers.time(offer.timing);
-            self.record(true, message.begin(), message.length());
-        }
-        let unread = match is_readable {
-            true => 0,
-            false => message.done() as u64 + 1,
-        };
-        let answer = self.incoming.answer();
-        answer.unread.store(unread, Ordering::Relaxed);
-        self.taken += 1;
-        self.sent_at_last_take = self.sent;
-        self.hear(taken);
-        self.answer();
-        is_readable
-    }
-
-    /// Records the time of a message that is complete, and shows it to its sender, if that wants to know.
-    #[inline(never)]
-    fn record(&mut self, is_read: bool, begin: u64, length: usize) {
-        if let Some((kind, times)) = self.offers.record(is_read, begin, length) {
-            let shown = &self.incoming.answer().times[kind];
-            shown.store(pack(times), Ordering::Relaxed);
-        }
     }
 
     /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
@@ -678,19 +459,19 @@ impl Link {
     }
 
     #[inline(never)]
-    fn answer(&mut self) {
+    pub(crate) fn answer(&mut self) {
         self.told = self.taken;
         let answer = self.incoming.answer();
         answer.taken.store(self.taken as u32, Ordering::Release);
     }
 
-    fn look_for_answer(&mut self) {
+    pub(crate) fn look_for_answer(&mut self) {
         self.hear(self.outgoing.answer().taken.load(Ordering::Acquire));
     }
 
     /// Processes an answer: the number of packets taken, modulo 2^32.
     #[inline]
-    fn hear(&mut self, taken: u32) {
+    pub(crate) fn hear(&mut self, taken: u32) {
         let more = u64::from(taken.wrapping_sub(self.answered as u32));
         // Otherwise the answer is older than what is known.
         if more <= self.sent - self.answered {
@@ -705,9 +486,6 @@ fn second_line(slot: &Slot, length: usize) -> Option<*const u8> {
     let is_there = (IN_FIRST_LINE + 1..=INLINE).contains(&length);
     is_there.then(|| std::ptr::from_ref(slot).cast::<u8>().wrapping_add(LINE))
 }
-
-/// The most bytes that a call of [`Link::receive`] reads in a sender's memory, before other messages may make progress.
-const READ_AT_ONCE: usize = 256 << 10;
 
 /// With several pieces per message, both ranks copy at the same time.
 const PIECES: usize = 3;
@@ -724,7 +502,7 @@ fn piece(message: &TransferProgress, buffer_bytes: usize) -> usize {
 }
 
 /// The largest multiple of whole units in `limit` bytes; `limit` if no unit fits.
-fn whole_units(message: &TransferProgress, limit: usize) -> usize {
+pub(crate) fn whole_units(message: &TransferProgress, limit: usize) -> usize {
     match limit - limit % message.unit() {
         0 => limit,
         whole => whole,

@@ -18,7 +18,7 @@ pub(crate) struct Buffers {
     pub(crate) memory: NonNull<u8>,
     /// At most [`BUFFERS`].
     pub(crate) count: usize,
-    /// At least [`crate::link::LEAST_BUFFER`].
+    /// At least [`crate::packets::LEAST_BUFFER`].
     pub(crate) bytes: usize,
 }
 

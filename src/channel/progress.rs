@@ -1,7 +1,7 @@
 //! Messages and their progress.
 
-use super::link::INLINE;
 use super::offers::{Method, Timing, kind, now};
+use super::packets::INLINE;
 use super::sync::LEAST_OFFERED;
 
 /// The size of a message in bytes.

@@ -5,8 +5,9 @@ use std::ptr::NonNull;
 use loom::sync::Arc;
 use loom::thread;
 
-use link::{Answer, INLINE, LEAST_BUFFER, Link, Memory, Mismatch, Packet, Slot};
+use link::{Link, Mismatch};
 use offers::{KINDS, Method, Nonce, RankProcess};
+use packets::{Answer, INLINE, LEAST_BUFFER, Memory, Packet, Slot};
 use pool::{BUFFERS, Buffers, Pool};
 use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
@@ -19,12 +20,16 @@ mod caches;
 mod link;
 #[path = "../../offers.rs"]
 mod offers;
+#[path = "../../packets.rs"]
+mod packets;
 #[expect(dead_code, reason = "`Channels` use the rest")]
 #[path = "../../pool.rs"]
 mod pool;
 #[expect(dead_code, unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
+#[path = "../../reading.rs"]
+mod reading;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../stores.rs"]
 mod stores;

@@ -7,7 +7,7 @@ const MOST_TIMES: usize = 6;
 /// A turn of fewer requested repetitions may try as many as one of this number.
 const FEW_CALLS: usize = 16;
 
-/// Repetitions, the same on all ranks.
+/// Repetitions, the same on all ranks, but for the time that this rank spent on common starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// The time of each.
@@ -18,18 +18,18 @@ pub struct Samples {
     pub elapsed_seconds: f64,
     /// The part within the calls, on the slowest rank of each.
     pub calling_seconds: f64,
-    /// The part for common starts and for reading clocks before them.
+    /// The part for common starts and for reading clocks before them, on this rank. A maximum over ranks would count
+    /// some time twice: while a rank is late, others wait for it.
     pub starting_seconds: f64,
 }
 
 impl Samples {
-    /// Repetitions that took `elapsed_seconds` in total. Of these, `own_seconds` were spent neither in calls nor on
-    /// common starts, as the maximum over ranks.
+    /// Repetitions that took `elapsed_seconds` in total. This rank spent `busy_seconds` in calls and on common starts.
     pub fn new(
         seconds: Vec<f64>,
         invalid: Vec<u32>,
         elapsed_seconds: f64,
-        own_seconds: f64,
+        busy_seconds: f64,
     ) -> Self {
         let calling_seconds = seconds.iter().sum();
         Self {
@@ -37,7 +37,7 @@ impl Samples {
             invalid,
             elapsed_seconds,
             calling_seconds,
-            starting_seconds: (elapsed_seconds - own_seconds - calling_seconds).max(0.0),
+            starting_seconds: (busy_seconds - calling_seconds).max(0.0),
         }
     }
 

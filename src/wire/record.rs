@@ -234,16 +234,16 @@ pub struct TimeBreakdown {
 }
 
 impl TimeBreakdown {
-    /// The parts as shares of the elapsed time.
+    /// The parts as shares of the elapsed time, or of their sum if that is longer: a call that is not over when the next
+    /// one is due overlaps it.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
-        let share = |seconds: f64| seconds / elapsed_seconds;
-        let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
-        let preparing = share(self.preparing_seconds);
+        let parts = self.preparing_seconds + self.starting_seconds + self.calling_seconds;
+        let whole = elapsed_seconds.max(parts);
         Shares {
-            calls,
-            starts,
-            preparing,
-            own: (1.0 - calls - starts - preparing).max(0.0),
+            calls: self.calling_seconds / whole,
+            starts: self.starting_seconds / whole,
+            preparing: self.preparing_seconds / whole,
+            own: (whole - parts) / whole,
         }
     }
 }

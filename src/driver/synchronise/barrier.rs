@@ -23,7 +23,7 @@ impl<'a> BarrierSeries<'a> {
         let began = Instant::now();
         Self {
             communicator,
-            seconds: Vec::with_capacity(calls + 2),
+            seconds: Vec::with_capacity(calls + 1),
             began,
             ready: began,
             start: began,
@@ -52,18 +52,15 @@ impl<'a> BarrierSeries<'a> {
     }
 
     pub(super) fn agree(self) -> Result<Samples, ExecError> {
-        let elapsed = self.began.elapsed();
-        let own = elapsed.saturating_sub(self.busy);
         let mut seconds = self.seconds;
-        seconds.extend([own.as_secs_f64(), elapsed.as_secs_f64()]);
+        seconds.push(self.began.elapsed().as_secs_f64());
         self.communicator.maximum(&mut seconds)?;
         let elapsed_seconds = seconds.pop().unwrap_or_default();
-        let own_seconds = seconds.pop().unwrap_or_default();
         Ok(Samples::new(
             seconds,
             Vec::new(),
             elapsed_seconds,
-            own_seconds,
+            self.busy.as_secs_f64(),
         ))
     }
 }

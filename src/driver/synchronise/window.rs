@@ -196,18 +196,16 @@ impl WindowSeries<'_> {
         let window = self.window;
         let elapsed_seconds = self.began.elapsed().as_secs_f64();
         let busy = self.readings.iter().map(|taken| taken.end - taken.ready);
-        let own_seconds = elapsed_seconds - busy.sum::<Nanoseconds>() as f64 * 1e-9;
+        let busy_seconds = busy.sum::<Nanoseconds>() as f64 * 1e-9 + self.comparing_seconds;
         let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
             let readings = readings.map(|reading| window.clock.global(reading));
             self.windows.span(place, self.offset(place), readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
         maxima.push(window.compared.get().elapsed().as_secs_f64());
-        maxima.extend([own_seconds, elapsed_seconds, self.comparing_seconds]);
+        maxima.push(elapsed_seconds);
         window.communicator.maximum(&mut maxima)?;
-        let comparing_seconds = maxima.pop().unwrap_or_default();
         let elapsed_seconds = maxima.pop().unwrap_or_default();
-        let own_seconds = maxima.pop().unwrap_or_default();
         let age_seconds = maxima.pop().unwrap_or_default();
         let spans: Vec<RepetitionTimes> = maxima
             .as_chunks()
@@ -228,9 +226,11 @@ impl WindowSeries<'_> {
         let is_old = age_seconds > PERIOD_SECONDS
             || Clock::may_have_gone_astray(window.drift_error.get(), age_seconds);
         window.is_due.set(is_suspect || is_old);
-        let mut samples =
-            Samples::new(judged.seconds, judged.invalid, elapsed_seconds, own_seconds);
-        samples.starting_seconds += comparing_seconds;
-        Ok(samples)
+        Ok(Samples::new(
+            judged.seconds,
+            judged.invalid,
+            elapsed_seconds,
+            busy_seconds,
+        ))
     }
 }

@@ -231,7 +231,7 @@ impl Executor for Script {
         let outcome = self.outcome(prepared.index, Moment::Series(prepared.series))?;
         prepared.series += 1;
         prepared.repetitions += repetitions;
-        Ok(outcome.map(|()| Samples::new(seconds, invalid, elapsed_seconds, 0.0)))
+        Ok(outcome.map(|()| Samples::new(seconds, invalid, elapsed_seconds, elapsed_seconds)))
     }
 
     fn residual_seconds(&mut self) -> Result<Option<f64>, Ended> {

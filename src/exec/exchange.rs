@@ -78,35 +78,50 @@ impl Exchange {
     /// [`Self::advance`] is called for this round.
     pub(crate) unsafe fn begin(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         self.progress.clear();
-        let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();
-        let can_offer = self.can_offer(step, memories, is_exchange);
-        let start = |transfer: &Transfer| TransferProgress::of(transfer.message).starting_now();
-        let address = |transfer: &Transfer| match transfer.message.is_long() {
-            true => memories.address_of(transfer),
-            false => None,
-        };
-        let send = |transfer: &Transfer| match address(transfer) {
-            Some(address) if can_offer => start(transfer).readable_at(address, is_exchange),
-            _ => start(transfer),
-        };
-        match (step.sends, self.channels.borrow()) {
-            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(send)),
-            (sends, Some(mut channels)) => {
-                let mut stage = 0;
-                self.progress.extend(sends.iter().map(|transfer| {
-                    if transfer.place.is_some() && !transfer.is_repeated {
-                        stage = channels.stage();
-                    }
-                    send(transfer).of_stage(stage)
-                }));
+        let start = |transfer: &Transfer| TransferProgress::of(transfer.message);
+        self.progress.extend(step.sends.iter().map(start));
+        self.progress.extend(step.recvs.iter().map(start));
+        if let (sends @ [_, _, ..], Some(mut channels)) = (step.sends, self.channels.borrow()) {
+            let mut stage = 0;
+            for (transfer, progress) in sends.iter().zip(&mut self.progress) {
+                if transfer.place.is_some() && !transfer.is_repeated {
+                    stage = channels.stage();
+                }
+                *progress = progress.of_stage(stage);
             }
         }
-        let recv = |transfer: &Transfer| match (transfer.arrival, address(transfer)) {
+        let is_long = |transfer: &Transfer| transfer.message.is_long();
+        if step.sends.iter().any(is_long) || step.recvs.iter().any(is_long) {
             // SAFETY: the caller's.
-            (None, Some(address)) => unsafe { start(transfer).writable_at(address) },
-            _ => start(transfer),
-        };
-        self.progress.extend(step.recvs.iter().map(recv));
+            unsafe { self.begin_long(step, memories) };
+        }
+    }
+
+    /// Says where the long messages of a round are, from when on their times are measured, and whether they may be
+    /// read there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::begin`], which calls this.
+    #[inline(never)]
+    unsafe fn begin_long(&mut self, step: Step<'_>, memories: &Memories<'_>) {
+        let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();
+        let can_offer = self.can_offer(step, memories, is_exchange);
+        let (sends, recvs) = self.progress.split_at_mut(step.sends.len());
+        let is_long = |(transfer, _): &(&Transfer, _)| transfer.message.is_long();
+        for (transfer, progress) in step.sends.iter().zip(sends).filter(is_long) {
+            *progress = progress.starting_now();
+            if let (true, Some(address)) = (can_offer, memories.address_of(transfer)) {
+                *progress = progress.readable_at(address, is_exchange);
+            }
+        }
+        for (transfer, progress) in step.recvs.iter().zip(recvs).filter(is_long) {
+            *progress = progress.starting_now();
+            if let (None, Some(address)) = (transfer.arrival, memories.address_of(transfer)) {
+                // SAFETY: the caller's.
+                *progress = unsafe { progress.writable_at(address) };
+            }
+        }
     }
 
     /// Whether the round's long messages may be offered to their receivers, which then read them in this rank's memory.

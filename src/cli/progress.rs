@@ -163,7 +163,8 @@ impl Observer for ProgressDisplay {
                     [] => "runs".to_owned(),
                     nodes => format!("runs on {}", nodes.join(", ")),
                 };
-                self.job(number, id, true, &what);
+                // The batch system may report the job as running before its script has written the names of its nodes.
+                self.job(number, id, !nodes.is_empty(), &what);
             }
             TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job continues"

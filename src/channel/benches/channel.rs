@@ -9,7 +9,8 @@
 //! the other one has read before; *fetch* is the time in which each then copies the other's bytes to its own memory.
 //! Both use `memcpy`. Lines that another core has read must be taken from its cache before they are written, and what
 //! another core has written comes from its cache unless it is too long. An exchange consists of one write and one
-//! fetch.
+//! fetch. *alone* is the time of a fetch while the other process waits, as in a broadcast of data that have just been
+//! written.
 
 use std::fs::File;
 use std::process::{Child, Command};
@@ -237,19 +238,21 @@ impl Node {
         }
     }
 
-    /// The times in microseconds in which this process writes data, and copies what the other one has written.
-    fn write_and_fetch(&mut self, bytes: usize) -> [f64; 2] {
+    /// The times in microseconds in which this process writes data, and copies what the other one has written. `does`
+    /// says whether it does the one and the other, or waits.
+    fn write_and_fetch(&mut self, bytes: usize, does: [bool; 2]) -> [f64; 2] {
+        let lengths = does.map(|does| if does { bytes } else { 0 });
         let data = [self.rank, 1 - self.rank].map(|rank| self.lines.data_of(rank));
         self.exchange_lines();
         let begin = Instant::now();
         // SAFETY: as long as the longest message; a process writes its own part, which the other one reads only
         // between two exchanges of lines.
-        unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), bytes) };
+        unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), lengths[0]) };
         let written = begin.elapsed();
         self.exchange_lines();
         let begin = Instant::now();
         // SAFETY: as above.
-        unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), bytes) };
+        unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), lengths[1]) };
         std::hint::black_box(&mut self.target);
         let fetched = begin.elapsed();
         self.exchange_lines();
@@ -271,29 +274,36 @@ fn measure(mut node: Node) {
     let is_first = node.rank == 0;
     if is_first {
         println!(
-            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-            "bytes", "line", "exchange", "ping-pong", "stream", "write", "fetch"
+            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "bytes", "line", "exchange", "ping-pong", "stream", "write", "fetch", "alone"
         );
     }
     for bytes in SIZES {
         let count = (4_000_000 / (bytes + 2000)).max(3) as u32;
-        let mut columns: [Vec<f64>; 6] = Default::default();
+        let mut columns: [Vec<f64>; 7] = Default::default();
         for _ in 0..TURNS {
             columns[0].push(node.time(500, Node::exchange_lines));
             columns[1].push(node.time(count, |node| node.exchange(bytes)));
             columns[2].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
             columns[3].push(node.time(count, |node| node.pass(bytes)));
-            let times: Vec<[f64; 2]> = (0..count).map(|_| node.write_and_fetch(bytes)).collect();
-            for at in [0, 1] {
-                let times: Vec<f64> = times.iter().map(|times| times[at]).collect();
-                columns[4 + at].push(median(&times));
+            let mut medians = |does| {
+                let times: Vec<[f64; 2]> = (0..count)
+                    .map(|_| node.write_and_fetch(bytes, does))
+                    .collect();
+                [0, 1].map(|at| median(&times.iter().map(|times| times[at]).collect::<Vec<_>>()))
+            };
+            let [write, fetch] = medians([true, true]);
+            let [_, fetch_alone] = medians([!is_first, is_first]);
+            for (column, time) in columns[4..].iter_mut().zip([write, fetch, fetch_alone]) {
+                column.push(time);
             }
         }
         if is_first {
-            let [line, exchange, ping_pong, stream, write, fetch] =
+            let [line, exchange, ping_pong, stream, write, fetch, alone] =
                 columns.map(|turns| median(&turns));
             println!(
-                "{bytes:>8} {line:>9.3} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {write:>9.3} {fetch:>9.3}"
+                "{bytes:>8} {line:>9.3} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {write:>9.3} {fetch:>9.3} \
+                 {alone:>9.3}"
             );
         }
     }

@@ -97,8 +97,7 @@ impl Exchange {
         }
     }
 
-    /// Says where the long messages of a round are, from when on their times are measured, and whether they may be
-    /// read there.
+    /// Sets the addresses and the times of the start of a round's long messages, and which of them may be offered.
     ///
     /// # Safety
     ///

@@ -100,14 +100,18 @@ impl ProgressDisplay {
             self.bar.reset_eta();
             self.set_end();
         }
-        // One job may serve several launches.
-        let is_known = self.noted.contains(&(id.to_owned(), true));
-        let is_news = self.noted.insert((id.to_owned(), runs)) && !is_known;
-        if self.notes && is_news {
+        if self.is_news(id, runs) && self.notes {
             print_diagnostic("note", &text);
         }
         self.bar
             .set_message(files::quoted(&text, files::MOST_QUOTED));
+    }
+
+    /// Whether no note has said that this job waits or runs, which one is about to say. One job may serve several
+    /// launches.
+    fn is_news(&mut self, id: &str, runs: bool) -> bool {
+        let is_known = self.noted.contains(&(id.to_owned(), true));
+        self.noted.insert((id.to_owned(), runs)) && !is_known
     }
 
     /// Sets the end of the budget, counted from now.
@@ -158,13 +162,12 @@ impl Observer for ProgressDisplay {
                 let what = format!("waits{}", reason.unwrap_or_default());
                 self.job(number, id, false, &what);
             }
+            // The batch system may report a job as running before its script has written the names of its nodes. The
+            // script begins no launch before that.
+            TuningEvent::Running { nodes: [], .. } => {}
             TuningEvent::Running { number, id, nodes } => {
-                let what = match nodes {
-                    [] => "runs".to_owned(),
-                    nodes => format!("runs on {}", nodes.join(", ")),
-                };
-                // The batch system may report the job as running before its script has written the names of its nodes.
-                self.job(number, id, !nodes.is_empty(), &what);
+                let what = format!("runs on {}", nodes.join(", "));
+                self.job(number, id, true, &what);
             }
             TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job continues"
@@ -234,6 +237,21 @@ mod tests {
         assert_eq!(end.bound(seconds(660), now + seconds(20)), seconds(10));
         assert_eq!(end.bound(seconds(660), now + seconds(40)), seconds(0));
         assert_eq!(end.bound(seconds(5), now), seconds(5));
+    }
+
+    #[test]
+    fn a_job_is_news_when_its_nodes_are_known() {
+        let mut display = ProgressDisplay::new(Console::new(true));
+        let (number, id, nodes) = (1, "2", &["n1".to_owned()][..]);
+        display.notice(TuningEvent::Running {
+            number,
+            id,
+            nodes: &[],
+        });
+        assert!(display.noted.is_empty());
+        display.notice(TuningEvent::Running { number, id, nodes });
+        assert_eq!(display.noted, [("2".to_owned(), true)].into());
+        assert!(!display.is_news(id, false));
     }
 
     #[test]

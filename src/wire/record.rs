@@ -318,7 +318,24 @@ pub enum Finish {
 
 #[cfg(test)]
 mod tests {
-    use super::{Environment, LaunchStart};
+    use super::{Environment, LaunchStart, Shares, TimeBreakdown};
+
+    #[test]
+    fn shares_of_parts_that_overlap_add_up_to_one() {
+        let spent = TimeBreakdown {
+            preparing_seconds: 1.0,
+            starting_seconds: 2.0,
+            calling_seconds: 5.0,
+        };
+        let shares = |calls, starts, preparing, own| Shares {
+            calls,
+            starts,
+            preparing,
+            own,
+        };
+        assert_eq!(spent.shares(16.0), shares(0.3125, 0.125, 0.0625, 0.5));
+        assert_eq!(spent.shares(7.0), shares(0.625, 0.25, 0.125, 0.0));
+    }
 
     #[test]
     fn environments_of_older_stores_are_read() {

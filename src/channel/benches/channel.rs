@@ -238,25 +238,24 @@ impl Node {
         }
     }
 
-    /// The times in microseconds in which this process writes data, and copies what the other one has written. `does`
-    /// says whether it does the one and the other, or waits.
-    fn write_and_fetch(&mut self, bytes: usize, does: [bool; 2]) -> [f64; 2] {
-        let lengths = does.map(|does| if does { bytes } else { 0 });
+    /// The times in microseconds in which this process writes bytes, and then copies bytes that the other one has
+    /// written. With 0 bytes it only waits for the other one.
+    fn write_and_fetch(&mut self, written: usize, fetched: usize) -> [f64; 2] {
         let data = [self.rank, 1 - self.rank].map(|rank| self.lines.data_of(rank));
         self.exchange_lines();
         let begin = Instant::now();
         // SAFETY: as long as the longest message; a process writes its own part, which the other one reads only
         // between two exchanges of lines.
-        unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), lengths[0]) };
-        let written = begin.elapsed();
+        unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), written) };
+        let write = begin.elapsed();
         self.exchange_lines();
         let begin = Instant::now();
         // SAFETY: as above.
-        unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), lengths[1]) };
+        unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), fetched) };
         std::hint::black_box(&mut self.target);
-        let fetched = begin.elapsed();
+        let fetch = begin.elapsed();
         self.exchange_lines();
-        [written, fetched].map(|time| time.as_secs_f64() * 1e6)
+        [write, fetch].map(|time| time.as_secs_f64() * 1e6)
     }
 
     /// The time in microseconds of one of many actions.
@@ -286,14 +285,17 @@ fn measure(mut node: Node) {
             columns[1].push(node.time(count, |node| node.exchange(bytes)));
             columns[2].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
             columns[3].push(node.time(count, |node| node.pass(bytes)));
-            let mut medians = |does| {
+            let mut medians = |written, fetched| {
                 let times: Vec<[f64; 2]> = (0..count)
-                    .map(|_| node.write_and_fetch(bytes, does))
+                    .map(|_| node.write_and_fetch(written, fetched))
                     .collect();
                 [0, 1].map(|at| median(&times.iter().map(|times| times[at]).collect::<Vec<_>>()))
             };
-            let [write, fetch] = medians([true, true]);
-            let [_, fetch_alone] = medians([!is_first, is_first]);
+            let [write, fetch] = medians(bytes, bytes);
+            let [_, fetch_alone] = match is_first {
+                true => medians(0, bytes),
+                false => medians(bytes, 0),
+            };
             for (column, time) in columns[4..].iter_mut().zip([write, fetch, fetch_alone]) {
                 column.push(time);
             }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::ops::Range;
 use std::rc::Rc;
 
 use exec::ApplicationCall;
@@ -37,13 +38,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Whether the plan was made for these parts.
+    /// Whether the plan was made for a call like this one.
     ///
     /// Empty slices are not compared: glibc's `memcmp` uses masked loads, and an empty mask on the unmapped address
     /// of an empty slice costs a hundred nanoseconds.
     #[inline(always)]
-    fn has(&self, counts: &[c_int]) -> bool {
-        self.counts.len() == counts.len() && (counts.is_empty() || *self.counts == *counts)
+    fn is_for(&self, key: &Key, counts: &[c_int]) -> bool {
+        self.key == *key
+            && self.counts.len() == counts.len()
+            && (counts.is_empty() || *self.counts == *counts)
     }
 
     /// Whether its handles are still valid.
@@ -54,16 +57,23 @@ impl Plan {
 }
 
 /// The plans of one communicator, limited in number and in memory.
+///
+/// The hash of a call's key chooses a set of places. Calls that a program makes in turn keep their plans even if some
+/// of them have the same set: planning takes longer than many of the calls.
 #[derive(Debug)]
 pub(crate) struct Plans {
-    places: [Option<Box<Plan>>; PLACES],
-    /// The place that was searched last. A repeated call finds its plan there without a hash.
+    /// The sets one after the other, each from the latest plan to the earliest.
+    places: [Option<Box<Plan>>; SETS * PLACES],
+    /// The index of the plan that was found or stored last. A repeated call finds its plan there without a hash.
     last: usize,
     bytes: u64,
 }
 
-const BITS: u32 = 6;
-const PLACES: usize = 1 << BITS;
+const SET_BITS: u32 = 4;
+const SETS: usize = 1 << SET_BITS;
+
+/// The number of places of a set: their addresses fill one cache line.
+const PLACES: usize = 8;
 
 /// The size in bytes of the buffers that the plans of one communicator may keep between calls, unless the latest plan
 /// alone has larger ones.
@@ -72,7 +82,7 @@ pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 impl Default for Plans {
     fn default() -> Self {
         Self {
-            places: [const { None }; PLACES],
+            places: [const { None }; SETS * PLACES],
             last: 0,
             bytes: 0,
         }
@@ -84,27 +94,38 @@ impl Plans {
     #[inline(always)]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
         let last = self.places[self.last].as_deref();
-        if last.is_none_or(|plan| plan.key != *key) {
-            self.last = place(key);
+        if last.is_none_or(|plan| !plan.is_for(key, counts)) {
+            self.last = self.search(key, counts)?;
         }
         let plan = self.places[self.last].as_deref_mut()?;
-        (plan.key == *key && plan.has(counts) && plan.is_good()).then_some(plan)
+        plan.is_good().then_some(plan)
     }
 
-    /// Stores a plan in place of one with the same index. If all plans together would keep too much memory, the
-    /// largest others are dropped.
+    /// The index of a call's plan.
+    fn search(&self, key: &Key, counts: &[c_int]) -> Option<usize> {
+        let is_for = |plan: &Plan| plan.is_for(key, counts);
+        set(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
+    }
+
+    /// Stores a plan, in place of one for the same call or, if the set is full, of its earliest. If all plans together
+    /// would keep too much memory, the largest others are dropped.
     pub(crate) fn keep(&mut self, plan: Plan) {
-        let at = place(&plan.key);
+        let set = set(&plan.key);
+        let at = self.search(&plan.key, &plan.counts);
+        let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
+        let at = at.unwrap_or(set.end - 1);
         self.drop_at(at);
         while self.bytes > 0 && self.bytes.saturating_add(plan.bytes) > KEPT_BYTES {
             let bytes = |at: &usize| self.places[*at].as_deref().map_or(0, |plan| plan.bytes);
-            let Some(largest) = (0..PLACES).max_by_key(bytes) else {
+            let Some(largest) = (0..self.places.len()).max_by_key(bytes) else {
                 break;
             };
             self.drop_at(largest);
         }
         self.bytes += plan.bytes;
         self.places[at] = Some(Box::new(plan));
+        self.places[set.start..=at].rotate_right(1);
+        self.last = set.start;
     }
 
     fn drop_at(&mut self, at: usize) {
@@ -112,9 +133,11 @@ impl Plans {
     }
 }
 
+/// The places of the set that a call belongs to.
 #[inline(always)]
-fn place(key: &Key) -> usize {
-    (key.hash() >> (u64::BITS - BITS)) as usize
+fn set(key: &Key) -> Range<usize> {
+    let start = PLACES * (key.hash() >> (u64::BITS - SET_BITS)) as usize;
+    start..start + PLACES
 }
 
 #[cfg(test)]
@@ -125,7 +148,7 @@ mod tests {
     use mpi::ffi;
     use schedule::Collective;
 
-    use super::{KEPT_BYTES, Plan, Plans, Way};
+    use super::{KEPT_BYTES, PLACES, Plan, Plans, Way, set};
     use crate::call::{Key, significant};
 
     fn key(count: i32) -> Key {
@@ -180,5 +203,52 @@ mod tests {
             plans.keep(plan(1, bytes));
             assert_eq!(plans.bytes, bytes);
         }
+    }
+
+    /// Counts whose calls belong to one set.
+    fn together() -> impl Iterator<Item = i32> {
+        (1..).filter(|count| set(&key(*count)) == set(&key(1)))
+    }
+
+    #[test]
+    fn calls_of_the_same_set_keep_their_plans() {
+        let mut plans = Plans::default();
+        for count in together().take(PLACES) {
+            plans.keep(plan(count, 1));
+        }
+        for count in together().take(PLACES).chain(together().take(PLACES)) {
+            assert!(plans.find(&key(count), &[]).is_some(), "{count}");
+        }
+        assert_eq!(plans.bytes, PLACES as u64);
+    }
+
+    #[test]
+    fn the_earliest_plan_of_a_full_set_gives_way() {
+        let mut plans = Plans::default();
+        for count in together().take(PLACES + 2) {
+            plans.keep(plan(count, 1));
+        }
+        let is_kept = |count: i32| plans.find(&key(count), &[]).is_some();
+        let kept: Vec<bool> = together().take(PLACES + 2).map(is_kept).collect();
+        assert_eq!(kept[..2], [false; 2]);
+        assert_eq!(kept[2..], [true; PLACES]);
+        assert_eq!(plans.bytes, PLACES as u64);
+    }
+
+    #[test]
+    fn reduce_scatters_with_other_parts_have_plans_of_their_own() {
+        let mut plans = Plans::default();
+        let parts: [Box<[i32]>; 2] = [Box::new([1, 2]), Box::new([2, 1])];
+        for counts in parts.clone() {
+            plans.keep(Plan {
+                counts,
+                ..plan(3, 0)
+            });
+        }
+        for counts in &parts {
+            let found = plans.find(&key(3), counts).expect("a plan");
+            assert_eq!(found.counts, *counts);
+        }
+        assert!(plans.find(&key(3), &[3, 0]).is_none());
     }
 }

@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_Op last_op = MPI_OP_NULL;
+    MPI_Op op = MPI_OP_NULL, last_op = MPI_OP_NULL;
     for (int round = 0; round < rounds; round++) {
         int numbers = 1 + round % MOST, commutes = round / 2 % 2;
         MPI_Datatype type = spread(numbers), maps, copy;
@@ -101,7 +101,8 @@ int main(int argc, char **argv) {
         move(copy, numbers, round);
         MPI_Type_free(&copy);
 
-        MPI_Op op;
+        /* Nothing else is allocated between the two, so that the new operator gets the handle of the old one. */
+        if (round) MPI_Op_free(&op);
         MPI_Op_create(commutes ? add : compose, commutes, &op);
         ops += op == last_op;
         last_op = op;
@@ -115,8 +116,8 @@ int main(int argc, char **argv) {
         combine(op, commutes, maps, 1, round);
         MPI_Type_free(&maps);
         combine(op, commutes, MPI_2INT, 1, round);
-        MPI_Op_free(&op);
     }
+    if (rounds) MPI_Op_free(&op);
     /* Left to MPI_Finalize. */
     move(spread(1), 1, rounds);
     if (rank == 0) printf("handles came back: %d of datatypes, %d of operators\n", types, ops);

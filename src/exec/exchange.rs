@@ -105,7 +105,7 @@ impl Exchange {
     #[inline(never)]
     unsafe fn begin_long(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();
-        let can_offer = self.can_offer(step, memories, is_exchange);
+        let can_offer = Self::can_offer(step, memories, is_exchange);
         let (sends, recvs) = self.progress.split_at_mut(step.sends.len());
         let is_long = |(transfer, _): &(&Transfer, _)| transfer.message.is_long();
         for (transfer, progress) in step.sends.iter().zip(sends).filter(is_long) {
@@ -127,14 +127,12 @@ impl Exchange {
     ///
     /// That is of no use where a receiver combines the data: it takes them straight out of buffers, but has to store
     /// what it reads. This rank does not know what a receiver does. It assumes that receivers combine if it does so
-    /// itself in this round, or if it only sends in a reduction. If ranks outnumber cores, it would wait for receivers
-    /// that may need its core.
-    fn can_offer(&self, step: Step<'_>, memories: &Memories<'_>, is_exchange: bool) -> bool {
-        let are_combined = match is_exchange {
-            true => step.arrivals().next().is_some(),
-            false => memories.combiner.is_some(),
-        };
-        !are_combined && !self.channels.are_crowded()
+    /// itself in this round, or if it only sends in a reduction.
+    fn can_offer(step: Step<'_>, memories: &Memories<'_>, is_exchange: bool) -> bool {
+        match is_exchange {
+            true => step.arrivals().next().is_none(),
+            false => memories.combiner.is_none(),
+        }
     }
 
     /// Moves all messages as far as possible without waiting. Returns whether all have ended.

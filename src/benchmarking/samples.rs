@@ -24,7 +24,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Repetitions that took `elapsed_seconds` in total. This rank spent `busy_seconds` in calls and on common starts.
+    /// Repetitions that took `elapsed_seconds` in total. This rank spent `busy_seconds` in calls and on common starts,
+    /// including comparisons of clocks before the series, which `elapsed_seconds` leaves out.
     pub fn new(
         seconds: Vec<f64>,
         invalid: Vec<u32>,

@@ -114,10 +114,10 @@ unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
 /// receiver copies with it.
 ///
 /// Lines are fetched in advance into the second-level cache, for which a core can wait for more of them than for the
-/// first-level cache. On two cores of Intel's Sapphire Rapids that exchange a line in 150 ns, this reduced the times of
-/// exchanges of 64 KiB and 256 KiB by 20 %, and of broadcasts of 4 to 64 KiB by 6 to 12 %. It increased that of
-/// exchanges of 4 MiB by 9 %, a length at which ranks may read each other's memory instead (`offers.rs`). On two
-/// hardware threads of one core it changed nothing.
+/// first-level cache. On two cores of Intel's Sapphire Rapids that exchange a line in 160 ns, this reduced the times of
+/// exchanges of 64 KiB and 256 KiB by about 20 %, and of broadcasts of 16 KiB and 64 KiB by about 10 %. It increased
+/// that of exchanges of 4 MiB by 9 %, a length at which ranks may read each other's memory instead (`offers.rs`). It was
+/// not measured on processors of AMD.
 ///
 /// # Safety
 ///

@@ -100,16 +100,16 @@ impl ProgressDisplay {
             self.bar.reset_eta();
             self.set_end();
         }
-        if self.is_news(id, runs) && self.notes {
+        if self.note_once(id, runs) && self.notes {
             print_diagnostic("note", &text);
         }
         self.bar
             .set_message(files::quoted(&text, files::MOST_QUOTED));
     }
 
-    /// Whether no note has said that this job waits or runs, which one is about to say. One job may serve several
-    /// launches.
-    fn is_news(&mut self, id: &str, runs: bool) -> bool {
+    /// Records that a job waits or runs. Returns whether a note should say so: not if one has, or if the job is known
+    /// to run. One job may serve several launches.
+    fn note_once(&mut self, id: &str, runs: bool) -> bool {
         let is_known = self.noted.contains(&(id.to_owned(), true));
         self.noted.insert((id.to_owned(), runs)) && !is_known
     }
@@ -251,7 +251,7 @@ mod tests {
         assert!(display.noted.is_empty());
         display.notice(TuningEvent::Running { number, id, nodes });
         assert_eq!(display.noted, [("2".to_owned(), true)].into());
-        assert!(!display.is_news(id, false));
+        assert!(!display.note_once(id, false));
     }
 
     #[test]

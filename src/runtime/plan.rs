@@ -58,12 +58,13 @@ impl Plan {
 
 /// The plans of one communicator, limited in number and in memory.
 ///
-/// The hash of a call's key chooses a set of places. Calls that a program makes in turn keep their plans even if some
-/// of them have the same set: planning takes longer than many of the calls.
+/// The hash of a call's key chooses a set of places, so that calls which a program makes in turn keep their plans even
+/// if some of them have the same hash: planning takes longer than many of the calls. If a set is full, a further call
+/// takes the place of the plan that was stored first.
 #[derive(Debug)]
 pub(crate) struct Plans {
     /// The sets one after the other, each from the latest plan to the earliest.
-    places: [Option<Box<Plan>>; SETS * PLACES],
+    places: [Option<Box<Plan>>; SETS * SET_PLACES],
     /// The index of the plan that was found or stored last. A repeated call finds its plan there without a hash.
     last: usize,
     bytes: u64,
@@ -72,8 +73,8 @@ pub(crate) struct Plans {
 const SET_BITS: u32 = 4;
 const SETS: usize = 1 << SET_BITS;
 
-/// The number of places of a set: their addresses fill one cache line.
-const PLACES: usize = 8;
+/// The number of places of a set: as many as a cache line has addresses.
+const SET_PLACES: usize = 8;
 
 /// The size in bytes of the buffers that the plans of one communicator may keep between calls, unless the latest plan
 /// alone has larger ones.
@@ -82,7 +83,7 @@ pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 impl Default for Plans {
     fn default() -> Self {
         Self {
-            places: [const { None }; SETS * PLACES],
+            places: [const { None }; SETS * SET_PLACES],
             last: 0,
             bytes: 0,
         }
@@ -104,13 +105,13 @@ impl Plans {
     /// The index of a call's plan.
     fn search(&self, key: &Key, counts: &[c_int]) -> Option<usize> {
         let is_for = |plan: &Plan| plan.is_for(key, counts);
-        set(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
+        set_of(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
     }
 
     /// Stores a plan, in place of one for the same call or, if the set is full, of its earliest. If all plans together
     /// would keep too much memory, the largest others are dropped.
     pub(crate) fn keep(&mut self, plan: Plan) {
-        let set = set(&plan.key);
+        let set = set_of(&plan.key);
         let at = self.search(&plan.key, &plan.counts);
         let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
         let at = at.unwrap_or(set.end - 1);
@@ -135,9 +136,9 @@ impl Plans {
 
 /// The places of the set that a call belongs to.
 #[inline(always)]
-fn set(key: &Key) -> Range<usize> {
-    let start = PLACES * (key.hash() >> (u64::BITS - SET_BITS)) as usize;
-    start..start + PLACES
+fn set_of(key: &Key) -> Range<usize> {
+    let start = SET_PLACES * (key.hash() >> (u64::BITS - SET_BITS)) as usize;
+    start..start + SET_PLACES
 }
 
 #[cfg(test)]
@@ -148,7 +149,7 @@ mod tests {
     use mpi::ffi;
     use schedule::Collective;
 
-    use super::{KEPT_BYTES, PLACES, Plan, Plans, Way, set};
+    use super::{KEPT_BYTES, Plan, Plans, SET_PLACES, Way, set_of};
     use crate::call::{Key, significant};
 
     fn key(count: i32) -> Key {
@@ -207,32 +208,35 @@ mod tests {
 
     /// Counts whose calls belong to one set.
     fn together() -> impl Iterator<Item = i32> {
-        (1..).filter(|count| set(&key(*count)) == set(&key(1)))
+        (1..).filter(|count| set_of(&key(*count)) == set_of(&key(1)))
     }
 
     #[test]
     fn calls_of_the_same_set_keep_their_plans() {
         let mut plans = Plans::default();
-        for count in together().take(PLACES) {
+        for count in together().take(SET_PLACES) {
             plans.keep(plan(count, 1));
         }
-        for count in together().take(PLACES).chain(together().take(PLACES)) {
+        for count in together()
+            .take(SET_PLACES)
+            .chain(together().take(SET_PLACES))
+        {
             assert!(plans.find(&key(count), &[]).is_some(), "{count}");
         }
-        assert_eq!(plans.bytes, PLACES as u64);
+        assert_eq!(plans.bytes, SET_PLACES as u64);
     }
 
     #[test]
     fn the_earliest_plan_of_a_full_set_gives_way() {
         let mut plans = Plans::default();
-        for count in together().take(PLACES + 2) {
+        for count in together().take(SET_PLACES + 2) {
             plans.keep(plan(count, 1));
         }
         let is_kept = |count: i32| plans.find(&key(count), &[]).is_some();
-        let kept: Vec<bool> = together().take(PLACES + 2).map(is_kept).collect();
+        let kept: Vec<bool> = together().take(SET_PLACES + 2).map(is_kept).collect();
         assert_eq!(kept[..2], [false; 2]);
-        assert_eq!(kept[2..], [true; PLACES]);
-        assert_eq!(plans.bytes, PLACES as u64);
+        assert_eq!(kept[2..], [true; SET_PLACES]);
+        assert_eq!(plans.bytes, SET_PLACES as u64);
     }
 
     #[test]

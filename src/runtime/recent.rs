@@ -8,8 +8,9 @@ use mpi::ffi;
 use crate::call::{bits, mix};
 use crate::state::State;
 
-/// Some communicators with their states, indexed by handle. Querying an MPI attribute would take longer than
-/// everything else in a call.
+/// Some communicators with their states. Querying an MPI attribute would take longer than everything else in a call.
+///
+/// There are two places for each handle, so that a program that uses two communicators in turn finds both.
 #[derive(Debug)]
 pub(crate) struct Recent([Cell<(MPI_Comm, *mut State)>; PLACES]);
 
@@ -25,15 +26,28 @@ impl Recent {
     /// The state of a communicator, or null if it is not in the cache.
     #[inline(always)]
     pub(crate) fn get(&self, communicator: MPI_Comm) -> *mut State {
-        match self.place(communicator).get() {
+        let first = first_place(communicator);
+        match self.0[first].get() {
+            (known, state) if known == communicator => state,
+            _ => self.get_second(communicator, first ^ 1),
+        }
+    }
+
+    #[inline(never)]
+    fn get_second(&self, communicator: MPI_Comm, second: usize) -> *mut State {
+        match self.0[second].get() {
             (known, state) if known == communicator => state,
             _ => std::ptr::null_mut(),
         }
     }
 
-    /// Adds a communicator, in place of one with the same index.
+    /// Adds a communicator that is not in the cache. One that was in its first place takes the second.
     pub(crate) fn set(&self, communicator: MPI_Comm, state: *mut State) {
-        self.place(communicator).set((communicator, state));
+        let first = first_place(communicator);
+        let earlier = self.0[first].replace((communicator, state));
+        if !earlier.1.is_null() {
+            self.0[first ^ 1].set(earlier);
+        }
     }
 
     /// Removes a state that is about to be freed.
@@ -44,14 +58,57 @@ impl Recent {
             }
         }
     }
+}
 
-    #[inline(always)]
-    fn place(&self, communicator: MPI_Comm) -> &Cell<(MPI_Comm, *mut State)> {
-        &self.0[(mix(bits(communicator)) >> (u64::BITS - BITS)) as usize]
-    }
+/// The place in which a communicator is looked up first.
+#[inline(always)]
+fn first_place(communicator: MPI_Comm) -> usize {
+    (mix(bits(communicator)) >> (u64::BITS - BITS)) as usize
 }
 
 fn vacant() -> (MPI_Comm, *mut State) {
     // SAFETY: a constant of the library.
     (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use exec::constants::MPI_Comm;
+
+    use super::{Recent, first_place, vacant};
+    use crate::state::State;
+
+    /// Handles and states that are not used as such.
+    fn handle(number: u16) -> MPI_Comm {
+        let (mut handle, _) = vacant();
+        // SAFETY: handles are integers or addresses, of at least four bytes.
+        unsafe { (&raw mut handle).cast::<u16>().write(number) };
+        handle
+    }
+
+    fn state(number: u16) -> *mut State {
+        std::ptr::without_provenance_mut(1 + usize::from(number))
+    }
+
+    #[test]
+    fn two_communicators_with_the_same_place_are_both_found() {
+        let shares = |number: &u16| first_place(handle(*number)) == first_place(handle(1));
+        let numbers: Vec<u16> = (1..).filter(shares).take(3).collect();
+        let recent = Recent::new();
+        let found = || -> Vec<bool> {
+            let is_found = |number: &u16| recent.get(handle(*number)) == state(*number);
+            numbers.iter().map(is_found).collect()
+        };
+        for number in &numbers[..2] {
+            recent.set(handle(*number), state(*number));
+        }
+        assert_eq!(found(), [true, true, false]);
+        recent.set(handle(numbers[2]), state(numbers[2]));
+        assert_eq!(found(), [false, true, true]);
+        recent.forget(state(numbers[1]));
+        assert_eq!(found(), [false, false, true]);
+        assert!(recent.get(handle(numbers[1])).is_null());
+        recent.set(handle(numbers[1]), state(numbers[1]));
+        assert_eq!(found(), [false, true, true]);
+    }
 }

@@ -226,16 +226,16 @@ pub struct TaskDone {
 pub struct TimeBreakdown {
     /// The time before the first recorded repetition: buffers, first calls with their checks, warm-up.
     pub preparing_seconds: f64,
-    /// The time for synchronisation from then on: barriers, or waiting for agreed times and
-    /// reading clocks; and calls that bring ranks into a steady state before others are timed.
+    /// The time for synchronisation from then on, on rank 0: barriers, or waiting for agreed times and reading clocks;
+    /// and calls that bring ranks into a steady state before others are timed.
     pub starting_seconds: f64,
     /// The time in calls from then on, each until the slowest rank has finished.
     pub calling_seconds: f64,
 }
 
 impl TimeBreakdown {
-    /// The parts as shares of the elapsed time, or of their sum if that is longer: a call that is not over when the next
-    /// one is due overlaps it.
+    /// The parts as shares of the elapsed time. With windows, a late call may overlap the next one, so that the parts
+    /// exceed the elapsed time; then the shares are those of their sum.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
         let parts = self.preparing_seconds + self.starting_seconds + self.calling_seconds;
         let whole = elapsed_seconds.max(parts);

@@ -12,7 +12,7 @@ fn series(seconds: &[f64], invalid: &[u32]) -> Samples {
 }
 
 #[test]
-fn the_remaining_time_was_spent_on_common_starts() {
+fn busy_time_outside_calls_was_spent_on_common_starts() {
     let check = |busy, starting| {
         let mut samples = Samples::new(vec![1.0, 2.0], vec![0], 5.0, busy);
         assert_eq!(

@@ -244,8 +244,8 @@ fn first_and_last_median(change: (&str, f64)) -> (f64, f64) {
 ///
 /// A series takes about 500 us, but has at least four repetitions, the last of which overruns no other. On a slow
 /// machine, calls of 64 KiB take so long that no series has more; those of 8 KiB leave room for many. A launch beside a
-/// build found 12 of 17, fewer than three quarters. In others, turns and slow calls kept in step so that each turn began
-/// with a slow call, which made all others invalid, and the driver gave up. So fresh launches confirm a failure.
+/// build found 12 of 17, fewer than three quarters. In other launches, each turn began with a slow call, which made all
+/// others of the turn invalid, and the driver gave up. So fresh launches confirm a failure.
 #[test]
 fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
     let slow = [("SLOW_EVERY", 16.0), ("SLOW_SECONDS", 2e-3)];

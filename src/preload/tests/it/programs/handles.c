@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
         move(copy, numbers, round);
         MPI_Type_free(&copy);
 
-        /* Nothing else is allocated between the two, so that the new operator gets the handle of the old one. */
+        /* Nothing else is allocated between the two, so that the new operator can get the handle of the old one. */
         if (round) MPI_Op_free(&op);
         MPI_Op_create(commutes ? add : compose, commutes, &op);
         ops += op == last_op;

@@ -22,6 +22,11 @@ const PAUSE_SECONDS: f64 = 2e-6;
 const SERIES_SECONDS: f64 = 500e-6;
 const LEAST_CALLS: usize = 4;
 
+/// A series of which more than one part in this number is invalid is followed by shorter ones, and one of which at most
+/// one part in the second number is invalid by longer ones.
+const SHORTENING_PART: usize = 2;
+const LENGTHENING_PART: usize = 4;
+
 /// The latest times of an operation, and the time to allow for the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RecentTimes {
@@ -62,6 +67,8 @@ pub struct Pace {
     /// The times in which plans reached the last rank.
     plans: RecentTimes,
     repetitions: RecentTimes,
+    /// The most repetitions of a series, as far as invalid ones in the latest series tell.
+    most_calls: usize,
 }
 
 impl Default for Pace {
@@ -71,6 +78,7 @@ impl Default for Pace {
             length_seconds: FIRST_LENGTH_SECONDS,
             plans: RecentTimes::default(),
             repetitions: RecentTimes::default(),
+            most_calls: usize::MAX,
         }
     }
 }
@@ -88,7 +96,8 @@ impl Pace {
 
     /// The most repetitions to plan at a time.
     pub fn most_calls(&self) -> usize {
-        ((SERIES_SECONDS / self.length_seconds) as usize).max(LEAST_CALLS)
+        let by_time = (SERIES_SECONDS / self.length_seconds) as usize;
+        by_time.min(self.most_calls).max(LEAST_CALLS)
     }
 
     /// The longest that a rank waits for a start, unless its clock is wrong.
@@ -96,8 +105,8 @@ impl Pace {
         2 * windows.length.max(nanoseconds(self.lead_seconds)) + 1_000_000
     }
 
-    /// Adapts to a series, as seen by all ranks together.
-    pub fn adapt(&mut self, spans: &[RepetitionTimes]) {
+    /// Adapts to a series, as seen by all ranks together, of which `invalid` repetitions are invalid.
+    pub fn adapt(&mut self, spans: &[RepetitionTimes], invalid: usize) {
         let Some(first) = spans.first() else {
             return;
         };
@@ -111,6 +120,18 @@ impl Pace {
         }
         if let Some(seconds) = self.repetitions.allowance_seconds() {
             self.length_seconds = seconds + PAUSE_SECONDS;
+        }
+        self.adapt_calls(spans.len(), invalid);
+    }
+
+    /// Makes series shorter if most repetitions of the latest one were invalid. One slow call spoils all that follow it
+    /// in its series: where calls are short, a series has many, and if a call in sixteen were slow, hardly any
+    /// repetition would be valid.
+    fn adapt_calls(&mut self, taken: usize, invalid: usize) {
+        if SHORTENING_PART * invalid > taken {
+            self.most_calls = (taken / 2).max(LEAST_CALLS);
+        } else if LENGTHENING_PART * invalid <= taken {
+            self.most_calls = self.most_calls.saturating_mul(2);
         }
     }
 }

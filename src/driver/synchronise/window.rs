@@ -220,7 +220,7 @@ impl WindowSeries<'_> {
         };
         let length = self.windows.length;
         let judged = judge(&spans, self.pattern, punctuality_seconds, length);
-        self.pace.adapt(&spans);
+        self.pace.adapt(&spans, judged.invalid.len());
         // A clock that has become wrong makes many repetitions invalid.
         let is_suspect = 2 * judged.invalid.len() > spans.len();
         let is_old = age_seconds > PERIOD_SECONDS

@@ -8,7 +8,7 @@ use vocabulary::Pattern;
 struct Ranks {
     now: i64,
     rng: Rng,
-    call: fn(&mut Rng) -> i64,
+    call: Box<dyn FnMut(&mut Rng) -> i64>,
     plan_takes: i64,
 }
 
@@ -44,16 +44,16 @@ impl Ranks {
             punctuality_seconds,
             windows.length,
         );
-        pace.adapt(&spans);
+        pace.adapt(&spans, judged.invalid.len());
         (windows, judged)
     }
 }
 
-fn ranks(call: fn(&mut Rng) -> i64, plan_takes: i64) -> Ranks {
+fn ranks(call: impl FnMut(&mut Rng) -> i64 + 'static, plan_takes: i64) -> Ranks {
     Ranks {
         now: 0,
         rng: Rng::with_seed(7),
-        call,
+        call: Box::new(call),
         plan_takes,
     }
 }
@@ -99,6 +99,54 @@ fn windows_do_not_grow_with_disturbances() {
         _ => 15_000,
     };
     check(busy, 20_000, 1900, 130_000);
+}
+
+/// Every sixteenth call takes two milliseconds, in which a series of short calls would end. Wherever the first slow call
+/// is, a third of the repetitions is valid, as in turns of 25 requested repetitions.
+#[test]
+fn slow_calls_spoil_few_short_ones() {
+    for phase in 0..16 {
+        let mut place = phase;
+        let mut pace = Pace::default();
+        let mut ranks = ranks(
+            move |_| {
+                place += 1;
+                if place % 16 == 0 { 2_000_000 } else { 5000 }
+            },
+            20_000,
+        );
+        let (mut invalid, mut taken) = (0, 0);
+        while taken < 2000 {
+            let (_, judged) = ranks.turn(&mut pace, 200);
+            invalid += judged.invalid.len();
+            taken += judged.seconds.len();
+        }
+        let valid = taken - invalid;
+        assert!(3 * valid >= taken, "phase {phase}: {valid} of {taken}");
+    }
+}
+
+#[test]
+fn series_become_long_again_after_a_disturbance() {
+    let mut disturbed = 40;
+    let mut ranks = ranks(
+        move |_| {
+            disturbed -= 1;
+            if disturbed > 0 && disturbed % 2 == 0 {
+                2_000_000
+            } else {
+                5000
+            }
+        },
+        20_000,
+    );
+    let mut pace = Pace::default();
+    let lengths = (0..60).map(|_| {
+        ranks.turn(&mut pace, 200);
+        pace.most_calls()
+    });
+    let lengths: Vec<usize> = lengths.collect();
+    assert!(lengths[59] > 40, "{lengths:?}");
 }
 
 #[test]

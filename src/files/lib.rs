@@ -5,12 +5,14 @@
 //! functions, which limit the length and escape control characters.
 
 mod hexadecimal;
+mod private;
 mod quote;
 mod read;
 mod remedy;
 mod write;
 
 pub use hexadecimal::hexadecimal;
+pub use private::{NotOwn, not_own};
 pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use remedy::remedy;

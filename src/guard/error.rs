@@ -1,7 +1,5 @@
 //! Errors of testing a table.
 
-use std::path::PathBuf;
-
 use campaign::CampaignError;
 use export::ExportError;
 use store::StoreError;
@@ -20,11 +18,8 @@ pub enum GuardError {
     #[error(transparent)]
     Export(#[from] ExportError),
     /// The launcher of the table's campaign is not known.
-    #[error(
-        "the launcher with which {library} was measured for the table is not known: {} does not have the campaign",
-        store.display()
-    )]
-    NoCampaign { library: Library, store: PathBuf },
+    #[error("the launcher with which {library} was measured for the table is not known: {why}")]
+    NoCampaign { library: Library, why: String },
     /// No launcher is known for the library.
     #[error("the table is for {library}, which colltune cannot launch")]
     NoLauncher { library: Library },

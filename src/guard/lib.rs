@@ -4,6 +4,7 @@
 //! ```text
 //! Point ────── a size at which an entry of the table decides; those with most at stake come first
 //! Probing ──── the number of probes: points drawn at random between the sizes that were measured for the table
+//! Sources ──── campaign and store of the table: the user's own, never another's
 //! TestSetup ── launcher and library of the table, with a temporary store
 //! Measurer ─── measures points: with or without an exported file, or from a script in tests
 //! Validated ┐
@@ -24,6 +25,7 @@ mod probes;
 mod repair;
 mod rivals;
 mod setup;
+mod sources;
 mod suspects;
 mod validate;
 
@@ -36,7 +38,8 @@ pub use point::{Point, PointKind, points};
 pub use probes::{Probing, add_probes};
 pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};
 pub use rivals::Rivals;
-pub use setup::{TestSetup, TestSetupOptions, campaign_of};
+pub use setup::{TestSetup, TestSetupOptions};
+pub use sources::{NamedSources, Sources, TableStore};
 pub use suspects::{LEVEL, fewest_launches};
 pub use validate::{
     Judgement, NoTimes, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate,

@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use schedule::Collective;
 use store::Store;
 use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
-use tuner::{StateDirs, store_file};
 use vocabulary::units::counted;
 use vocabulary::{Candidate, Library, Pattern};
 
-use crate::{GuardError, Judgement, Point, PointKind, ValidatedPoint};
+use crate::{GuardError, Judgement, Point, PointKind, TableStore, ValidatedPoint};
 
 /// The conditions of a validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,26 +72,25 @@ impl Circumstances {
 }
 
 /// Adds verdicts to the store that a table was made from; returns its path, or `None` if there are none or the store is
-/// not here.
+/// not used.
 ///
 /// # Errors
 /// A store that cannot be read or written.
 pub fn keep(
     verdicts: &[Verdict],
     table: &Table,
-    homes: &StateDirs,
+    store: &TableStore,
 ) -> Result<Option<PathBuf>, GuardError> {
-    let path = store_file(table.provenance.store.as_ref(), homes);
-    if verdicts.is_empty() || !path.exists() {
+    let Some(path) = store.path().filter(|_| !verdicts.is_empty()) else {
         return Ok(None);
-    }
-    let mut store = Store::open(&path)?;
+    };
+    let mut store = Store::open(path)?;
     // The file may be another campaign's store of the same name.
     if !store.has_campaign(&table.provenance.campaign)? {
         return Ok(None);
     }
     store.record_verdicts(verdicts)?;
-    Ok(Some(path))
+    Ok(Some(path.to_owned()))
 }
 
 /// A range of a rule's sizes that was confirmed.

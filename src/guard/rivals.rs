@@ -1,7 +1,6 @@
 //! Runners-up: the best candidates beside the chosen ones when a table was made.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use results::{CellDecision, Ranked, Verdict};
 use schedule::Collective;
@@ -10,7 +9,7 @@ use table::{Deployment, Operators, Table};
 use tuner::CampaignAnalysis;
 use vocabulary::{Candidate, Cell, CommShape};
 
-use crate::{GuardError, Point};
+use crate::{GuardError, Point, TableStore};
 
 /// The known runners-up by cell and class of operators.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +28,7 @@ impl Rivals {
     /// A store that exists and cannot be read.
     pub fn find(
         table: &Table,
-        store: &Path,
+        store: &TableStore,
         deployment: Deployment,
         points: &[Point],
     ) -> Result<Self, GuardError> {
@@ -39,9 +38,10 @@ impl Rivals {
                 ..Self::default()
             })
         };
-        if !store.exists() {
-            return unknown(format!("the store {} is not here", store.display()));
-        }
+        let store = match store {
+            TableStore::Found(store) => store,
+            TableStore::Unused(why) => return unknown(why.clone()),
+        };
         let opened = Store::open(store)?;
         let library = &table.provenance.library;
         if !opened.libraries()?.contains(library) {

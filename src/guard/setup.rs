@@ -4,11 +4,9 @@ use std::path::Path;
 
 use campaign::{Campaign, LauncherConfig, Strategy, TimeSlice};
 use launcher::LibraryChoice;
-use store::Store;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{MeasurementContext, SearchPaths, StateDirs, TunerError, store_file};
-use vocabulary::{CommShape, Pattern};
+use tuner::{MeasurementContext, SearchPaths, TunerError};
 
 use crate::{GuardError, Point};
 
@@ -29,55 +27,6 @@ pub struct TestSetup {
     pub at: MeasurementContext,
     /// The folder of the store and the launches' files, beside the campaign's store so that all hosts see it.
     pub folder: TempDir,
-}
-
-/// The campaign of a table: from a file if one is given, or from the table's store, or else, if the table has shapes of
-/// one node only, a campaign of these shapes with the launcher's default options.
-///
-/// # Errors
-/// If none of these is available, or the file has an error.
-pub fn campaign_of(
-    table: &Table,
-    file: Option<&Path>,
-    homes: &StateDirs,
-) -> Result<Campaign, GuardError> {
-    if let Some(file) = file {
-        return Ok(Campaign::load(file)?);
-    }
-    let provenance = &table.provenance;
-    let store = store_file(Path::new(&provenance.store), homes);
-    if store.exists() {
-        let rows = Store::open(&store)?.campaigns()?;
-        let row = rows.iter().find(|row| row.digest == provenance.campaign);
-        // Records of imports are not campaigns.
-        if let Some(campaign) = row.and_then(|row| Campaign::parse_stored(&row.text).ok()) {
-            return Ok(campaign);
-        }
-    }
-    let library = &provenance.library;
-    let is_known = libraries::find(&library.name).is_some();
-    let shapes: Vec<CommShape> = table.entries().map(|entry| entry.shape).collect();
-    if !is_known || shapes.iter().any(|shape| shape.nodes > 1) {
-        return Err(GuardError::NoCampaign {
-            library: library.clone(),
-            store,
-        });
-    }
-    let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
-    let starts = match provenance.pattern {
-        Pattern::Skewed => "synchronisation: window\n",
-        _ => "",
-    };
-    let text = format!(
-        "name: table\nlibrary: {}\nshapes: [{}]\npattern: {}\n{starts}",
-        library.name,
-        shapes.join(", "),
-        provenance.pattern
-    );
-    Ok(Campaign::parse(
-        &text,
-        Path::new("(a campaign for the table)"),
-    )?)
 }
 
 impl TestSetup {

@@ -65,7 +65,13 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
 }
 
 /// The first of the paths `NAME-VERSION/FILE` in these directories that is a file, or all of them.
+///
+/// What is found is executed or preloaded, and the library may come from a table: a name or version with `/` would lead
+/// out of the directories, and finds nothing.
 fn find(file: &str, library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+    if !library.is_file_name() {
+        return Err(directories.to_vec());
+    }
     let paths = directories
         .iter()
         .map(|directory| directory.join(library.to_string()).join(file));

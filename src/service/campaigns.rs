@@ -104,6 +104,11 @@ impl Service {
         }
     }
 
+    /// The paths in the folder of the campaigns that a machine may run.
+    pub(crate) fn campaign_paths(&self, machine: &ServiceMachine) -> Vec<String> {
+        paths_of(&self.configuration.folder, machine)
+    }
+
     /// The file of a path in the folder, with links resolved; `None` if it does not exist or lies outside the folder.
     fn confined(&self, path: &str) -> Option<PathBuf> {
         let folder = fs::canonicalize(&self.configuration.folder).ok()?;
@@ -117,7 +122,7 @@ fn unknown(path: &str) -> ServiceError {
 }
 
 /// Whether a path is in normal form and matches one of a machine's patterns.
-fn may_run(machine: &ServiceMachine, path: &str) -> bool {
+pub(crate) fn may_run(machine: &ServiceMachine, path: &str) -> bool {
     is_plain(path) && patterns(machine).any(|pattern| pattern.matches_with(path, MATCHING))
 }
 

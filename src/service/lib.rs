@@ -6,7 +6,7 @@
 //! STATE/lock              locked by the only service that uses the folder
 //! STATE/token             the token of the account that runs the service
 //! STATE/blobs/sha256/…    tables by digest; never changed
-//! STATE/tasks/N/          log of task N, and its campaign if it has overrides
+//! STATE/tasks/N/          log of task N, and its campaign
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
 //! ```
 //!

@@ -1,5 +1,6 @@
 //! The queue of tasks: measuring, validating, checking and reporting.
 
+mod campaign;
 pub(crate) mod cancel;
 mod overrides;
 mod read;
@@ -83,7 +84,9 @@ pub struct TaskRequest {
     /// The machine; may be omitted if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The campaign, by its path in the service's folder: for `tune` and `report`.
+    /// The campaign, by its path in the service's folder. `tune` and `report` need it. `validate` and `check` start
+    /// programs as it says; by default it is the campaign that made the table, or the machine's only one that measures
+    /// the table's library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
     /// The table: for `validate` and `check`.

@@ -23,6 +23,15 @@ impl Library {
     pub fn is_simulated(&self) -> bool {
         self.name == Self::SIMULATED
     }
+
+    /// Whether `NAME-VERSION` is the name of a file or folder, and not a path.
+    pub fn is_file_name(&self) -> bool {
+        !self.name.is_empty()
+            && !self.name.starts_with('.')
+            && ![&self.name, &self.version]
+                .iter()
+                .any(|text| text.contains(['/', '\0']))
+    }
 }
 
 impl fmt::Display for Library {

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::units::counted;
 
-use super::campaign::store_of;
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time, warn_of_load};
 use super::{Answer, CliError, Console};
 use crate::interrupt;
@@ -56,9 +55,6 @@ pub(crate) struct Args {
     /// differ by more than those of one launch
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::share)]
     tolerance: f64,
-    /// The store with the measurements, if it is not where the table says
-    #[arg(long, value_name = "STORE")]
-    store: Option<PathBuf>,
     /// Write a test case for each point to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -83,8 +79,8 @@ struct Found<'a> {
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let junit = [("`--junit`", self.junit.as_deref())];
-        let store = self.store.as_deref();
-        let (table, campaign) = self.table.read(&junit, false, store, console)?;
+        let (table, sources) = self.table.read(&junit, false, console)?;
+        let campaign = sources.campaign;
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(&table, deployment, elements, false);
@@ -95,8 +91,7 @@ impl Args {
         points.truncate(self.cells as usize);
         let probing = self.table.probing(Some(self.cells));
         add_probes(&mut points, &table, deployment, elements, probing);
-        let store = store_of(&table, store)?;
-        let rivals = Rivals::find(&table, &store, deployment, &points)?;
+        let rivals = Rivals::find(&table, &sources.store, deployment, &points)?;
         let options = CheckOptions {
             launches: self.launches,
             materiality: self.materiality.unwrap_or(campaign.materiality),

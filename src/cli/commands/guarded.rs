@@ -1,11 +1,13 @@
 //! Common parts of the verbs that measure a table again.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use campaign::Campaign;
-use guard::{Misplaced, Point, PointKind, Probing, TestSetup, TestSetupOptions};
+use guard::{
+    Misplaced, NamedSources, Point, PointKind, Probing, Sources, TestSetup, TestSetupOptions,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, Operators, Table};
@@ -13,7 +15,7 @@ use tuner::Named;
 use vocabulary::units::counted;
 use vocabulary::{CommShape, Warning};
 
-use super::campaign::{places, store_file};
+use super::campaign::places;
 use super::lookup::{warn_of_cpu, warn_of_simulation};
 use super::{CliError, Console};
 use crate::events::EventsArg;
@@ -25,9 +27,17 @@ pub(super) struct TableArgs {
     /// The decision table
     #[arg(value_name = "TABLE")]
     pub(super) path: PathBuf,
-    /// The campaign with the launcher's options; by default the one in the table's store
+    /// The campaign with the launcher's options; by default the one in the table's store, if only you can have written
+    /// that and the campaign measures into it
     #[arg(long, value_name = "CAMPAIGN.yaml")]
     campaign: Option<PathBuf>,
+    /// The store with the measurements, for runners-up and verdicts; by default that of the campaign if the table was
+    /// made with it, or else the one that the table names, if only you can have written that
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
+    /// Use no store: compare with no runner-up, and keep no verdicts in a store
+    #[arg(long, conflicts_with = "store")]
+    no_store: bool,
     /// The decisions to measure: those for colltune, or those for the library's own settings
     #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
     pub(super) deployment: Deployment,
@@ -56,26 +66,35 @@ pub(super) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Reads the table and finds its campaign. Checks, before anything is measured, that outputs can be written and
-    /// replace no input, including `further` outputs and, if the verb `rewrites` it, the table. `store` is the table's
-    /// store, if it is given.
+    /// Reads the table and finds its campaign and store. Checks, before anything is measured, that outputs can be
+    /// written and replace no input, including `further` outputs and, if the verb `rewrites` it, the table.
     pub(super) fn read(
         &self,
         further: &[Named<'_>],
         rewrites: bool,
-        store: Option<&Path>,
         console: Console,
-    ) -> Result<(Table, Campaign), CliError> {
+    ) -> Result<(Table, Sources), CliError> {
         let table = Table::load(&self.path)?;
         warn_of_simulation(&table, console);
         if self.deployment == Deployment::Library {
             warn_of_cpu(&table, console);
         }
-        let campaign = guard::campaign_of(&table, self.campaign.as_deref(), &places().homes)?;
-        let store = store_file(store.unwrap_or(Path::new(&table.provenance.store)));
+        let named = NamedSources {
+            campaign: self.campaign.as_deref(),
+            store: self.store.as_deref(),
+            without_store: self.no_store,
+        };
+        let sources = Sources::find(&table, &named, &places().homes)?;
+        if let Some(why) = &sources.passed_over {
+            console.warn(format_args!(
+                "{why}; programs are started with the launcher's default options, unless `--campaign FILE` names a \
+                 campaign."
+            ));
+        }
+        let campaign = &sources.campaign;
         let own = [
             ("TABLE", Some(&*self.path)),
-            ("the store", Some(&*store)),
+            ("the store", sources.store.path()),
             ("`--campaign`", self.campaign.as_deref()),
         ];
         let named = campaign.inputs().iter();
@@ -95,7 +114,7 @@ impl TableArgs {
         if rewrites {
             tuner::probe(&own[..1])?;
         }
-        Ok((table, campaign))
+        Ok((table, sources))
     }
 
     /// The number and the seed of probes, if `cells` limits the number of other points.

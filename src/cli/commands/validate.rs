@@ -1,17 +1,17 @@
 pub(super) mod found;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, TestSetup,
-    ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points, unconfirmed,
-    validate,
+    Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, Sources,
+    TestSetup, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points,
+    unconfirmed, validate,
 };
 use launcher::find_driver;
-use table::{Deployment, Policy, Table};
+use table::{Deployment, Policy, Table, Verdict};
 use tuner::{Export, export_beside};
 
 use self::found::{Found, Rewritten};
@@ -106,7 +106,10 @@ struct Selection {
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let rewrites = self.repair || self.confirm;
-        let (mut table, campaign) = self.table.read(&[], rewrites, None, console)?;
+        let (mut table, sources) = self.table.read(&[], rewrites, console)?;
+        let Sources {
+            campaign, store, ..
+        } = sources;
         let probing = Probing {
             each_gap: self.confirm,
             ..self.table.probing(self.cells)
@@ -137,7 +140,15 @@ impl Args {
             unix_seconds: since.map_or(0, |since| since.as_secs()),
         };
         let measured = (&all[..], &validated.points[..]);
-        let rewritten = self.rewrite(&mut table, &circumstances, measured, least_gain, console)?;
+        let verdicts = circumstances.verdicts(&validated.points);
+        let kept_in = keep(&verdicts, &table, &store).unwrap_or_else(|error| {
+            console.warn(format_args!(
+                "the verdicts are not kept in the table's store: {error}."
+            ));
+            None
+        });
+        let rewritten =
+            self.rewrite(&mut table, kept_in, verdicts, measured, least_gain, console)?;
         let found = Found {
             table: self.table.path.display().to_string(),
             library: library.to_string(),
@@ -229,25 +240,19 @@ impl Args {
         Ok(setup.conclude(validated)?)
     }
 
-    /// Stores the verdicts, and rewrites the table and its export if rules are turned back or confirmed, the latter
-    /// with this gain at least. `all` are the points of the table, `validated` the measured ones.
+    /// Rewrites the table and its export if rules are turned back or confirmed, the latter with this gain at least, or
+    /// if verdicts are not `kept_in` a store. `all` are the points of the table, `validated` the measured ones.
     fn rewrite(
         &self,
         table: &mut Table,
-        circumstances: &Circumstances,
+        kept_in: Option<PathBuf>,
+        verdicts: Vec<Verdict>,
         (all, validated): (&[Point], &[ValidatedPoint]),
         least_gain: f64,
         console: Console,
     ) -> Result<Rewritten, CliError> {
-        let verdicts = circumstances.verdicts(validated);
-        let kept = keep(&verdicts, table, &places().homes).unwrap_or_else(|error| {
-            console.warn(format_args!(
-                "the verdicts are not kept in the table's store: {error}."
-            ));
-            None
-        });
         let mut rewritten = Rewritten {
-            kept,
+            kept: kept_in,
             ..Rewritten::default()
         };
         if self.repair {

@@ -101,12 +101,25 @@ impl Submission {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(LaunchError::file("read", path, source)),
         };
-        let read = serde_json::from_str(&text).map_err(|error| LaunchError::Record {
+        let refused = |message| LaunchError::Record {
             path: path.to_owned(),
-            message: error.to_string(),
-        });
-        read.map(Some)
+            message,
+        };
+        let read: Self = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        // They become arguments of the batch system's commands.
+        for (key, text) in [("id", Some(&read.id)), ("cluster", read.cluster.as_ref())] {
+            if let Some(text) = text.filter(|text| !is_argument(text)) {
+                let text = files::quoted(text, files::MOST_QUOTED);
+                return Err(refused(format!("{key}: `{text}` is none of a job")));
+            }
+        }
+        Ok(Some(read))
     }
+}
+
+/// Whether a text can be one argument of a command without being taken for an option.
+fn is_argument(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// The modification time of a file, in seconds since 1970.

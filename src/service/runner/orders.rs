@@ -11,7 +11,7 @@ use super::plan::{Plan, Waiting};
 use crate::blobs;
 use crate::tasks::with_outputs;
 use crate::validations::activated;
-use crate::{Service, ServiceError, TaskId, TaskKind};
+use crate::{Digest, Service, ServiceError, TaskId, TaskKind};
 
 /// The work of a task's child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,8 @@ impl Service {
     /// in campaigns are relative to.
     ///
     /// # Errors
-    /// [`ServiceError::Campaign`] if the campaign can no longer be read; files and SQLite.
+    /// [`ServiceError::Campaign`] if the campaign can no longer be read; [`ServiceError::Conflict`] if there is none;
+    /// files and SQLite.
     pub(super) fn command(
         &self,
         task: &Waiting,
@@ -47,20 +48,11 @@ impl Service {
             .map_err(ServiceError::file("create", &folder))?;
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
+        let campaign = self.campaign_file(task, &folder)?;
         if let Some(digest) = &task.digest {
-            let table = blobs::place(&self.configuration.state, digest);
-            let deployment = match task.deployment {
-                Some(deployment) => deployment,
-                None => activated(&self.table(digest)?)
-                    .first()
-                    .copied()
-                    .unwrap_or_default(),
-            };
-            command.arg(task.kind.to_string()).arg(table);
-            command.args(["--deployment", deployment.into(), "--events"]);
+            self.measure_table(&mut command, task, digest, &campaign)?;
             return Ok(command);
         }
-        let campaign = self.campaign_file(task, &folder)?;
         match (order, task.kind) {
             (Order::Cancel, _) => command.arg("cancel").arg(campaign).arg("--json"),
             (Order::Work, TaskKind::Report) => {
@@ -82,26 +74,63 @@ impl Service {
         Ok(command)
     }
 
-    /// Writes the campaign as it was submitted. If it has overrides, its results go elsewhere: the table and the
-    /// report to the task's folder, and the store to the folder of stores, as the nodes of a batch system must be
-    /// able to reach it.
+    /// Adds the arguments that measure a table. The child never takes a campaign or a store from the table, which
+    /// anybody with the scope `publish` may have written: it gets the task's campaign, and uses that campaign's store if
+    /// the table was made with it.
+    fn measure_table(
+        &self,
+        command: &mut Command,
+        task: &Waiting,
+        digest: &Digest,
+        campaign: &Path,
+    ) -> Result<(), ServiceError> {
+        let table = self.table(digest)?;
+        let deployment = match task.deployment {
+            Some(deployment) => deployment,
+            None => activated(&table).first().copied().unwrap_or_default(),
+        };
+        command
+            .arg(task.kind.to_string())
+            .arg(blobs::place(&self.configuration.state, digest))
+            .arg("--campaign")
+            .arg(campaign);
+        if Campaign::load(campaign)?.digest() != table.provenance.campaign {
+            command.arg("--no-store");
+        }
+        command.args(["--deployment", deployment.into(), "--events"]);
+        Ok(())
+    }
+
+    /// Writes the campaign as it was submitted. If it has overrides, or is that of a table that was made with some, its
+    /// results go elsewhere: the table and the report to the folder of the task that has the overrides, and the store
+    /// to the folder of stores, as the nodes of a batch system must be able to reach it.
     fn campaign_file(&self, task: &Waiting, folder: &Path) -> Result<PathBuf, ServiceError> {
+        let Some(campaign) = task.campaign else {
+            return Err(ServiceError::Conflict(
+                "an earlier version of the service submitted this task without a campaign; submit it again".to_owned(),
+            ));
+        };
         let (text, path, digest): (String, String, String) = self.database.read(|connection| {
             let row = connection.query_row(
                 "SELECT text, path, digest FROM campaign WHERE id = ?1",
-                [task.campaign],
+                [campaign],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )?;
             Ok(row)
         })?;
-        let text = match task.has_overrides {
-            false => text,
-            true => {
+        let with_overrides = match &task.digest {
+            _ if task.has_overrides => Some(task.id),
+            Some(table) => self.maker_with_overrides(&task.machine, table, campaign)?,
+            None => None,
+        };
+        let text = match with_overrides {
+            None => text,
+            Some(id) => {
                 let digest: String = digest.chars().rev().take(8).collect();
-                let store = format!(".colltune/task-{}-{digest}.db", task.id);
+                let store = format!(".colltune/task-{id}-{digest}.db");
                 // Relative if possible, because the table and the report quote these names.
-                let root = &self.configuration.folder;
-                let near = folder.strip_prefix(root).unwrap_or(folder);
+                let (root, near) = (&self.configuration.folder, self.task_folder(id));
+                let near = near.strip_prefix(root).unwrap_or(&near);
                 let [table, report] = ["table.yaml", "report.md"].map(|name| near.join(name));
                 with_outputs(&text, &path, Path::new(&store), &table, &report)?
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, LauncherConfig};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use table::Deployment;
 
 use crate::database::{from_json, rows};
@@ -31,8 +31,11 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Reads all of these tasks, the oldest first.
     pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
-        let query = "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
-             CASE exit_code WHEN 0 THEN outcome END, request \
+        // Tasks of tables that an earlier version submitted have no campaign of their own.
+        let query = "SELECT task.id, kind, machine.name, \
+             coalesce(campaign, (SELECT version.campaign FROM version \
+             WHERE version.machine = task.machine AND version.digest = task.digest)), \
+             digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request \
              FROM task JOIN machine ON machine.id = task.machine \
              WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
         rows(connection, query, [], |row| {
@@ -52,26 +55,15 @@ impl Waiting {
         })
     }
 
-    /// The campaign with the task's launcher: the task's own campaign, or the one that made the task's table.
+    /// The campaign with the task's launcher.
     pub(super) fn campaign(
         &self,
         connection: &Connection,
     ) -> Result<Option<Campaign>, ServiceError> {
-        let text: Option<String> = match (self.campaign, &self.digest) {
-            (Some(campaign), _) => connection
-                .query_row("SELECT text FROM campaign WHERE id = ?1", [campaign], |row| row.get(0))
-                .optional()?,
-            (None, Some(digest)) => connection
-                .query_row(
-                    "SELECT campaign.text FROM version JOIN campaign ON campaign.id = version.campaign \
-                     JOIN machine ON machine.id = version.machine WHERE version.digest = ?1 \
-                     ORDER BY machine.name = ?2 DESC LIMIT 1",
-                    params![digest.as_str(), self.machine],
-                    |row| row.get(0),
-                )
-                .optional()?,
-            (None, None) => None,
-        };
+        let query = "SELECT text FROM campaign WHERE id = ?1";
+        let text: Option<String> = connection
+            .query_row(query, [self.campaign], |row| row.get(0))
+            .optional()?;
         // If it cannot be parsed, the child reports that.
         Ok(text.and_then(|text| Campaign::parse_stored(&text).ok()))
     }

@@ -1,9 +1,10 @@
 //! Submits tasks.
 
-use campaign::{Campaign, LauncherConfig};
+use campaign::LauncherConfig;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
+use super::campaign::TaskCampaign;
 use super::fetch;
 use crate::database::{machine_id, now};
 use crate::runner::nodes_of;
@@ -23,8 +24,7 @@ struct Prepared {
     request: TaskRequest,
     /// The request as it is stored.
     json: String,
-    /// The campaign with its overrides, and its text.
-    campaign: Option<(Campaign, String)>,
+    campaign: TaskCampaign,
 }
 
 impl Service {
@@ -91,36 +91,39 @@ impl Service {
         if kind != TaskKind::Tune && !request.overrides.is_empty() {
             return refuse("overrides", format!("are for `tune`; `{kind}` has none"));
         }
-        if request.deployment.is_some() && !matches!(kind, TaskKind::Validate | TaskKind::Check) {
+        let is_of_table = matches!(kind, TaskKind::Validate | TaskKind::Check);
+        if request.deployment.is_some() && !is_of_table {
             return refuse(
                 "deployment",
                 format!("is for `validate` and `check`, not `{kind}`"),
             );
         }
-        let campaign = match (kind, &request.campaign, &request.table) {
-            (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
-                let (campaign, _) = self.campaign_for(machine, path)?;
-                // The text includes the job specification that the campaign names, so that the task measures exactly
-                // what was submitted.
-                let text = campaign.text().to_owned();
-                Some(match request.overrides.is_empty() {
-                    true => (campaign, text),
-                    false => request.overrides.apply(&campaign, path)?,
-                })
+        let campaign = match (is_of_table, &request.campaign, &request.table) {
+            (false, Some(path), None) => {
+                let found = self.campaign_of_folder(machine, path)?;
+                if request.overrides.is_empty() {
+                    found
+                } else {
+                    let (campaign, text) = request.overrides.apply(&found.campaign, path)?;
+                    TaskCampaign {
+                        campaign,
+                        text,
+                        ..found
+                    }
+                }
             }
-            (TaskKind::Validate | TaskKind::Check, None, Some(_)) => None,
-            (TaskKind::Tune | TaskKind::Report, None, _) => {
+            (false, None, _) => {
                 return refuse("campaign", format!("is missing; `{kind}` needs it"));
             }
-            (TaskKind::Tune | TaskKind::Report, ..) => {
+            (false, Some(_), Some(_)) => {
                 let problem = format!("is for `validate` and `check`, not `{kind}`");
                 return refuse("table", problem);
             }
-            (_, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
-            (_, Some(_), _) => {
-                let problem = format!("is for `tune` and `report`, not `{kind}`");
-                return refuse("campaign", problem);
+            (true, named, Some(table)) => {
+                self.require_version(&machine.name, table)?;
+                self.table_campaign(machine, table, named.as_deref())?
             }
+            (true, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
         };
         Ok(Prepared {
             request,
@@ -202,11 +205,7 @@ fn add(
         return Err(ServiceError::not_found("table", table));
     }
     let machine = machine_id(transaction, machine)?;
-    let path = request.campaign.as_deref().unwrap_or_default();
-    let row = match campaign {
-        Some((campaign, text)) => Some(campaign_row(transaction, campaign, path, text)?),
-        None => None,
-    };
+    let row = campaign_row(transaction, campaign)?;
     let (kind, table) = (request.kind.to_string(), request.table.as_ref());
     let table = table.map(crate::Digest::as_str);
     let mut alike = transaction.prepare_cached(
@@ -225,11 +224,10 @@ fn add(
         Some(first) => format!("waits for task {first}, which does the same"),
         None => crate::runner::ITS_TURN.to_owned(),
     };
-    let expected = campaign
-        .as_ref()
-        .filter(|_| request.kind == TaskKind::Tune)
-        .filter(|(campaign, _)| !matches!(campaign.launcher, LauncherConfig::Simulated(_)))
-        .map(|(campaign, _)| campaign.budget_seconds * nodes_of(campaign));
+    let campaign = &campaign.campaign;
+    let is_simulated = matches!(campaign.launcher, LauncherConfig::Simulated(_));
+    let expected = (request.kind == TaskKind::Tune && !is_simulated)
+        .then(|| campaign.budget_seconds * nodes_of(campaign));
     transaction.execute(
         "INSERT INTO task (kind, machine, campaign, digest, request, state, reason, follows, actor, \
          idempotency_key, submitted_at, expected_node_seconds) \
@@ -256,9 +254,11 @@ fn add(
 /// The row of a campaign, added if no row has its digest.
 fn campaign_row(
     transaction: &Transaction<'_>,
-    campaign: &Campaign,
-    path: &str,
-    text: &str,
+    TaskCampaign {
+        campaign,
+        text,
+        path,
+    }: &TaskCampaign,
 ) -> Result<i64, ServiceError> {
     transaction.execute(
         "INSERT INTO campaign (digest, name, path, text, added_at) VALUES (?1, ?2, ?3, ?4, ?5) \

@@ -43,6 +43,8 @@ struct Shown {
     validations: Vec<Validation>,
     deployments: Vec<Deployment>,
     others: Vec<Version>,
+    /// The paths of the machine's campaigns, with which the table can be measured.
+    campaigns: Vec<String>,
     place: Option<Place>,
 }
 
@@ -60,6 +62,7 @@ impl Shown {
             .find(|version| version.machine == asked.machine);
         let version = wanted.or(versions.first()).cloned();
         let (mut validations, mut others, mut place) = (Vec::new(), Vec::new(), None);
+        let mut campaigns = Vec::new();
         if let Some(version) = version {
             let slice = Slice {
                 before: None,
@@ -68,6 +71,11 @@ impl Shown {
             validations = service.validations(&version.machine, &digest)?;
             others = service.versions(Some(&version.machine), None, slice)?.items;
             others.retain(|other| other.digest != digest);
+            let of_machine = super::campaigns::readable(service, reader)?
+                .into_iter()
+                .filter(|entry| entry.problem.is_none())
+                .filter(|entry| entry.machines.contains(&version.machine));
+            campaigns = of_machine.map(|entry| entry.path).collect();
             place = Some(Place::read(service, &digest, version, &asked.channel)?);
         }
         Ok(Self {
@@ -79,6 +87,7 @@ impl Shown {
             versions,
             validations,
             others,
+            campaigns,
             place,
         })
     }
@@ -246,6 +255,13 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                             label for="deployment" { "Deployment" }
                             select #deployment name="deployment" {
                                 @for deployment in &shown.deployments { option value=(deployment) { (deployment) } }
+                            }
+                        }
+                        div {
+                            label for="measured-with" { "Campaign" }
+                            select #measured-with name="campaign" {
+                                option value="" { "the one that made the table" }
+                                @for path in &shown.campaigns { option value=(path) { (path) } }
                             }
                         }
                         button.quiet name="kind" value="validate" { "Validate on " (place.key.machine) }

@@ -25,7 +25,8 @@ pub(super) struct Args {
     /// The machine; optional if the service has only one
     #[arg(long)]
     machine: Option<String>,
-    /// The campaign, by its path in the service's folder: for tune and report
+    /// The campaign, by its path in the service's folder. tune and report need it; validate and check start programs as
+    /// it says, by default with the campaign that made the table, or the machine's only one for the table's library
     #[arg(long, value_name = "PATH")]
     campaign: Option<String>,
     /// The digest of the table: for validate and check

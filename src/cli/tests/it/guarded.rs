@@ -178,6 +178,71 @@ fn a_table_that_holds_passes_its_check() {
     );
 }
 
+/// A table names any file as its store, and a campaign there has programs to start.
+#[test]
+fn a_campaign_is_taken_from_no_store_that_another_may_have_written() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    let place = place();
+    let store = place.path(".colltune/small.db");
+    let check = |expected: &str| {
+        for verb in ["check", "validate"] {
+            let refused = place.run(&[verb, TABLE]);
+            refused.bad(2, &[expected, "--campaign FILE"]);
+        }
+    };
+    let permit = |mode| fs::set_permissions(&store, fs::Permissions::from_mode(mode)).unwrap();
+    permit(0o666);
+    check("is not used: other users may write to it");
+    permit(0o644);
+    if nix::unistd::Uid::effective().is_root() {
+        chown(&store, Some(65534), None).unwrap();
+        check("is not used: it belongs to another user");
+        // A campaign that the user names is used with its store all the same.
+        let named = [
+            "check",
+            TABLE,
+            "--campaign",
+            "campaign.yaml",
+            "--cells",
+            "1",
+        ];
+        let told = ended(&place, place.run(&named), 0).out;
+        assert!(!told.contains("Runners-up are not known"), "{told}");
+        chown(&store, Some(0), None).unwrap();
+    }
+    // A copy of a store is not where its campaign measures.
+    fs::copy(&store, place.path("copy.db")).unwrap();
+    let table = place.read(TABLE);
+    place.write(
+        TABLE,
+        table.replace("store: .colltune/small.db", "store: copy.db"),
+    );
+    check("the campaign in copy.db is not used: it measures into another store");
+}
+
+#[test]
+fn without_a_store_neither_runners_up_nor_verdicts_are_kept() {
+    let place = place();
+    let args = ["check", TABLE, "--no-store", "--campaign", "campaign.yaml"];
+    let told = ended(&place, place.run(&args), 0).out;
+    let why = "Runners-up are not known, since no store is to be used";
+    assert!(told.contains(why), "{told}");
+    let before = fs::read(place.path(".colltune/small.db")).unwrap();
+    let args = [
+        "validate",
+        TABLE,
+        "--no-store",
+        "--campaign",
+        "campaign.yaml",
+    ];
+    place.run(&args);
+    assert_eq!(fs::read(place.path(".colltune/small.db")).unwrap(), before);
+    place
+        .run(&["check", TABLE, "--no-store"])
+        .bad(2, &["--campaign FILE"]);
+}
+
 #[test]
 fn a_table_that_no_longer_holds_fails_its_check() {
     let place = place();

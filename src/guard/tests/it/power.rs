@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guard::{Checked, Point, Rivals, check, points};
+use guard::{Checked, Point, Rivals, TableStore, check, points};
 use model::Noise;
 use simulated::SimulatedLauncher;
 use table::Deployment;
@@ -27,7 +27,7 @@ fn looked_at(tuned: &Tuned) -> (Vec<Point>, Rivals) {
     let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
     points.truncate(POINTS);
     assert!(!points[0].keeps_default(), "{points:?}");
-    let store = tuned.folder.path().join("guarded.db");
+    let store = TableStore::Found(tuned.folder.path().join("guarded.db"));
     let rivals = Rivals::find(&tuned.table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
     assert!(rivals.of(&points[0]).is_some() && rivals.unknown_because.is_none());

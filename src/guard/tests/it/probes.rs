@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use guard::{
-    Baseline, CheckOptions, Judgement, Launches, Point, PointKind, Probing, Rivals, add_probes,
-    check, points, validate,
+    Baseline, CheckOptions, Judgement, Launches, Point, PointKind, Probing, Rivals, TableStore,
+    add_probes, check, points, validate,
 };
 use model::Machine;
 use simulated::SimulatedLauncher;
@@ -292,7 +292,7 @@ fn a_check_finds_choices_slower_than_the_default_at_probes() {
     let folder = TempDir::new().expect("a folder");
     let mut at = workplace(&folder, "confirmation: off\n");
     let table = spread(&at);
-    let store = folder.path().join("desk.db");
+    let store = TableStore::Found(folder.path().join("desk.db"));
     let mut checked = |number| {
         let points = looked_at(&table, number, 1);
         let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
@@ -328,7 +328,7 @@ fn candidates_not_confirmed_in_time_are_no_runners_up() {
     let table = tuned(&at).table;
     let points = points(&table, Deployment::Colltune, ELEMENTS, true);
     assert!(!points.is_empty() && points.iter().all(Point::keeps_default));
-    let store = folder.path().join("desk.db");
+    let store = TableStore::Found(folder.path().join("desk.db"));
     let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
     assert!(rivals.unknown_because.is_none());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use launcher::LibraryName::{Mpich, OpenMpi};
 use launcher::{
     Discovery, LaunchError, LibraryChoice, LibraryName, discover, discover_within,
-    driver_directories, find_driver, select,
+    driver_directories, find_driver, find_preloaded, select,
 };
 use vocabulary::Library;
 
@@ -171,6 +171,27 @@ fn drivers_are_found_by_library() {
         std::fs::create_dir(fakes.path("openmpi-4.1.4")).expect("created");
         let driver = fakes.script("openmpi-4.1.4/colltune-driver", "");
         assert_eq!(find_driver(&library, &directories).expect("built"), driver);
+    }
+}
+
+/// A table names any library, and what is found is executed or preloaded.
+#[test]
+fn names_of_libraries_do_not_lead_to_other_folders() {
+    let fakes = Fakes::new();
+    for folder in ["lib", "evil-1"] {
+        std::fs::create_dir(fakes.path(folder)).expect("created");
+    }
+    fakes.script("evil-1/colltune-driver", "");
+    fakes.script("evil-1/libcolltune.so", "");
+    let absolute = fakes.path("evil").display().to_string();
+    for (name, version) in [("../evil", "1"), (&absolute, "1"), ("x", "/../../evil-1")] {
+        let library = Library {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        };
+        let folder = fakes.path("lib");
+        find_driver(&library, std::slice::from_ref(&folder)).expect_err("not a library");
+        find_preloaded(&library, &[folder]).expect_err("not a library");
     }
 }
 

@@ -5,4 +5,5 @@ mod campaigns;
 mod endings;
 mod fixture;
 mod order;
+mod table_tasks;
 mod watching;

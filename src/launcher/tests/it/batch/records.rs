@@ -83,6 +83,23 @@ fn a_damaged_record_is_named() {
     assert!(recorded(&cluster.launches(), &cluster.path()).is_err());
 }
 
+/// Ids are arguments of `squeue` and `scancel`.
+#[test]
+fn a_record_with_an_option_in_place_of_an_id_is_refused() {
+    let cluster = Cluster::slurm();
+    drop(start(&cluster.launcher(), &cluster.job(1, "true")));
+    let path = cluster.launches().join("0001.job.json");
+    let text = fs::read_to_string(&path).expect("recorded");
+    let id = cluster.submission(1).id;
+    for option in ["--user=root", "-u root", "7 8", ""] {
+        let changed = text.replace(&format!("\"{id}\""), &format!("\"{option}\""));
+        assert_ne!(changed, text);
+        fs::write(&path, changed).expect("written");
+        let error = recorded(&cluster.launches(), &cluster.path()).expect_err("refused");
+        assert!(error.to_string().contains("0001.job.json"), "{error}");
+    }
+}
+
 #[test]
 fn the_jobs_of_a_folder_are_listed() {
     let cluster = Cluster::slurm();

@@ -190,13 +190,6 @@ fn fields_that_do_not_belong_together_are_refused() {
     );
     assert_eq!(
         refused(&|request| {
-            request.kind = Check;
-            request.table = Some(service::Digest::of(b""));
-        }),
-        "campaign"
-    );
-    assert_eq!(
-        refused(&|request| {
             request.kind = Report;
             request.overrides = budget();
         }),

@@ -3,17 +3,27 @@
 //! All files whose names users choose are read and written here: devices, FIFOs, folders and endless files are refused
 //! in the same way everywhere, and no file is ever half-written. Error messages quote file contents with this crate's
 //! functions, which limit the length and escape control characters.
+//!
+//! Folders that other accounts read, and locks, have modes that do not depend on the umask ([`create_folder`],
+//! [`open_lock`]); folders that other accounts could redirect are not written to ([`check_folder`]).
 
+mod folder;
 mod hexadecimal;
 mod private;
 mod quote;
 mod read;
 mod remedy;
+mod trust;
 mod write;
 
+pub use folder::{
+    create_folder, create_new, open_in_place, open_lock, open_temporary_lock, set_folder_mode,
+    set_mode,
+};
 pub use hexadecimal::hexadecimal;
 pub use private::{NotOwn, not_own};
 pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use remedy::remedy;
+pub use trust::{UntrustedFolder, check_folder};
 pub use write::{is_disk_full, is_same, is_special, probe, write};

@@ -27,7 +27,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn require_regular(kind: FileType) -> io::Result<()> {
+pub(crate) fn require_regular(kind: FileType) -> io::Result<()> {
     if kind.is_file() {
         Ok(())
     } else if kind.is_dir() {

@@ -19,7 +19,7 @@ const READER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between attempts to open a FIFO.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The number of links that Linux follows.
-const MOST_LINKS: u32 = 40;
+pub(crate) const MOST_LINKS: u32 = 40;
 
 /// Writes a file, and creates its folder if it is missing.
 ///

@@ -108,6 +108,42 @@ fn wait(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
     (status, is_late)
 }
 
+/// The number of a user and of a group that own nothing.
+pub const NOBODY: u32 = 65_534;
+
+/// A command that runs a program as a user of this host who owns nothing and is in no group but this one; `None`, and
+/// the test is to be skipped, if that needs rights that are not there.
+#[track_caller]
+pub fn as_another_user(group: u32, words: &[&str]) -> Option<Command> {
+    let user = format!("--reuid={NOBODY}");
+    let group = format!("--regid={group}");
+    let as_user = |words: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args([&*user, &group, "--clear-groups", "--"]);
+        command.args(words);
+        command
+    };
+    let works = find("setpriv").is_some_and(|_| {
+        let tried = as_user(&["true"]).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    });
+    crate::require("namespaces and other users", works.then_some(()))?;
+    Some(as_user(words))
+}
+
+/// A command that runs one of the ignored tests of this test's binary under another umask.
+///
+/// # Panics
+/// If the binary is unknown.
+pub fn under_umask(umask: &str, test: &str) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "umask \"$1\"; shift; exec \"$@\"", "sh", umask])
+        .arg(env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", test]);
+    command
+}
+
 /// The path of a program: the argument if it is a path, otherwise the first match in `$PATH`.
 pub fn find(program: impl AsRef<Path>) -> Option<PathBuf> {
     let program = program.as_ref();

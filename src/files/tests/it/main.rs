@@ -1,3 +1,5 @@
-//! Writing files of every kind.
+//! Files of every kind, and folders.
 
+mod folder;
+mod trust;
 mod write;

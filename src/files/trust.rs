@@ -1,0 +1,165 @@
+//! Whether other accounts could redirect what is written to a folder.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io::{self, Error, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use nix::libc::ELOOP;
+use nix::unistd::{Uid, User};
+use thiserror::Error;
+
+use crate::write::MOST_LINKS;
+
+/// The mode bit that lets all users write, and the one that lets them change only their own entries.
+const OPEN_TO_ALL: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+
+/// The reason why a folder is not written to.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
+pub enum UntrustedFolder {
+    /// The folder, or for root a folder or link on the way to it, belongs to another account.
+    #[error("{} belongs to {owner}, who could redirect what is written there", path.display())]
+    OfAnother {
+        path: PathBuf,
+        /// The name of the account, or its number if it has no name.
+        owner: String,
+    },
+    /// All users may put links into it.
+    #[error("all users may write to {}, and could redirect what is written there", path.display())]
+    OpenToAll { path: PathBuf },
+    /// The folder, or one above it, cannot be examined.
+    #[error("cannot examine {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+}
+
+impl UntrustedFolder {
+    /// The remedy, as a sentence without a full stop.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::OfAnother { owner, .. } if Uid::effective().is_root() => Some(format!(
+                "name a folder that root owns, as all those above it; or write there with the rights of {owner}: \
+                 with `--owner {owner}`, if this verb has it, or as that user"
+            )),
+            Self::OfAnother { owner, .. } => Some(format!(
+                "name a folder of your own, or run the command as {owner}"
+            )),
+            Self::OpenToAll { path } => Some(format!(
+                "name a folder that only its owner may write to, such as a new one in it, or `chmod o-w {}`",
+                path.display()
+            )),
+            Self::File { .. } => None,
+        }
+    }
+}
+
+/// Checks that no other account can make this process write outside a folder, which may be missing.
+///
+/// - An existing folder must belong to this account or to root, and not all users may write to it. Members of its group
+///   may: who lets a group write, trusts it.
+/// - For root, the same holds for every folder and symbolic link on the way, so that nobody else decides where the path
+///   leads; a folder that all users may write to must be sticky, like `/tmp`. Other accounts use folders that
+///   colleagues own, and can lose only what is theirs.
+///
+/// # Errors
+///
+/// [`UntrustedFolder`].
+pub fn check_folder(path: &Path) -> Result<(), UntrustedFolder> {
+    let file = |source| UntrustedFolder::File {
+        path: path.to_owned(),
+        source,
+    };
+    let path = std::path::absolute(path).map_err(file)?;
+    let found = match Uid::effective().is_root() {
+        true => walk(&path)?,
+        false => fs::metadata(&path).ok().map(|found| (path, found)),
+    };
+    match found {
+        Some((place, found)) if found.is_dir() => check(&place, &found, false),
+        _ => Ok(()),
+    }
+}
+
+/// Follows a path as the kernel does, and checks all on the way. Returns where it ends; `None` if that is missing.
+fn walk(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFolder> {
+    let mut links = 0;
+    let mut place = PathBuf::from("/");
+    let mut steps: VecDeque<OsString> = steps_of(path).collect();
+    let at = |path: &Path, source| UntrustedFolder::File {
+        path: path.to_owned(),
+        source,
+    };
+    loop {
+        let found = fs::symlink_metadata(&place).map_err(|source| at(&place, source))?;
+        let Some(step) = steps.pop_front() else {
+            return Ok(Some((place, found)));
+        };
+        check(&place, &found, true)?;
+        if step == ".." {
+            place.pop();
+            continue;
+        }
+        let next = place.join(step);
+        let found = match fs::symlink_metadata(&next) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(|source| at(&next, source))?,
+        };
+        if found.is_symlink() {
+            check_owner(&next, &found)?;
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(at(path, Error::from_raw_os_error(ELOOP)));
+            }
+            let target = fs::read_link(&next).map_err(|source| at(&next, source))?;
+            if target.is_absolute() {
+                place = PathBuf::from("/");
+            }
+            for step in steps_of(&target).collect::<Vec<_>>().into_iter().rev() {
+                steps.push_front(step);
+            }
+        } else if found.is_dir() {
+            place = next;
+        } else {
+            // A file is not a folder, which creating or opening it reports.
+            return Ok(None);
+        }
+    }
+}
+
+/// The names in a path, and `..`.
+fn steps_of(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
+}
+
+/// Checks a folder. Where a path only leads through it, it may be sticky.
+fn check(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedFolder> {
+    check_owner(path, found)?;
+    let is_open = found.mode() & OPEN_TO_ALL != 0;
+    let is_sticky = found.mode() & STICKY != 0;
+    match is_open && !(is_above && is_sticky) {
+        true => Err(UntrustedFolder::OpenToAll {
+            path: path.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Checks that something belongs to this account or to root.
+fn check_owner(path: &Path, found: &Metadata) -> Result<(), UntrustedFolder> {
+    let owner = Uid::from_raw(found.uid());
+    if owner.is_root() || owner == Uid::effective() {
+        return Ok(());
+    }
+    let account = User::from_uid(owner).ok().flatten();
+    Err(UntrustedFolder::OfAnother {
+        path: path.to_owned(),
+        owner: account.map_or_else(|| owner.to_string(), |account| account.name),
+    })
+}

@@ -6,6 +6,7 @@
 //! what we wait for.
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -50,9 +51,13 @@ struct Speaker {
 }
 
 impl Speaker {
-    /// Becomes the speaker, unless another process is.
+    /// Becomes the speaker, unless another process of this user with the same table is.
+    ///
+    /// The lock is not on the table: every user may read that, and could keep all processes silent.
     fn new(table: &Path) -> Self {
-        let lock = files::open(table).ok();
+        let mut name = DefaultHasher::new();
+        table.hash(&mut name);
+        let lock = files::open_temporary_lock(&format!("{:016x}", name.finish())).ok();
         let is_taken = lock
             .as_ref()
             .is_some_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));

@@ -92,6 +92,14 @@ pub enum StoreError {
         /// Process that holds the lock, if it left a note.
         holder: Option<Holder>,
     },
+    /// The file of the lock belongs to another account, which does not share it.
+    #[error(
+        "another account owns {}, without which two processes could measure into the store at once: to share the \
+         store, let its group write to the store (`chmod g+w`), and the account that owns the lock measure once more; \
+         otherwise choose another `output.store`",
+        path.display()
+    )]
+    LockOfAnother { path: PathBuf },
     /// The same measurements were imported before.
     #[error(
         "{} already holds {name}, and nothing was imported: measurements stored twice would count twice; \
@@ -189,6 +197,7 @@ impl StoreError {
             Self::Absent { .. }
             | Self::Folder { .. }
             | Self::File { .. }
+            | Self::LockOfAnother { .. }
             | Self::NotAStore { .. }
             | Self::Newer { .. }
             | Self::Corrupt { .. }

@@ -1,12 +1,14 @@
 //! One measuring process per store.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::Uid;
 
 use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
@@ -34,7 +36,8 @@ pub fn beside(store: &Path) -> [PathBuf; 3] {
 /// The right to measure into a store: an exclusive `flock` on the file beside it.
 ///
 /// The operating system releases it when the value is dropped or the process ends for any reason. The file itself
-/// stays; removing it would let two processes lock two files of the same name.
+/// stays; removing it would let two processes lock two files of the same name. Those accounts can open it that may write
+/// to the store, and no others, as whoever can open it can hold it.
 #[derive(Debug)]
 pub struct Lock {
     /// Held for its lifetime.
@@ -48,18 +51,12 @@ impl Lock {
     /// Tries for two seconds, because drivers probe the lock.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and [`StoreError::File`] if the file
-    /// cannot be created.
+    /// [`StoreError::Locked`] if another process holds it; [`StoreError::LockOfAnother`] if another account made the file
+    /// and this one may not open it; [`StoreError::Folder`] and [`StoreError::File`] if the file cannot be created.
     pub fn acquire(store: &Path) -> Result<Self, StoreError> {
         let [.., path] = beside(store);
         create_folder_of(&path)?;
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(|source| StoreError::file(&path, source))?;
+        let mut file = open(&path, store)?;
         let start = Instant::now();
         let mut held = loop {
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
@@ -87,6 +84,53 @@ impl Lock {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Opens the file of a store's lock, for the accounts that may write to the store.
+fn open(path: &Path, store: &Path) -> Result<File, StoreError> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).mode(OWNERS);
+    let file = files::open_in_place(&mut options, path).map_err(|source| match source.kind() {
+        ErrorKind::PermissionDenied if path.exists() => StoreError::LockOfAnother {
+            path: path.to_owned(),
+        },
+        _ => StoreError::file(path, source),
+    })?;
+    share(&file, store).map_err(|source| StoreError::file(path, source))?;
+    Ok(file)
+}
+
+/// The mode of a lock that only its owner takes.
+const OWNERS: u32 = 0o600;
+
+/// Gives a lock to the accounts that may write to the store, as far as this account may.
+fn share(lock: &File, store: &Path) -> io::Result<()> {
+    let me = Uid::effective();
+    let found = lock.metadata()?;
+    let is_ours = found.uid() == me.as_raw();
+    if !is_ours && !me.is_root() {
+        return Ok(());
+    }
+    let Ok(store) = fs::metadata(store) else {
+        // There is nothing to share yet.
+        return files::set_mode(lock, OWNERS);
+    };
+    if is_ours && me.is_root() && found.nlink() == 1 {
+        // Root may measure for another account, which must be able to take its lock afterwards.
+        fchown(lock, Some(store.uid()), Some(store.gid()))?;
+    } else if is_ours && found.gid() != store.gid() {
+        // Fails if this account is not in the store's group, with which the lock is then not shared.
+        let _ = fchown(lock, None, Some(store.gid()));
+    }
+    let is_of_group = lock.metadata()?.gid() == store.gid();
+    let mut mode = OWNERS;
+    if store.mode() & 0o020 != 0 && is_of_group {
+        mode |= 0o060;
+    }
+    if store.mode() & 0o002 != 0 {
+        mode |= 0o006;
+    }
+    files::set_mode(lock, mode)
 }
 
 /// Writes the note that is shown to processes that find the lock held.

@@ -23,7 +23,8 @@ impl ParentAliveLock {
             path: path.to_owned(),
             source,
         };
-        let file = File::create(path).map_err(failed)?;
+        // The ranks have this account. Any other one that could open the file could keep the lock when it is released.
+        let file = files::open_lock(path, 0o600).map_err(failed)?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
             .map_err(|(_, errno)| failed(errno.into()))?;
         Ok(Self {
@@ -37,5 +38,27 @@ impl Drop for ParentAliveLock {
     fn drop(&mut self) {
         // A file that is left behind is empty and does no harm.
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Another account that held it would keep ranks alive whose command was killed.
+    #[test]
+    fn only_the_own_account_can_open_the_file() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let path = folder.path().join("1.lock");
+        let lock = ParentAliveLock::hold(&path).expect("held");
+        let mode = std::fs::metadata(&path)
+            .expect("there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o7777, 0o600);
+        drop(lock);
+        assert!(!path.exists());
     }
 }

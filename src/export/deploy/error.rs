@@ -38,6 +38,9 @@ pub enum DeployError {
     /// Another process deploys there.
     #[error("another colltune is deploying to {}", folder.display())]
     Busy { folder: PathBuf },
+    /// Another account could redirect what is written.
+    #[error(transparent)]
+    Untrusted(#[from] files::UntrustedFolder),
     /// Something that `deploy` did not create has the name of the link.
     #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs { path: PathBuf, reason: String },
@@ -113,6 +116,7 @@ impl DeployError {
             }
             Self::Export(error) => return error.help(),
             Self::Path { .. } => "name another folder",
+            Self::Untrusted(error) => return error.help(),
             Self::Busy { .. } => "wait for it and try again",
             Self::NotOurs { .. } => "remove it, or name another folder with `--to`",
             Self::Altered { .. } => {

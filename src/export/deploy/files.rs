@@ -187,20 +187,29 @@ impl Content<'_> {
         let mut text = header::head(self.purpose(), self.table, "# ");
         text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
-        let looks = "It checks once, by one job step, whether all nodes of the job have this version. If one of \
-                     them does not, all ranks are left to the library, and a warning says so.";
+        let looks = "It checks once, by one job step, whether all nodes of the job can read this version. If one of \
+                     them cannot, all ranks are left to the library, and a warning says so.";
         text += &header::comment(&[looks.to_owned(), KEEPS.to_owned()], "# ");
         text += &self.starting("# ");
-        let table = quote(&format!("{place}/{TABLE}"));
         let environment = quote(&format!("{place}/{ENVIRONMENT}"));
+        let program = self.preload.map(|_| PROGRAM);
+        let of_library = self.exported.map(|(name, _)| name);
+        let names = [Some(TABLE), Some(ENVIRONMENT), program, of_library];
+        let files: Vec<String> = names
+            .into_iter()
+            .flatten()
+            .map(|name| quote(&format!("{place}/{name}")))
+            .collect();
+        // A shell ends if it reads a file that it cannot open, so that is tested here, too.
         _ = writeln!(
             text,
-            "if [ -z \"${{SLURM_JOB_ID-}}\" ] || srun --nodes=\"${{SLURM_JOB_NUM_NODES:-1}}\" \\\n    \
+            "if {{ [ -z \"${{SLURM_JOB_ID-}}\" ] || srun --nodes=\"${{SLURM_JOB_NUM_NODES:-1}}\" \\\n    \
              --ntasks=\"${{SLURM_JOB_NUM_NODES:-1}}\" --ntasks-per-node=1 --cpus-per-task=1 --overlap --mpi=none \\\n    \
-             test -r {table} </dev/null\nthen\n    . {environment}\nelse\n    \
-             echo {} >&2",
+             sh -c 'for file do test -r \"$file\" || exit 1; done' sh {} </dev/null\n}} && [ -r {environment} ]\n\
+             then\n    . {environment}\nelse\n    echo {} >&2",
+            files.join(" "),
             quote(&format!(
-                "warning: not all nodes of the job have {place}: all collectives are the library's own"
+                "warning: not all nodes of the job can read {place}: all collectives are the library's own"
             ))
         );
         text += &unset_others(&[]);

@@ -1,8 +1,8 @@
 //! The folder that tables are deployed to.
 
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use super::history::{History, HistoryAction, Line};
@@ -12,7 +12,7 @@ use super::{DeployError, DeployedVersion, files};
 pub(super) const CURRENT: &str = "current";
 /// The file that records who made which version current.
 pub(super) const HISTORY: &str = "history";
-/// The file that is locked during changes.
+/// The file that is locked during changes. Only the folder's owner can open it, and so hold it.
 const LOCK: &str = ".lock";
 /// The names of a version that is being written, and of the next link.
 pub(super) const HALF: &str = ".half-written";
@@ -43,19 +43,14 @@ impl Folder {
     }
 
     fn take(folder: &Path, create: bool, is_own: bool) -> Result<Self, DeployError> {
+        ::files::check_folder(folder)?;
         if create {
-            let missing: Vec<&Path> = folder.ancestors().take_while(|f| !f.exists()).collect();
-            for folder in missing.into_iter().rev() {
-                make_folder(folder)?;
-            }
+            make_folder(folder)?;
+            // Another account may have created it first.
+            ::files::check_folder(folder)?;
         }
         let path = folder.join(LOCK);
-        let lock = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(DeployError::file("open", &path))?;
+        let lock = ::files::open_lock(&path, 0o600).map_err(DeployError::file("open", &path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -103,10 +98,7 @@ impl Folder {
                 ::files::read(&place.join(name)).ok().as_deref() != Some(text.as_bytes())
             };
             if self.is_own {
-                return files
-                    .iter()
-                    .filter(differs)
-                    .try_for_each(|(name, text)| self.mend(&place, name, text));
+                return self.mend_version(&place, files, differs);
             }
             return match files.iter().find(differs) {
                 None => Ok(()),
@@ -278,18 +270,18 @@ pub(super) fn mode(file: &str) -> u32 {
     }
 }
 
-/// Creates a folder that all users can read, whatever the umask.
+/// The mode of folders, which all users can read.
+pub(super) const OPEN: u32 = 0o755;
+
+/// Creates a folder that all users can read, whatever the umask, and those above it that are missing.
 pub(super) fn make_folder(path: &Path) -> Result<(), DeployError> {
-    let made = DirBuilder::new().mode(0o755).create(path);
-    made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
-        .map_err(DeployError::file("create", path))
+    ::files::create_folder(path, OPEN).map_err(DeployError::file("create", path))
 }
 
 /// Writes a read-only file of a version.
 pub(super) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
+    let mut file = ::files::create_new(path, mode)?;
     file.write_all(text.as_bytes())?;
-    file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()
 }
 

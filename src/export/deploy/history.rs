@@ -1,9 +1,8 @@
 //! The history of a folder: the user who made each version current.
 
 use std::fmt;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -87,11 +86,9 @@ impl History {
     /// Appends a line and syncs it to disk.
     pub(super) fn append(path: &Path, line: &Line) -> Result<(), DeployError> {
         let append = || {
-            let mut file = File::options()
-                .read(true)
-                .append(true)
-                .create(true)
-                .open(path)?;
+            let mut options = File::options();
+            options.read(true).append(true).create(true);
+            let mut file = ::files::open_in_place(&mut options, path)?;
             // An earlier process may have been killed in the middle of a line.
             let mut last = [b'\n'];
             if file.metadata()?.len() > 0 {
@@ -100,7 +97,7 @@ impl History {
             }
             if file.metadata()?.len() == 0 {
                 // All users may read it, whatever the umask.
-                file.set_permissions(Permissions::from_mode(0o644))?;
+                ::files::set_mode(&file, 0o644)?;
             }
             let torn = if last == [b'\n'] { "" } else { "\n" };
             file.write_all(format!("{torn}{line}\n").as_bytes())?;

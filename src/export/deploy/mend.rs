@@ -1,24 +1,60 @@
 //! Repair of the folder of a service's channel, to which only the service writes.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::DeployError;
-use super::folder::{CURRENT, Folder, HISTORY, make_folder, missing_is_fine, mode, sync, write};
+use super::folder::{
+    CURRENT, Folder, HISTORY, OPEN, make_folder, missing_is_fine, mode, sync, write,
+};
 use super::history::History;
 
 /// A file that is about to replace a damaged one.
 const MENDED: &str = ".mended";
 
 impl Folder {
-    /// Sets aside files that have the names of the link and of the history.
+    /// Sets aside files that have the names of the link and of the history, and lets all users read the folder and the
+    /// history.
     pub(super) fn set_strangers_aside(&self) -> Result<(), DeployError> {
+        let opened = ::files::set_folder_mode(&self.path, OPEN);
+        opened.map_err(DeployError::file("open to all users", &self.path))?;
         let current = fs::symlink_metadata(self.path.join(CURRENT));
         if current.is_ok_and(|found| !found.is_symlink()) {
             self.set_aside(CURRENT)?;
         }
         if History::read(&self.path.join(HISTORY)).is_err() {
             self.set_aside(HISTORY)?;
+        }
+        let history = self.path.join(HISTORY);
+        match set_file_mode(&history, 0o644) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(DeployError::file("open to all users", &history)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Rewrites the files of a version that differ, and lets all users read the version, as after a copy of the folder
+    /// that has lost the modes.
+    pub(super) fn mend_version(
+        &self,
+        version: &Path,
+        files: &[(String, String)],
+        differs: impl Fn(&&(String, String)) -> bool,
+    ) -> Result<(), DeployError> {
+        for (name, text) in files.iter().filter(&differs) {
+            self.mend(version, name, text)?;
+        }
+        for (name, _) in files {
+            let path = version.join(name);
+            let above = path.ancestors().skip(1);
+            for folder in above.take_while(|folder| folder.starts_with(version)) {
+                let opened = ::files::set_folder_mode(folder, OPEN);
+                opened.map_err(DeployError::file("open to all users", folder))?;
+            }
+            let opened = set_file_mode(&path, mode(name));
+            opened.map_err(DeployError::file("open to all users", &path))?;
         }
         Ok(())
     }
@@ -49,4 +85,10 @@ impl Folder {
         fs::rename(&mended, &path).map_err(DeployError::file("replace", &path))?;
         sync(path.parent().unwrap_or(version))
     }
+}
+
+/// Sets the mode of an existing file.
+fn set_file_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let file = ::files::open_in_place(File::options().read(true), path)?;
+    ::files::set_mode(&file, mode)
 }

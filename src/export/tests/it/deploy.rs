@@ -1,7 +1,7 @@
 //! Folders with versions of tables.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +9,7 @@ use export::Options;
 use export::deploy::{DeployError, DeployRequest, Deployed, deploy, list, rollback};
 use schedule::Collective;
 use table::{Policy, Table};
+use testkit::process::{self, NOBODY};
 use vocabulary::Library;
 
 use crate::sample::{self, OPEN_MPI};
@@ -543,6 +544,26 @@ fn half_written_versions_are_removed() {
     rollback(folder, "bob").expect_err("nothing before");
 }
 
+/// What another user owns leads root nowhere.
+#[test]
+fn the_folder_of_another_user_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if process::as_another_user(NOBODY, &["true"]).is_none() {
+        return;
+    }
+    let [site, made] = ["site", "made"].map(|name| folder.path().join(name));
+    fs::create_dir(&site).expect("made");
+    symlink(&made, site.join(".lock")).expect("a link");
+    chown(&site, Some(NOBODY), None).expect("given away");
+    for place in [site.clone(), site.join("below")] {
+        let error = put(&table(), &place).expect_err("refused");
+        assert!(matches!(error, DeployError::Untrusted(_)), "{error}");
+        assert!(error.help().is_some_and(|help| help.contains("--owner")));
+    }
+    assert!(!made.exists());
+    assert_eq!(fs::read_dir(&site).expect("a folder").count(), 1);
+}
+
 #[test]
 fn other_files_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -573,7 +594,19 @@ fn other_files_are_left_alone() {
     let lock = File::create(folder.join(".lock")).expect("a file");
     lock.lock().expect("locked");
     assert_eq!(refused("another colltune is deploying to"), 0);
+    // The lock of an earlier version excludes this one, and is from now on closed to others.
+    let mode = lock.metadata().expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     drop(lock);
+    for place in [".lock", "history"] {
+        let (path, elsewhere) = (folder.join(place), folder.join("made"));
+        let _ = fs::remove_file(&path);
+        symlink(&elsewhere, &path).expect("a link");
+        let error = put(&table(), folder).expect_err("refused").to_string();
+        assert!(error.contains("it is a symbolic link"), "{place}: {error}");
+        assert!(!elsewhere.exists());
+        fs::remove_file(&path).expect("removed");
+    }
 
     let deployed = put(&table(), folder).expect("deployed");
     let file = deployed.version.folder.join("openmpi.conf");

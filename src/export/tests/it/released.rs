@@ -46,6 +46,41 @@ fn empty() -> Table {
     table
 }
 
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path)
+        .expect("there")
+        .permissions()
+        .mode()
+        & 0o7777
+}
+
+/// A copy of a folder may have lost the modes.
+#[test]
+fn a_release_lets_all_users_read_the_folder_again() {
+    let site = tempfile::tempdir().expect("a folder");
+    let folder = site.path().join("channel");
+    let version = release(&table(), &folder, "d1").version.folder;
+    let modules = version.join("modulefiles/colltune-table");
+    let expected = [
+        (folder.clone(), 0o755),
+        (folder.join("history"), 0o644),
+        (folder.join(".lock"), 0o600),
+        (version.clone(), 0o755),
+        (modules.clone(), 0o755),
+        (modules.join("production"), 0o444),
+        (version.join("environment.sh"), 0o444),
+        (version.join("slurm.sh"), 0o444),
+    ];
+    for (path, mode) in expected.iter().rev() {
+        let lost = if *mode == 0o600 { 0o644 } else { mode & 0o700 };
+        fs::set_permissions(path, fs::Permissions::from_mode(lost)).expect("changed");
+    }
+    release(&table(), &folder, "d1");
+    for (path, expected) in expected {
+        assert_eq!(mode(&path), expected, "{path:?}");
+    }
+}
+
 /// The values of some variables in a job after its script has read a file. `nodes` is the answer of a fake Slurm's
 /// `srun` about the nodes; without it the job does not run under Slurm.
 fn job(script: &Path, nodes: Option<bool>) -> (Vec<String>, String) {
@@ -106,9 +141,74 @@ fn a_job_of_slurm_uses_the_version_if_all_nodes_have_it() {
     assert_eq!(
         warning,
         format!(
-            "warning: not all nodes of the job have {place}: all collectives are the library's own\n"
+            "warning: not all nodes of the job can read {place}: all collectives are the library's own\n"
         )
     );
+}
+
+/// `.` ends a shell of POSIX if it cannot read the file.
+#[test]
+fn a_job_of_slurm_goes_on_if_files_of_the_version_cannot_be_read() {
+    let site = tempfile::tempdir().expect("a folder");
+    let deployed = release(&table(), site.path(), "d1");
+    let version = &deployed.version.folder;
+    let place = version.to_str().expect("text").to_owned();
+    fs::remove_file(version.join("environment.sh")).expect("removed");
+    for nodes in [None, Some(true)] {
+        let (found, warning) = job(&version.join("slurm.sh"), nodes);
+        assert_eq!(found, [&*place, "env", "unset"]);
+        assert!(
+            warning.contains("not all nodes of the job can read"),
+            "{warning}"
+        );
+    }
+}
+
+/// Jobs need all files that the variables name, not the table alone.
+#[test]
+fn all_nodes_of_a_job_are_asked_for_all_files_that_it_reads() {
+    let site = tempfile::tempdir().expect("a folder");
+    let preload = site.path().join("libcolltune.so");
+    let request = DeployRequest {
+        table: &table(),
+        options: &Options::default(),
+        confirmed_only: true,
+        preload: Some(&preload),
+        who: "service",
+        release: Some(ServiceRelease {
+            digest: "d1",
+            module: "production",
+        }),
+    };
+    let version = deploy(&request, site.path())
+        .expect("deployed")
+        .version
+        .folder;
+    // A node runs what the job asks of it.
+    let bin = site.path().join("bin");
+    fs::create_dir(&bin).expect("made");
+    let srun = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nexec \"$@\"\n";
+    fs::write(bin.join("srun"), srun).expect("written");
+    fs::set_permissions(bin.join("srun"), PermissionsExt::from_mode(0o755)).expect("executable");
+    let job = || {
+        let output = Command::new("/bin/sh")
+            .args(["-euc", ". \"$1\"; echo \"$COLLTUNE_WITH_TABLE\"", "sh"])
+            .arg(version.join("slurm.sh"))
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+            .env("SLURM_JOB_ID", "7")
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(job().ends_with("/with-table\n"), "{}", job());
+    for name in ["table.yaml", "environment.sh", "with-table", "openmpi.conf"] {
+        let (path, away) = (version.join(name), site.path().join("away"));
+        fs::rename(&path, &away).expect("moved");
+        assert_eq!(job(), "env\n", "without {name}");
+        fs::rename(&away, &path).expect("moved back");
+    }
 }
 
 #[test]

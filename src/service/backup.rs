@@ -15,7 +15,7 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use crate::database::{connect, create_file, created};
-use crate::service::DATABASE;
+use crate::service::{DATABASE, OWN_MODE, STATE_MODE};
 use crate::{Digest, ServiceError, blobs, schema};
 
 /// The digest of the database.
@@ -31,7 +31,7 @@ const CHECKSUM: &str = "service.db.sha256";
 pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     let database = state.join(DATABASE);
     files::open(&database).map_err(ServiceError::file("read", &database))?;
-    let half = Half::new(target)?;
+    let half = Half::new(target, OWN_MODE)?;
     let copy = half.path().join(DATABASE);
     // SQLite accepts an existing empty file, and only its owner can read this one.
     create_file(&copy)?;
@@ -57,7 +57,7 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
 /// [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table, [`ServiceError::BadDatabase`],
 /// [`ServiceError::Newer`]; if the folder exists; files and SQLite.
 pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
-    let half = Half::new(state)?;
+    let half = Half::new(state, STATE_MODE)?;
     let (from, to) = (backup.join(DATABASE), half.path().join(DATABASE));
     let sum = backup.join(CHECKSUM);
     let expected = files::read(&sum).map_err(ServiceError::file("read", &sum))?;
@@ -82,11 +82,14 @@ pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
 struct Half {
     folder: TempDir,
     target: PathBuf,
+    /// The mode of the target, and of folders above it that were missing.
+    mode: u32,
 }
 
 impl Half {
     /// Creates the temporary folder; the target must not exist.
-    fn new(target: &Path) -> Result<Self, ServiceError> {
+    fn new(target: &Path, mode: u32) -> Result<Self, ServiceError> {
+        files::check_folder(target)?;
         let create = || {
             let target = std::path::absolute(target)?;
             if fs::symlink_metadata(&target).is_ok() {
@@ -94,12 +97,16 @@ impl Half {
                 return Err(error);
             }
             let above = target.parent().unwrap_or(&target);
-            fs::create_dir_all(above)?;
+            files::create_folder(above, mode)?;
             let folder = tempfile::Builder::new()
                 .prefix(".colltune-")
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(above)?;
-            Ok(Self { folder, target })
+            Ok(Self {
+                folder,
+                target,
+                mode,
+            })
         };
         create().map_err(ServiceError::file("create", target))
     }
@@ -108,10 +115,11 @@ impl Half {
         self.folder.path()
     }
 
-    /// Syncs everything to disk, and renames the folder to the target.
+    /// Sets the folder's mode, syncs everything to disk, and renames the folder to the target.
     fn finish(self) -> Result<(), ServiceError> {
         let above = self.target.parent().unwrap_or(&self.target);
-        let named = sync(self.path())
+        let named = files::set_folder_mode(self.path(), self.mode)
+            .and_then(|()| sync(self.path()))
             .and_then(|()| fs::rename(self.path(), &self.target))
             .and_then(|()| File::open(above)?.sync_all());
         named.map_err(ServiceError::file("create", &self.target))?;
@@ -165,8 +173,8 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
         let bytes = blobs::read(from, &digest)?;
         let path = blobs::place(copy, &digest);
         let folder = path.parent().unwrap_or(&path);
-        fs::create_dir_all(folder)
-            .and_then(|()| created(&path)?.write_all(&bytes))
+        files::create_folder(folder, OWN_MODE)
+            .and_then(|()| files::create_new(&path, blobs::MODE)?.write_all(&bytes))
             .map_err(ServiceError::file("write", &path))?;
     }
     Ok(())

@@ -3,15 +3,18 @@
 //! The file is written before the row. A file without a row, left by a crash between the two, does no harm: its name
 //! is its digest.
 
-use std::fs::{DirBuilder, File, Permissions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Transaction, params};
 
 use crate::database::now;
+use crate::service::OWN_MODE;
 use crate::{Digest, Service, ServiceError};
+
+/// The mode of blobs, which never change.
+pub(crate) const MODE: u32 = 0o444;
 
 /// The path of the blob with this digest in a state folder, or in a backup of one.
 pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
@@ -99,14 +102,10 @@ fn write(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         .take_while(|folder| folder.starts_with(state))
         .collect();
     let is_new = !folder.is_dir();
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
+    files::create_folder(folder, OWN_MODE)?;
     let mut file = tempfile::NamedTempFile::with_prefix_in(".new-", folder)?;
     file.write_all(bytes)?;
-    file.as_file()
-        .set_permissions(Permissions::from_mode(0o444))?;
+    files::set_mode(file.as_file(), MODE)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     let changed = if is_new { &made[..] } else { &made[..1] };

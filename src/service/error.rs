@@ -63,6 +63,9 @@ pub enum ServiceError {
     /// Another service uses the folder.
     #[error("another service uses {}", folder.display())]
     Locked { folder: PathBuf },
+    /// Another account could redirect what the service writes.
+    #[error(transparent)]
+    Untrusted(#[from] files::UntrustedFolder),
     /// The state folder is on a network file system, where SQLite is unsafe.
     #[error("{} is on a network file system ({kind}); give the service a folder on a local disk with `state`", folder.display())]
     NetworkFileSystem { folder: PathBuf, kind: String },
@@ -120,6 +123,7 @@ impl ServiceError {
             | Self::BadDatabase { .. }
             | Self::Damaged { .. }
             | Self::NoLog(_)
+            | Self::Untrusted(_)
             | Self::File { .. } => ErrorKind::Input,
         }
     }
@@ -181,6 +185,7 @@ impl ServiceError {
                 }
                 _ => return None,
             },
+            Self::Untrusted(error) => return error.help(),
             Self::Campaign(error) => return error.help(),
             Self::Deploy(error) => return error.help(),
             _ => return None,

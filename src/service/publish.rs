@@ -46,6 +46,7 @@ impl Service {
             version: Some(library.version.clone()),
             ..Options::installed(format, &library.version, &path)
         };
+        self.open_channels(key)?;
         let request = deploy::DeployRequest {
             table,
             options: &options,
@@ -58,6 +59,22 @@ impl Service {
             }),
         };
         Ok(deploy::prepare(&request, &self.channel_folder(key))?)
+    }
+
+    /// Lets all users go to the folder of a channel, as far as it exists; a copy of the state may have lost the modes.
+    fn open_channels(&self, key: &ChannelKey) -> Result<(), ServiceError> {
+        let channels = self.channels_folder();
+        let folder = self.channel_folder(key);
+        for folder in folder.ancestors().skip(1) {
+            if !folder.starts_with(&channels) {
+                break;
+            }
+            if folder.is_dir() {
+                let opened = files::set_folder_mode(folder, 0o755);
+                opened.map_err(ServiceError::file("open to all users", folder))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes versions that no job can use any more, after a channel's table was published.

@@ -1,7 +1,7 @@
 //! The service as a whole.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,16 +32,18 @@ pub struct Service {
 
 impl Service {
     /// Opens the service:
-    /// - locks the state folder, which no other service may use; creates it if it is missing, with mode 0711, so that
-    ///   all users can read the channels in it but nothing else;
+    /// - locks the state folder, which no other service may use and no other account may own; creates it if it is
+    ///   missing;
+    /// - sets its modes, whatever the umask and an earlier version: all users can read the channels in it but nothing
+    ///   else;
     /// - migrates the database, and puts tasks that ran when an earlier service stopped back into the queue;
     /// - brings the published channels in line with the database, which is authoritative.
     ///
     /// The project folder becomes the process's working directory, which paths in campaigns are relative to.
     ///
     /// # Errors
-    /// [`ServiceError::Locked`], [`ServiceError::NetworkFileSystem`], [`ServiceError::Newer`],
-    /// [`ServiceError::BadDatabase`]; files and SQLite.
+    /// [`ServiceError::Locked`], [`ServiceError::NetworkFileSystem`], [`ServiceError::Untrusted`],
+    /// [`ServiceError::Newer`], [`ServiceError::BadDatabase`]; files and SQLite.
     pub fn open(
         configuration: Configuration,
         executable: PathBuf,
@@ -96,8 +98,13 @@ pub(crate) const DATABASE: &str = "service.db";
 /// The lock file of the service that uses the folder.
 const LOCK: &str = "lock";
 
-/// Creates the state folder if necessary, and locks it. The operating system releases the lock when the file is
-/// closed or the process ends. Children do not inherit it.
+/// The mode of a state folder: others reach what they know the name of, and may read only the channels.
+pub(crate) const STATE_MODE: u32 = 0o711;
+/// The mode of folders in it that are the service's own.
+pub(crate) const OWN_MODE: u32 = 0o700;
+
+/// Creates the state folder if necessary, locks it and sets its modes. The operating system releases the lock when the
+/// file is closed or the process ends. Children do not inherit it.
 fn take(state: &Path) -> Result<File, ServiceError> {
     if let Some(kind) = store::network_file_system(state) {
         return Err(ServiceError::NetworkFileSystem {
@@ -105,20 +112,45 @@ fn take(state: &Path) -> Result<File, ServiceError> {
             kind: kind.to_owned(),
         });
     }
-    let mut folder = DirBuilder::new();
-    let made = folder.recursive(true).mode(0o711).create(state);
-    made.map_err(ServiceError::file("create", state))?;
+    files::check_folder(state)?;
+    files::create_folder(state, STATE_MODE).map_err(ServiceError::file("create", state))?;
+    // Another account may have created it first.
+    files::check_folder(state)?;
     let path = state.join(LOCK);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let lock = options
-        .open(&path)
-        .map_err(ServiceError::file("open", &path))?;
+    let lock = files::open_lock(&path, 0o600).map_err(ServiceError::file("open", &path))?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(ServiceError::Locked {
-            folder: state.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(ServiceError::file("lock", &path)(error)),
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(ServiceError::Locked {
+                folder: state.to_owned(),
+            });
+        }
+        Err(TryLockError::Error(error)) => return Err(ServiceError::file("lock", &path)(error)),
     }
+    set_modes(state)?;
+    Ok(lock)
+}
+
+/// Sets the modes of what is there. The service's own entries come first: until now others may not have reached them.
+fn set_modes(state: &Path) -> Result<(), ServiceError> {
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    let set = |path: &Path, set: io::Result<()>| match set {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(ServiceError::file("set the mode of", path)(error))
+        }
+        _ => Ok(()),
+    };
+    for name in ["blobs", "tasks"] {
+        let path = state.join(name);
+        if is_there(&path) {
+            set(&path, files::set_folder_mode(&path, OWN_MODE))?;
+        }
+    }
+    // Whoever can read a database can also lock it.
+    for end in ["", "-wal", "-shm"] {
+        let path = state.join(format!("{DATABASE}{end}"));
+        let opened = files::open_in_place(File::options().read(true), &path);
+        set(&path, opened.and_then(|file| files::set_mode(&file, 0o600)))?;
+    }
+    set(state, files::set_folder_mode(state, STATE_MODE))
 }

@@ -1,4 +1,6 @@
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +72,15 @@ impl Args {
         let socket = Socket::open(&configuration)?;
         let service = Service::open(configuration, executable)?;
         let greeting = self.greeting(&service, &socket)?;
+        if self.config.is_some()
+            && let Some((folder, mode)) = closed_to_others(&service.configuration().state)
+        {
+            console.warn(format_args!(
+                "jobs of other users cannot read the channels: {} is closed to them (mode {mode:04o}); `chmod o+x` opens \
+                 the way through it",
+                folder.display()
+            ));
+        }
         let runner = run_tasks(&service, &stop)?;
         let served = web::serve(service, socket, Arc::clone(&stop), move || {
             // The service continues if the reader of standard output has closed its end.
@@ -112,6 +123,14 @@ impl Args {
             ),
         })
     }
+}
+
+/// The folder above the state that other users may not go through, and its mode.
+fn closed_to_others(state: &Path) -> Option<(&Path, u32)> {
+    state.ancestors().skip(1).find_map(|folder| {
+        let mode = fs::metadata(folder).ok()?.permissions().mode() & 0o7777;
+        (mode & 0o001 == 0).then_some((folder, mode))
+    })
 }
 
 /// Runs tasks on a thread of their own, which ends the service if it fails.

@@ -1,7 +1,5 @@
 //! The command of a task, and the files that it needs.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +7,7 @@ use campaign::Campaign;
 
 use super::plan::{Plan, Waiting};
 use crate::blobs;
+use crate::service::OWN_MODE;
 use crate::tasks::with_outputs;
 use crate::validations::activated;
 use crate::{Digest, Service, ServiceError, TaskId, TaskKind};
@@ -41,11 +40,7 @@ impl Service {
         order: Order,
     ) -> Result<Command, ServiceError> {
         let folder = self.task_folder(task.id);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(ServiceError::file("create", &folder))?;
+        files::create_folder(&folder, OWN_MODE).map_err(ServiceError::file("create", &folder))?;
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
         let campaign = self.campaign_file(task, &folder)?;

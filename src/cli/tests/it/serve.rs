@@ -117,6 +117,25 @@ fn a_folder_is_served_with_an_address_and_a_token() {
     }
 }
 
+/// Nothing is silent: the service cannot open the folders above its own.
+#[test]
+fn a_configured_service_says_that_jobs_cannot_reach_its_channels() {
+    let place = Place::new();
+    place.write("service.yaml", "listen: 127.0.0.1:0\n");
+    for (mode, expected) in [(0o700, true), (0o711, false)] {
+        let opened = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.path(""), opened).unwrap();
+        let err = std::fs::File::create(place.path("err")).unwrap();
+        let mut command = place.command(&["serve", "--config", "service.yaml"]);
+        let mut serving = Serving::start(command.stderr(err));
+        serving.address();
+        assert_eq!(serving.end(Signal::SIGTERM).code(), Some(0));
+        let warning = "jobs of other users cannot read the channels: ";
+        let err = place.read("err");
+        assert_eq!(err.contains(warning), expected, "{mode:o}: {err}");
+    }
+}
+
 #[test]
 fn serve_says_why_it_cannot_start() {
     let place = Place::new();

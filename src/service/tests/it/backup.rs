@@ -95,7 +95,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     restore(&place.path("backups/1"), &place.state()).expect("restored");
     assert_eq!(
         (mode("service"), mode("service/service.db")),
-        (0o700, 0o600)
+        (0o711, 0o600)
     );
     let service = place.open();
     let tokens = service.tokens(&admin()).expect("listed");

@@ -9,6 +9,7 @@ mod configuration;
 mod database;
 mod fixture;
 mod gates;
+mod modes;
 mod nodes;
 mod publish;
 mod queue;

@@ -35,6 +35,7 @@ mod connection;
 mod detached;
 mod guarded;
 mod launches;
+mod owner;
 mod policy;
 mod query;
 mod stored;

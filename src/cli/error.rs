@@ -48,6 +48,12 @@ pub(crate) enum CliError {
     Web(#[from] WebError),
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    #[error("there is no user `{user}` on this host")]
+    NoUser { user: String },
+    #[error("only root can write with the rights of {user}")]
+    NotRoot { user: String },
+    #[error("cannot take on the rights of {user}: {source}")]
+    Owner { user: String, source: io::Error },
     #[error("no service is given")]
     NoService,
     #[error("{source}; {}", kept(table.as_deref()))]
@@ -178,6 +184,9 @@ impl CliError {
             | Self::Untraceable(_)
             | Self::Simulate(_)
             | Self::NoService
+            | Self::NoUser { .. }
+            | Self::NotRoot { .. }
+            | Self::Owner { .. }
             | Self::StoreMoved { .. }
             | Self::OtherLibrary { .. }
             | Self::OtherKind { .. }
@@ -285,6 +294,9 @@ impl CliError {
             {
                 "another program uses this address, perhaps another `colltune serve`: choose another one with `--listen`"
             }
+            Self::NotRoot { .. } => "leave out `--owner`, or run the command as that user",
+            Self::Pull { source, .. } => return source.help(),
+            Self::Older { first, .. } => return first.help(),
             Self::Service(error) => return error.help(),
             Self::Remote(error) => return error.help(),
             _ => return None,

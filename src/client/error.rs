@@ -130,6 +130,15 @@ pub enum PullError {
     /// Another process uses the folder for longer than the limit.
     #[error("another colltune process has been using {} for {:.1} s", folder.display(), limit.as_secs_f32())]
     Busy { folder: PathBuf, limit: Duration },
+    /// The time limit is over.
+    #[error("the pull did not end within {:.1} s", limit.as_secs_f32())]
+    Late { limit: Duration },
+    /// Another account could redirect what is written.
+    #[error(transparent)]
+    Untrusted(#[from] files::UntrustedFolder),
+    /// The system has no thread for the pull.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// `current` exists and is not a link to a pulled table.
     #[error("{} is not a symbolic link to a pulled table; name another folder", path.display())]
     NotOurs { path: PathBuf },
@@ -147,8 +156,18 @@ impl PullError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Remote(error) => error.kind(),
-            Self::NotOurs { .. } | Self::File { .. } => ErrorKind::Input,
+            // Room may be made at any time; the command is right.
+            Self::File { source, .. } if files::is_disk_full(source) => ErrorKind::Environment,
+            Self::NotOurs { .. } | Self::Untrusted(_) | Self::File { .. } => ErrorKind::Input,
             _ => ErrorKind::Environment,
+        }
+    }
+
+    /// The remedy, as a sentence without a full stop, if the message does not contain it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Untrusted(error) => error.help(),
+            _ => None,
         }
     }
 

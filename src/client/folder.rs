@@ -1,8 +1,8 @@
 //! The folder that tables are pulled to.
 
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::{ChannelAddress, PullError, ServiceUrl};
 const CURRENT: &str = "current";
 /// The file with the response that made `current`.
 const KNOWN: &str = ".pulled.json";
-/// The file that is locked during changes.
+/// The file that is locked during changes. Only the folder's owner can open it, and so hold it.
 const LOCK: &str = ".lock";
 /// The prefix of incomplete files.
 const PART: &str = ".part-";
@@ -47,17 +47,17 @@ pub struct Folder {
 
 impl Folder {
     /// Opens and locks the folder; waits for other processes for up to `wait`. Creates the folder if necessary,
-    /// readable by all users.
+    /// readable by all users whatever the umask is.
     ///
     /// # Errors
-    /// [`PullError::Busy`], [`PullError::NotOurs`], [`PullError::File`].
+    /// [`PullError::Untrusted`], [`PullError::Busy`], [`PullError::NotOurs`], [`PullError::File`].
     pub fn open(path: &Path, wait: Duration) -> Result<Self, PullError> {
         let path = std::path::absolute(path).map_err(PullError::file("find", path))?;
+        files::check_folder(&path)?;
         linked(&path)?;
-        let missing: Vec<&Path> = path.ancestors().take_while(|f| !f.exists()).collect();
-        for folder in missing.into_iter().rev() {
-            make_folder(folder)?;
-        }
+        files::create_folder(&path, 0o755).map_err(PullError::file("create", &path))?;
+        // Another account may have created it first.
+        files::check_folder(&path)?;
         let lock = lock(&path, wait)?;
         Ok(Self { path, lock })
     }
@@ -200,24 +200,9 @@ fn linked(folder: &Path) -> Result<Option<String>, PullError> {
     }
 }
 
-fn make_folder(path: &Path) -> Result<(), PullError> {
-    let made = match DirBuilder::new().mode(0o755).create(path) {
-        // Another process created it first.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(error) => Err(error),
-        // Set the mode regardless of the umask, as jobs of all users read tables here.
-        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
-    };
-    made.map_err(PullError::file("create", path))
-}
-
 fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
     let path = folder.join(LOCK);
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    let file = options
-        .open(&path)
-        .map_err(PullError::file("open", &path))?;
+    let file = files::open_lock(&path, 0o600).map_err(PullError::file("open", &path))?;
     let since = Instant::now();
     loop {
         match file.try_lock() {

@@ -1,6 +1,9 @@
 //! Pulling a channel's table.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use table::Table;
@@ -11,9 +14,6 @@ use crate::{Ask, ChannelAddress, PullError, Remote, query};
 
 /// The largest manifest: 1 MiB, enough for 10 000 digests.
 const MANIFEST: u64 = 1 << 20;
-
-/// The least time limit of a request.
-const LEAST: Duration = Duration::from_millis(1);
 
 /// The result of a pull.
 #[derive(Debug)]
@@ -38,19 +38,53 @@ pub fn jitter(most: Duration) -> Duration {
     most.mul_f64(f64::from(part) / f64::from(u32::MAX))
 }
 
+/// The time that a pull has to report, with the cause, that its limit is over.
+const GRACE: Duration = Duration::from_millis(200);
+
 /// Pulls the table of a channel into a folder, with all tables that running jobs may still use, within `limit`:
 /// requests the manifest if it has changed; fetches missing tables, checks their digests and parses them strictly;
-/// updates `current`; and removes tables that are no longer kept.
+/// updates `current`; and removes tables that are no longer kept, on a full disk before the new one is stored.
+///
+/// The limit holds whatever takes long: another process in the folder, the service, the disk, a large table. The work
+/// is done by a thread of its own, which is left behind if it is stuck. The folder is valid at every moment, so that
+/// the process may end, or the thread go on.
 ///
 /// # Errors
 /// [`PullError`]; the folder then has the same table as before.
 pub fn pull(
+    remote: Remote,
+    channel: ChannelAddress,
+    folder: &Path,
+    limit: Duration,
+) -> Result<Pulled, PullError> {
+    let folder = folder.to_owned();
+    let (sender, receiver) = mpsc::channel();
+    let work = move || {
+        // Nobody receives it if the limit is over.
+        let _ = sender.send(pull_within(&remote, &channel, &folder, limit));
+    };
+    let thread = thread::Builder::new().name("pull".to_owned());
+    let thread = thread.spawn(work).map_err(PullError::Thread)?;
+    match receiver.recv_timeout(limit + GRACE) {
+        Ok(pulled) => pulled,
+        Err(RecvTimeoutError::Timeout) => Err(PullError::Late { limit }),
+        Err(RecvTimeoutError::Disconnected) => match thread.join() {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => Err(PullError::Late { limit }),
+        },
+    }
+}
+
+fn pull_within(
     remote: &Remote,
     channel: &ChannelAddress,
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, PullError> {
-    let until = Instant::now() + limit;
+    let until = Until {
+        end: Instant::now() + limit,
+        limit,
+    };
     let folder = Folder::open(folder, limit)?;
     let path = channel.path();
     let url = remote.shown(&path);
@@ -73,9 +107,16 @@ pub fn pull(
         keep,
         ..
     } = manifest;
-    fetch(remote, &folder, &digest, until)?;
     let mut kept: Vec<&str> = keep.iter().map(String::as_str).collect();
     kept.push(&digest);
+    match fetch(remote, &folder, &digest, until) {
+        // Old tables and those of killed pulls would otherwise prevent the new one for ever.
+        Err(error) if files::is_disk_full(&error) => {
+            folder.keep(&kept)?;
+            fetch(remote, &folder, &digest, until)?;
+        }
+        fetched => fetched?,
+    }
     let mut missing = None;
     for digest in &keep {
         if let Err(error) = fetch(remote, &folder, digest, until) {
@@ -108,13 +149,13 @@ fn manifest(
     remote: &Remote,
     channel: &ChannelAddress,
     known: Option<&Known>,
-    until: Instant,
+    until: Until,
 ) -> Result<Option<(Manifest, Option<String>)>, PullError> {
     let host = host_name();
     // Lets the service list the hosts that pull.
     let client = query(&[("client", &*host)][usize::from(host.is_empty())..]);
     let path = channel.path() + &client;
-    let mut ask = Ask::get(&path).within(left(until), MANIFEST);
+    let mut ask = Ask::get(&path).within(until.left()?, MANIFEST);
     if let Some(known) = known {
         ask = ask.header("if-none-match", &known.etag);
     }
@@ -131,12 +172,12 @@ fn manifest(
 }
 
 /// Fetches a table, unless the folder has it.
-fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Instant) -> Result<(), PullError> {
+fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Until) -> Result<(), PullError> {
     if folder.has(digest) {
         return Ok(());
     }
     let path = format!("/blobs/{digest}");
-    let answer = remote.ask(Ask::get(&path).within(left(until), files::MOST_BYTES))?;
+    let answer = remote.ask(Ask::get(&path).within(until.left()?, files::MOST_BYTES))?;
     let url = remote.shown(&path);
     let found = digest_of(&answer.body);
     if found != digest {
@@ -153,8 +194,24 @@ fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Instant) -> Resu
     folder.put(digest, &answer.body)
 }
 
-fn left(until: Instant) -> Duration {
-    until.saturating_duration_since(Instant::now()).max(LEAST)
+/// The end of a pull's time.
+#[derive(Clone, Copy, Debug)]
+struct Until {
+    end: Instant,
+    /// The whole time.
+    limit: Duration,
+}
+
+impl Until {
+    /// The time left.
+    fn left(self) -> Result<Duration, PullError> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        let limit = self.limit;
+        match left.is_zero() {
+            true => Err(PullError::Late { limit }),
+            false => Ok(left),
+        }
+    }
 }
 
 /// The name of this host, reduced to what a service accepts: 64 letters, digits, `.`, `-` and `_`.

@@ -10,6 +10,7 @@ use vocabulary::quote;
 
 use super::export::OptionArgs;
 use super::lookup::{warn_of_cpu, warn_of_simulation};
+use super::owner::OwnerArgs;
 use super::run::preloaded;
 use super::{Answer, CliError, Console};
 
@@ -19,6 +20,10 @@ use super::{Answer, CliError, Console};
 /// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts of Slurm,
 /// which checks that all nodes of the job have the version. Then it points the link DIR/current at that folder. Running
 /// jobs keep their version. Deploying the same table again changes nothing.
+///
+/// DIR must belong to the user who runs the command, or to root, and be closed to the writing of others. For root this
+/// holds for all folders above it, too: otherwise their owners could let root write to any place. --owner deploys to the
+/// folder of another user.
 ///
 /// Exits with 0 if the version is current; with 1, without any change, if the table has rules that no fresh launches
 /// confirmed, or no rules that can be used, or if there is no version to roll back to; with 2 if the table, an option
@@ -63,6 +68,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    owner: OwnerArgs,
+    #[command(flatten)]
     options: OptionArgs,
 }
 
@@ -94,6 +101,7 @@ const OF_DEPLOYING: [&str; 10] = [
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.owner.assume()?;
         if self.list {
             return self.show(console);
         }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::connection::ConnectionArgs;
+use super::owner::OwnerArgs;
 use super::{Answer, CliError, Console};
 
 /// Download the released table of a service's channel
@@ -21,9 +22,13 @@ use super::{Answer, CliError, Console};
 /// Give jobs the table's own path, which `readlink -f DIR/current` and --json print, and never DIR/current: ranks that
 /// start while the link changes would read different tables. `colltune run --channel` does this automatically.
 ///
+/// DIR must belong to the user who runs the command, or to root, and be closed to the writing of others. For root this
+/// holds for all folders above it, too: otherwise their owners could let root write to any place. --owner writes to the
+/// folder of another user.
+///
 /// Exits with 0 if DIR has the channel's table; with 2 if the URL, the token or DIR is wrong, or the channel does not
-/// exist; with 3 if the service is unreachable, slow or gives an invalid answer, or if a table of an earlier release
-/// could not be downloaded (DIR then has the current one).
+/// exist; with 3 if the service is unreachable, slow or gives an invalid answer, if the disk is full, if another pull
+/// takes too long, or if a table of an earlier release could not be downloaded (DIR then has the current one).
 ///
 /// `colltune schema pull` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -31,7 +36,8 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune pull https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production --to /var/lib/colltune
   colltune pull unix:/run/colltune/socket:/machines/local/libraries/openmpi-4.1.4/channels/canary --to tables/canary
-  */10 * * * * colltune pull --quiet --jitter 300 https://tables.site/machines/... --to /var/lib/colltune")]
+  */10 * * * * colltune pull --quiet --jitter 300 https://tables.site/machines/... --to /var/lib/colltune
+  colltune pull https://tables.site/machines/... --to /home/bob/tables --owner bob     # as root")]
 pub(crate) struct Args {
     /// The channel: https://HOST/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL, or with unix:/SOCKET: in place of
     /// https://HOST
@@ -47,6 +53,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     timeout: u32,
     #[command(flatten)]
+    owner: OwnerArgs,
+    #[command(flatten)]
     connection: ConnectionArgs,
     /// Print JSON
     #[arg(long)]
@@ -55,6 +63,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.owner.assume()?;
         sleep(jitter(Duration::from_secs(self.jitter.into())));
         let limit = Duration::from_secs(self.timeout.into());
         let pulled = pulled(&self.channel, &self.connection, &self.to, limit)?;
@@ -101,7 +110,7 @@ pub(super) fn pulled(
 ) -> Result<Pulled, CliError> {
     let (service, channel) = ChannelAddress::of_url(url)?;
     let remote = connection.remote(service)?;
-    client::pull(&remote, &channel, folder, limit).map_err(|source| CliError::Pull {
+    client::pull(remote, channel, folder, limit).map_err(|source| CliError::Pull {
         source: Box::new(source),
         table: Folder::last_good(folder).map(|(_, table)| table),
     })

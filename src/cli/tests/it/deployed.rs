@@ -1,10 +1,13 @@
 //! `colltune deploy`, and what `export` does by default.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Command;
+use std::time::Duration;
 
+use nix::unistd::{Uid, User};
 use serde_json::Value;
+use testkit::process::{self, NOBODY};
 use testkit::tables;
 
 use crate::run::{Place, Ran};
@@ -302,24 +305,87 @@ fn a_job_uses_one_version_of_a_folder_of_releases() {
 }
 
 #[test]
-fn all_users_can_read_deployed_files() {
-    let place = place(&[DEFAULT, CONFIRMED]);
-    let output = Command::new("sh")
-        .args([
-            "-c",
-            "umask 077; exec \"$@\"",
-            "sh",
-            env!("CARGO_BIN_EXE_colltune"),
-        ])
-        .args(["deploy", "night.yaml", "--to", "a/site"])
-        .current_dir(place.path("."))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    for (name, expected) in [("a", 0o755), ("a/site", 0o755), ("a/site/history", 0o644)] {
-        let mode = fs::metadata(place.path(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, expected, "{name}");
+fn all_users_can_read_deployed_files_under_any_umask() {
+    for umask in ["000", "022", "027", "077"] {
+        let place = place(&[DEFAULT, CONFIRMED]);
+        place.open_to_others();
+        let output = Command::new("sh")
+            .args(["-c", "umask \"$0\"; exec \"$@\"", umask])
+            .arg(env!("CARGO_BIN_EXE_colltune"))
+            .args(["deploy", "night.yaml", "--to", "a/site"])
+            .current_dir(place.path("."))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        for (name, expected) in [
+            ("a", 0o755),
+            ("a/site", 0o755),
+            ("a/site/history", 0o644),
+            ("a/site/.lock", 0o600),
+            ("a/site/current/environment.sh", 0o444),
+            ("a/site/current/modulefiles/colltune-table", 0o755),
+        ] {
+            let mode = fs::metadata(place.path(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, expected, "{umask}: {name}");
+        }
+        let current = place.path("a/site/current");
+        let script = "cd /; . \"$1/environment.sh\"; . \"$1/slurm.sh\"; echo on";
+        let words = ["sh", "-euc", script, "sh", current.to_str().unwrap()];
+        if let Some(mut job) = process::as_another_user(NOBODY, &words) {
+            let ended = process::run(&mut job, Duration::from_secs(20));
+            assert_eq!((&*ended.out, &*ended.err), ("on\n", ""), "{umask}");
+        }
     }
+}
+
+/// What another user owns leads root nowhere, unless root takes on that user's rights.
+#[test]
+fn root_deploys_to_the_folder_of_another_user_with_the_rights_of_that_user() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    place.open_to_others();
+    if process::as_another_user(NOBODY, &["true"]).is_none() {
+        return;
+    }
+    let [home, made] = ["home", "made"].map(|name| place.path(name));
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    let name = User::from_uid(Uid::from_raw(NOBODY)).unwrap();
+    let name = name.map_or_else(|| NOBODY.to_string(), |user| user.name);
+    let deploy = ["deploy", "night.yaml", "--to", "home/site"];
+    place.run(&deploy).bad(
+        2,
+        &[
+            &format!("DIR/home belongs to {name}"),
+            &format!("--owner {name}"),
+        ],
+    );
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+    let owned = [&deploy[..], &["--owner", &name]].concat();
+    warned(&place, &owned);
+    let owner = fs::metadata(home.join("site/history")).unwrap().uid();
+    assert_eq!(owner, NOBODY);
+    let history = fs::read_to_string(home.join("site/history")).unwrap();
+    assert!(history.contains(&format!(" {name} deploy ")), "{history}");
+    // Links then lead only to what that user may write to.
+    fs::remove_file(home.join("site/.lock")).unwrap();
+    symlink(&made, home.join("site/.lock")).unwrap();
+    place.run(&owned).bad(2, &["it is a symbolic link"]);
+    fs::remove_dir_all(home.join("site")).unwrap();
+    fs::create_dir(place.path("own")).unwrap();
+    symlink(place.path("own"), home.join("site")).unwrap();
+    place.run(&owned).bad(2, &["Permission denied"]);
+    assert!(!made.exists());
+    assert_eq!(fs::read_dir(place.path("own")).unwrap().count(), 0);
+    place
+        .run(&[
+            "deploy",
+            "night.yaml",
+            "--to",
+            "own",
+            "--owner",
+            "nobody at all",
+        ])
+        .bad(2, &["there is no user `nobody at all`"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `colltune pull`, killed at any moment, and `colltune run --channel`.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use client::Folder;
+use testkit::process::{self, NOBODY};
 use testkit::tables;
 use testkit::web::{Reply, Server, Site};
 
@@ -73,6 +75,41 @@ fn pull_says_which_table_is_current_and_whether_it_is_new() {
     place.write("token", "two words");
     let ran = place.run(&[&pull[..], &["--token-file", "token"]].concat());
     ran.bad(2, &["token has no token"]);
+}
+
+/// What another user owns leads root nowhere, unless root takes on that user's rights.
+#[test]
+fn root_pulls_to_the_folder_of_another_user_with_the_rights_of_that_user() {
+    let place = Place::new();
+    place.open_to_others();
+    let (site, url, _) = service();
+    let digest = site.release(table("first"));
+    if process::as_another_user(NOBODY, &["true"]).is_none() {
+        return;
+    }
+    let home = place.path("home");
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    let pull = ["pull", &url, "--to", "home/tables"];
+    place
+        .run(&pull)
+        .bad(2, &["DIR/home belongs to ", "help: ", "--owner"]);
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+    let number = NOBODY.to_string();
+    let ran = place.run(&[&pull[..], &["--owner", &number]].concat());
+    let path = format!("DIR/home/tables/{digest}.yaml");
+    assert_eq!(
+        ran.good().out,
+        format!("{path} is now the table of release 1\n")
+    );
+    for entry in fs::read_dir(home.join("tables")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(
+            fs::symlink_metadata(&path).unwrap().uid(),
+            NOBODY,
+            "{path:?}"
+        );
+    }
 }
 
 #[test]

@@ -77,6 +77,11 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// Lets other users go through the folder.
+    pub(crate) fn open_to_others(&self) {
+        fs::set_permissions(self.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

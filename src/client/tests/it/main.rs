@@ -5,6 +5,7 @@
 mod addresses;
 mod asking;
 mod following;
+mod hostile;
 mod place;
 mod pulling;
 mod stages;

@@ -83,7 +83,7 @@ impl Place {
 /// Pulls the channel of a service at `url`.
 pub(crate) fn pull(url: &str, folder: &Path, limit: Duration) -> Result<Pulled, PullError> {
     let (url, channel) = ChannelAddress::of_url(&format!("{url}{}", Site::CHANNEL))?;
-    client::pull(&Remote::new(url, None, None)?, &channel, folder, limit)
+    client::pull(Remote::new(url, None, None)?, channel, folder, limit)
 }
 
 /// The content of a folder to which only these tables were pulled.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 23] = [
+const REQUIREMENTS: [(&str, &str); 24] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -52,6 +52,7 @@ const REQUIREMENTS: [(&str, &str); 23] = [
         "they need root, and a folder for temporary files that is not mounted with nosuid",
     ),
     ("shellcheck", SETUP),
+    ("systemd", SETUP),
     ("Tcl", SETUP),
     ("valgrind", SETUP),
 ];

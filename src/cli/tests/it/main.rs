@@ -50,4 +50,5 @@ mod simulations;
 mod slurm;
 mod stages;
 mod strange;
+mod unit;
 mod unmodified;

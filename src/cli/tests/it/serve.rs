@@ -4,13 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::run::Place;
+use crate::unit;
 
 /// A service that ends with the test.
 pub(crate) struct Serving {
@@ -41,9 +42,18 @@ impl Serving {
         url.trim_end_matches('/').to_owned()
     }
 
+    /// Its standard error, if `command` pipes it.
+    pub(crate) fn stderr(&mut self) -> ChildStderr {
+        self.child.stderr.take().unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(pid(&self.child), signal).unwrap();
+    }
+
     fn end(mut self, signal: Signal) -> ExitStatus {
         let start = Instant::now();
-        kill(pid(&self.child), signal).unwrap();
+        self.signal(signal);
         let status = self.child.wait().unwrap();
         assert!(
             start.elapsed() < Duration::from_secs(5),
@@ -161,11 +171,7 @@ fn serve_says_why_it_cannot_start() {
 
 #[test]
 fn a_socket_of_systemd_is_used_and_systemd_is_notified() {
-    if Command::new("systemd-socket-activate")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
+    if unit::systemd("systemd-socket-activate").is_none() {
         return;
     }
     let place = Place::new();

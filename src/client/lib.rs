@@ -15,6 +15,7 @@
 
 mod address;
 mod answers;
+mod encryption;
 mod error;
 mod folder;
 mod follow;

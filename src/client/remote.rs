@@ -9,6 +9,7 @@ use ureq::http::{Method, Request, Response, header};
 use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
+use crate::encryption;
 use crate::unix::{NoNames, Socket};
 use crate::{RemoteError, ServiceProblem, ServiceUrl, Token};
 
@@ -298,6 +299,9 @@ fn text_of(response: &Response<Body>, name: &str) -> Option<String> {
 }
 
 fn describe(error: &ureq::Error, limit: Duration) -> String {
+    if let Some(problem) = encryption::describe(error) {
+        return problem;
+    }
     match error {
         ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
         ureq::Error::Io(error) => error.to_string(),

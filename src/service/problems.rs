@@ -40,4 +40,8 @@ impl Service {
     pub fn problems(&self) -> Vec<String> {
         locked(&self.problems.0).values().cloned().collect()
     }
+    /// Records a problem of a part of the service that is outside this crate, a sentence, or that it has none.
+    pub fn note_problem(&self, subject: &str, problem: Option<String>) {
+        self.problems.note(subject.to_owned(), problem);
+    }
 }

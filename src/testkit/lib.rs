@@ -1,5 +1,6 @@
 //! Shared code of the tests of several crates.
 
+pub mod certificates;
 mod examples;
 pub mod fakes;
 pub mod html;

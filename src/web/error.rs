@@ -30,18 +30,38 @@ pub enum WebError {
     /// A certificate or key cannot be read.
     #[error("cannot read {}: {problem}", path.display())]
     Pem { path: PathBuf, problem: String },
-    /// The certificate and key cannot be used, for instance because they do not match.
-    #[error("the certificate or its key cannot be used: {0}")]
+    /// A certificate or key is invalid, or of a kind that is not supported.
+    #[error("cannot use {}: {problem}", path.display())]
+    Unusable { path: PathBuf, problem: String },
+    /// The certificate is another key's.
+    #[error(
+        "{} is not the key of the first certificate in {}: that one must be the service's own, and its authorities' follow \
+         it",
+        key.display(), certificate.display()
+    )]
+    OtherKey { certificate: PathBuf, key: PathBuf },
+    /// Every user of this host could speak in the service's name.
+    #[error("every user of this host may read or write the key {0}: run `chmod o= {0}`", path.display())]
+    OpenKey { path: PathBuf },
+    /// The versions of TLS are not supported: a defect of this crate.
+    #[error("TLS: {0}")]
     Tls(rustls::Error),
+    /// Signals cannot be received.
+    #[error("cannot handle SIGHUP: {0}")]
+    Signals(io::Error),
 }
 
 impl WebError {
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Open { .. } | Self::Pem { .. } | Self::Tls(_) => ErrorKind::Input,
-            Self::Listen { .. } | Self::Threads(_) => ErrorKind::Environment,
-            Self::Metrics(_) => ErrorKind::Internal,
+            Self::Open { .. }
+            | Self::Pem { .. }
+            | Self::Unusable { .. }
+            | Self::OtherKey { .. }
+            | Self::OpenKey { .. } => ErrorKind::Input,
+            Self::Listen { .. } | Self::Threads(_) | Self::Signals(_) => ErrorKind::Environment,
+            Self::Metrics(_) | Self::Tls(_) => ErrorKind::Internal,
         }
     }
 }

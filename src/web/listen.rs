@@ -8,13 +8,13 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::Path;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use listenfd::ListenFd;
 use service::{Configuration, Listen};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::WebError;
 use crate::peer::Peer;
@@ -165,9 +165,30 @@ impl Listener {
 }
 
 /// A connection.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
+    /// Waits for bytes, and leaves them to be read. Supported by TCP only.
+    fn poll_peek(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>>;
+}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+impl Stream for TcpStream {
+    fn poll_peek(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>> {
+        TcpStream::poll_peek(self, context, bytes)
+    }
+}
+
+impl Stream for UnixStream {
+    fn poll_peek(&mut self, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+}
 
 /// Writes as many bytes as the kernel accepts immediately.
 pub(crate) async fn write_at_once(mut stream: Box<dyn Stream>, bytes: &[u8]) {

@@ -20,12 +20,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::listen::{Listener, Socket, write_at_once};
 use crate::peer::Peer;
-use crate::{App, WebError, routes, tls};
+use crate::tls::{self, Encryption};
+use crate::{App, WebError, routes};
 
 /// The most connections at a time; further ones are refused at once, with 503 unless TLS is used.
 const CONNECTIONS: usize = 2048;
@@ -59,7 +59,7 @@ pub fn serve(
     // TLS does not apply to a Unix socket that systemd passes.
     let tls = service.configuration().tls.as_ref();
     let tls = tls.filter(|_| socket.address().is_some());
-    let tls = tls.map(tls::acceptor).transpose()?;
+    let tls = tls.map(Encryption::new).transpose()?;
     raise_open_files();
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -75,6 +75,9 @@ pub fn serve(
         let listener = socket
             .listener()
             .map_err(|source| WebError::Listen { place, source })?;
+        if let Some(tls) = tls.clone() {
+            tokio::spawn(tls.renew(tls::hangups()?, Arc::clone(&service)));
+        }
         let app = App::new(service, ending)?;
         let server = Server {
             connections: Arc::new(Semaphore::new(CONNECTIONS)),
@@ -132,7 +135,7 @@ struct Server {
     router: Router,
     graceful: GracefulShutdown,
     http: http1::Builder,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Encryption>,
 }
 
 impl Server {
@@ -172,7 +175,7 @@ impl Server {
             match self.tls.clone() {
                 None => drop(tokio::spawn(connection.run(stream))),
                 Some(tls) => drop(tokio::spawn(async move {
-                    if let Ok(Ok(stream)) = timeout(HEADERS, tls.accept(stream)).await {
+                    if let Some(stream) = tls.accept(stream, HEADERS).await {
                         connection.run(stream).await;
                     }
                 })),

@@ -23,7 +23,8 @@ use crate::interrupt;
 /// address and a token. Everyone on this host may read; changes need the token, which is also in FOLDER/service/token.
 ///
 /// SIGTERM and SIGINT end it within five seconds. The measurements of tasks are stored, and tasks continue at the next
-/// start; batch jobs are not affected. A second signal ends it at once.
+/// start; batch jobs are not affected. A second signal ends it at once. With `tls`, the files of the certificate and its
+/// key are read again every ten seconds, and at once at SIGHUP.
 ///
 /// Exits with 0 after SIGTERM or SIGINT; with 2 if the configuration or the folder cannot be used; with 3 if the
 /// address is not available, the folder is on a network file system, or another service uses it.

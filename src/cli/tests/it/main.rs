@@ -13,6 +13,7 @@ mod damaged;
 mod deployed;
 mod deployed_mpi;
 mod documents;
+mod encrypted;
 mod environment;
 mod evaluate;
 mod events;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod document;
+mod encrypted;
 mod ending;
 mod events;
 mod fixture;

@@ -57,7 +57,9 @@ pub use releases::{
 };
 pub use secret::SecretToken;
 pub use service::Service;
-pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};
+pub use tasks::{
+    LogText, Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState,
+};
 pub use tokens::{NewToken, TokenRow};
 pub use validations::{Validation, activated};
 pub use versions::Version;

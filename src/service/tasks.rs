@@ -143,6 +143,17 @@ pub struct Task {
     pub made: Option<Digest>,
 }
 
+/// A part of a task's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogText {
+    /// The text; invalid UTF-8 is replaced.
+    pub text: String,
+    /// The first byte of the next part.
+    pub next: u64,
+    /// The length of the whole log in bytes.
+    pub length: u64,
+}
+
 /// The result of submitting a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submitted {

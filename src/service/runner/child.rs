@@ -23,6 +23,9 @@ use crate::lower_priority;
 /// the group may keep the pipe open.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
+/// The longest event that is passed on, in bytes: the feed keeps many. Longer ones are dropped.
+const LONGEST_EVENT: usize = 64 << 10;
+
 /// The result of a child process.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
@@ -98,8 +101,8 @@ pub(super) fn run(
             };
             match event["event"].as_str() {
                 Some("outcome") => outcome = Some(event["outcome"].take()),
-                Some(_) => on_event(event),
-                None => {}
+                Some(_) if line.len() <= LONGEST_EVENT => on_event(event),
+                _ => {}
             }
         });
         outcome

@@ -10,7 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use crate::database::{from_json, machine_id, rows, time, timestamp, unreadable};
-use crate::{Digest, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState};
+use crate::{
+    Digest, LogText, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState,
+};
 
 /// The most bytes of a log that are read at once.
 const MOST_LOG: u64 = 256 << 10;
@@ -83,27 +85,43 @@ impl Service {
         })
     }
 
-    /// Reads at most 256 KiB of a task's log from byte `from` on. Returns the text, with invalid UTF-8 replaced, and
-    /// the log's length.
+    /// Reads at most 256 KiB of a task's log from byte `from` on, up to the end of a character.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
-    pub fn log(&self, id: TaskId, from: u64) -> Result<(String, u64), ServiceError> {
+    pub fn log(&self, id: TaskId, from: u64) -> Result<LogText, ServiceError> {
         self.task(id)?;
         let path = self.task_folder(id).join("log");
         let read = || -> io::Result<_> {
             let mut file = File::open(&path)?;
             let length = file.metadata()?.len();
+            let from = from.min(length);
             let mut bytes = Vec::new();
-            file.seek(SeekFrom::Start(from.min(length)))?;
+            file.seek(SeekFrom::Start(from))?;
             file.take(MOST_LOG).read_to_end(&mut bytes)?;
-            Ok((bytes, length))
+            if bytes.len() as u64 == MOST_LOG {
+                bytes.truncate(bytes.len() - unfinished(&bytes));
+            }
+            Ok(LogText {
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+                next: (from + bytes.len() as u64).min(length),
+                length,
+            })
         };
-        match read() {
-            Ok((bytes, length)) => Ok((String::from_utf8_lossy(&bytes).into_owned(), length)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(ServiceError::NoLog(id)),
-            Err(error) => Err(ServiceError::file("read", &path)(error)),
-        }
+        read().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => ServiceError::NoLog(id),
+            _ => ServiceError::file("read", &path)(error),
+        })
+    }
+}
+
+/// The number of bytes at the end that are the beginning of a character.
+fn unfinished(bytes: &[u8]) -> usize {
+    let last = bytes.utf8_chunks().last();
+    let rest = last.map_or(&[][..], |chunk| chunk.invalid());
+    match std::str::from_utf8(rest) {
+        Err(error) if error.error_len().is_none() => rest.len(),
+        _ => 0,
     }
 }
 

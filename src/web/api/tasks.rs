@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
-use service::{Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
+use service::{LogText, Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::extract::{self, Path, Query, text_of};
@@ -176,12 +176,6 @@ pub(crate) async fn log(
     Query(From { from }): Query<From>,
 ) -> Result<Json<LogPart>, Problem> {
     seen(&app, &visitor, id).await?;
-    let (text, length) = app.ask(move |service| service.log(id, from)).await?;
-    let next = length
-        .min(from.saturating_add(LOG_PART))
-        .max(from.min(length));
+    let LogText { text, next, length } = app.ask(move |service| service.log(id, from)).await?;
     Ok(Json(LogPart { text, next, length }))
 }
-
-/// The longest part that `Service::log` returns, in bytes.
-const LOG_PART: u64 = 256 << 10;

@@ -3,6 +3,9 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
+/// More than the longest budget, in seconds.
+const MOST_SECONDS: f64 = 1e9;
+
 /// The progress in sentences.
 fn sentence(event: &Value) -> String {
     let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
@@ -59,6 +62,7 @@ fn done(event: &Value) -> Option<(u64, u64)> {
 /// The progress in sentences, with a bar.
 pub(super) fn stage(event: &Value) -> Markup {
     let left = event.get("left_seconds").and_then(Value::as_f64);
+    let left = left.filter(|seconds| (0.0..MOST_SECONDS).contains(seconds));
     html! {
         p { (sentence(event)) @if let Some(left) = left { " " (format!("{:.0}", left / 60.0)) " minutes of the budget are left." } }
         @if let Some((done, total)) = done(event) {

@@ -48,9 +48,9 @@ impl Shown {
 
 /// The last lines of a task's log.
 fn end_of_log(service: &Service, id: TaskId) -> Result<String, ServiceError> {
-    let (_, length) = service.log(id, u64::MAX)?;
-    let (text, _) = service.log(id, length.saturating_sub(MOST_BYTES))?;
-    let lines: Vec<&str> = text.lines().collect();
+    let length = service.log(id, u64::MAX)?.length;
+    let end = service.log(id, length.saturating_sub(MOST_BYTES))?;
+    let lines: Vec<&str> = end.text.lines().collect();
     Ok(lines[lines.len().saturating_sub(MOST_LINES)..].join("\n"))
 }
 

@@ -23,6 +23,7 @@ mod faulty;
 mod guarded;
 mod guarded_mpi;
 mod help;
+mod hostile;
 mod house;
 mod import;
 mod input;

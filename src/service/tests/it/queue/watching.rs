@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use service::{Notice, ServiceError, TaskState};
+use service::{LogText, Notice, ServiceError, TaskState};
 
 use super::fixture::{Bed, wait_for};
 
@@ -73,20 +73,63 @@ fn logs_and_lines_are_bounded() {
     );
     let id = bed.tune("small");
     assert_eq!(bed.ended(id).state, TaskState::Done);
-    let (text, length) = bed.service().log(id, 0).unwrap();
+    let LogText { text, length, .. } = bed.service().log(id, 0).unwrap();
     assert_eq!(text.len(), 256 << 10);
     assert!((4 << 20..5 << 20).contains(&length), "{length}");
-    let (end, _) = bed.service().log(id, length - 100).unwrap();
+    let end = bed.service().log(id, length - 100).unwrap();
     assert!(
-        end.ends_with("(the log is full; the rest is not kept)\n"),
-        "{end}"
+        end.text
+            .ends_with("(the log is full; the rest is not kept)\n"),
+        "{end:?}"
     );
-    assert_eq!(
-        bed.service().log(id, u64::MAX).unwrap(),
-        (String::new(), length)
-    );
+    let nothing = LogText {
+        text: String::new(),
+        next: length,
+        length,
+    };
+    assert_eq!(bed.service().log(id, u64::MAX).unwrap(), nothing);
     let unknown = bed.service().log(99, 0);
     assert!(matches!(unknown, Err(ServiceError::NotFound { .. })));
+}
+
+#[test]
+fn parts_of_a_log_end_between_characters() {
+    // Each line has 4 bytes, but the first one has 3: parts of 256 KiB would end within a character. One line is
+    // not UTF-8, and the log ends within a character.
+    let mut bed =
+        Bed::new("{ echo ab; yes '€' | head -n 100000; printf '\\377\\n\\342\\202'; } >&2; end");
+    let id = bed.tune("small");
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+    let (mut text, mut from) = (String::new(), 0);
+    loop {
+        let part = bed.service().log(id, from).unwrap();
+        text += &part.text;
+        from = part.next;
+        if part.next == part.length {
+            break;
+        }
+        assert!(!part.text.is_empty());
+    }
+    let expected = format!("ab\n{}\u{fffd}\n\u{fffd}\n", "€\n".repeat(100_000));
+    assert!(text == expected, "{} characters", text.chars().count());
+}
+
+#[test]
+fn events_that_are_too_long_are_dropped() {
+    let mut bed = Bed::new(
+        "printf '{\"event\":\"died\",\"message\":\"'; head -c 100000 /dev/zero | tr '\\0' x; echo '\"}'\n\
+         echo '{\"event\":\"launch\",\"number\":1}'; end",
+    );
+    let (_, mut receiver) = bed.service().feed().listen(None);
+    let id = bed.tune("small");
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+    let mut events = Vec::new();
+    while let Ok(item) = receiver.try_recv() {
+        if let Notice::Progress { progress, .. } = item.notice {
+            events.push(progress["event"].clone());
+        }
+    }
+    assert_eq!(events, ["launch"]);
 }
 
 #[test]

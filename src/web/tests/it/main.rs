@@ -9,6 +9,7 @@ mod events;
 mod fixture;
 mod limits;
 mod malformed;
+mod older;
 mod pages;
 mod pages_bed;
 mod releases;

@@ -61,11 +61,17 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
     }
 }
 
-/// Checks that a change is requested by one of the service's own pages, or by no page.
+/// Checks that a change is requested by one of the service's own pages, or by no page. If browsers reach the service
+/// over TLS only (`is_secure`), a page that came without encryption is not its own: anyone on the way may have written
+/// it.
 ///
 /// # Errors
 /// 403.
-pub(crate) fn check_origin(headers: &HeaderMap, asked: Option<&Authority>) -> Result<(), Problem> {
+pub(crate) fn check_origin(
+    headers: &HeaderMap,
+    asked: Option<&Authority>,
+    is_secure: bool,
+) -> Result<(), Problem> {
     let foreign = |what: &str| {
         let detail = format!("a page of another site requested the change ({what})");
         Err(Problem::new(StatusCode::FORBIDDEN, detail))
@@ -79,9 +85,11 @@ pub(crate) fn check_origin(headers: &HeaderMap, asked: Option<&Authority>) -> Re
         return Ok(());
     };
     let origin = origin.to_str().unwrap_or_default();
-    let authority = origin.split_once("://").map(|(_, authority)| authority);
-    let is_own =
-        |own: &Authority| authority.is_some_and(|from| own.as_str().eq_ignore_ascii_case(from));
+    let is_own = |own: &Authority| {
+        origin.split_once("://").is_some_and(|(scheme, from)| {
+            own.as_str().eq_ignore_ascii_case(from) && (scheme == "https" || !is_secure)
+        })
+    };
     match asked.is_some_and(is_own) {
         true => Ok(()),
         false => foreign("`Origin`"),

@@ -38,6 +38,12 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
+/// Headers of event streams. A proxy such as nginx would otherwise keep events until it has some kilobytes of them.
+const HEADERS_OF_STREAMS: [(HeaderName, &str); 2] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("x-accel-buffering"), "no"),
+];
+
 pub(crate) fn around(router: Router<App>, app: App) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_BYTES))
@@ -73,7 +79,7 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
     }
     // Browsers never add `Authorization` by themselves.
     if !request.method().is_safe() && !headers.contains_key(header::AUTHORIZATION) {
-        hosts::check_origin(headers, asked.as_ref())?;
+        hosts::check_origin(headers, asked.as_ref(), app.is_secure())?;
     }
     Ok(next.run(request).await)
 }
@@ -123,6 +129,12 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
         let value = HeaderValue::from_static(value);
         response.headers_mut().entry(name).or_insert(value);
     }
+    if is_of(&response, b"text/event-stream") {
+        for (name, value) in HEADERS_OF_STREAMS {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
+        }
+    }
     if app.is_secure() {
         let value = HeaderValue::from_static("max-age=31536000");
         response
@@ -144,11 +156,10 @@ fn page(problem: &Problem) -> Response {
 async fn with_problem(response: Response) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
-    let is_html = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|media| media.as_bytes().starts_with(b"text/html"));
-    if !is_error || is_html || response.extensions().get::<Problem>().is_some() {
+    if !is_error
+        || is_of(&response, b"text/html")
+        || response.extensions().get::<Problem>().is_some()
+    {
         return response;
     }
     let (mut parts, body) = response.into_parts();
@@ -163,6 +174,12 @@ async fn with_problem(response: Response) -> Response {
     };
     parts.extensions.insert(Problem::new(status, detail));
     Response::from_parts(parts, axum::body::Body::empty())
+}
+
+/// Whether a response is of a media type.
+fn is_of(response: &Response, media: &[u8]) -> bool {
+    let found = response.headers().get(header::CONTENT_TYPE);
+    found.is_some_and(|found| found.as_bytes().starts_with(media))
 }
 
 /// Whether the client is a browser that shows a page.

@@ -11,6 +11,11 @@ pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
     pub(crate) fn open(site: &Site, path: &str, headers: &str) -> Self {
+        Self::with_head(site, path, headers).1
+    }
+
+    /// The same, with the lines before the first event.
+    pub(crate) fn with_head(site: &Site, path: &str, headers: &str) -> (Vec<String>, Self) {
         let mut stream = site.connect();
         write!(
             stream,
@@ -26,7 +31,7 @@ impl Events {
                 .any(|line| line == "content-type: text/event-stream"),
             "{head:?}"
         );
-        events
+        (head, events)
     }
 
     /// The next line; none at the end.

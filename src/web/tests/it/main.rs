@@ -12,6 +12,7 @@ mod malformed;
 mod older;
 mod pages;
 mod pages_bed;
+mod proxied;
 mod releases;
 mod statuses;
 mod visitors;

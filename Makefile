@@ -30,10 +30,10 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 COLLTUNE := $(RELEASE)/colltune
 STAGE := $(DESTDIR)$(PREFIX)
 
-.PHONY: help setup tune bench driver test build install
+.PHONY: help setup tune bench driver test test-long build install
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
 
 setup: ## install what `make tune` needs and the machine lacks
 	@MPICC='$(MPICC)' scripts/setup tune
@@ -55,6 +55,10 @@ driver: setup ## build the measuring program and libcolltune.so for one library,
 test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test
 	scripts/test
+
+test-long: ## random requests, kills and damaged files, for half an hour; exits with an error if anything is found
+	@scripts/setup test
+	scripts/test-long
 
 build: setup ## build everything that `make install` installs
 	@scripts/driver '$(MPICC)' >/dev/null

@@ -42,6 +42,7 @@ pub(crate) async fn tokens(
     responses(
         (status = 201, description = "The token; its secret is shown only here", body = MadeToken),
         (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 409, description = "Another token has the name", body = Problem),
         (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
     )
 )]

@@ -40,7 +40,7 @@ async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(
     get, path = "/api/v1/blobs/{digest}", tag = "tables",
     params(("digest" = Digest, Path), ("If-None-Match" = Option<String>, Header)),
     responses(
-        (status = 200, body = String, content_type = "application/yaml"),
+        (status = 200, body = serde_json::Value, content_type = "application/yaml"),
         (status = 304, description = "Not modified"),
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
@@ -89,7 +89,7 @@ pub(crate) async fn of_machine(
 /// Adds a table that was made elsewhere. Needs the scope `publish`.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path)),
-    request_body(content = String, content_type = "application/yaml"),
+    request_body(content = serde_json::Value, content_type = "application/yaml"),
     responses(
         (status = 201, description = "`Location` has its address", body = Version),
         (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),

@@ -150,7 +150,7 @@ fn found(
         ))
     } else if *slower > 0 {
         Err(format!(
-            "task {task} found {slower} of {number} significantly slower than the library's default on {date}              ({about}); tune again, which leaves these to the default"
+            "task {task} found {slower} of {number} significantly slower than the library's default on {date} ({about}); tune again, which leaves these to the default"
         ))
     } else if judged == 0 {
         Err(format!(

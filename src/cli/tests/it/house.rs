@@ -156,3 +156,50 @@ fn documents_for_contributors_name_existing_code() {
     }
     assert!(checked > 300, "{checked}");
 }
+
+/// Lines of texts with aligned columns.
+const IN_COLUMNS: &[&str] = &["./solver          # if deployed with --preload"];
+
+/// The numbers of the lines in which a text goes on after the width of an indentation, as where a `\` is missing at the
+/// end of a line. After a colon, values are aligned.
+fn gaps(text: &str) -> Vec<usize> {
+    let gap = " ".repeat(9);
+    let has_gap = |line: &str| {
+        let mut places = line.match_indices(&gap);
+        places.any(|(place, _)| {
+            let (before, after) = (&line[..place], line[place..].trim_start());
+            let starts = before.trim().is_empty() || before.ends_with([' ', ':', '"', '#']);
+            let is_line_of_its_own = before.ends_with("\\n");
+            !starts && !is_line_of_its_own && !after.starts_with(['\\', '"'])
+        })
+    };
+    let lines = text.lines().enumerate();
+    let of_text = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let in_columns = |line: &str| IN_COLUMNS.iter().any(|known| line.contains(known));
+    let found = of_text.filter(|(_, line)| has_gap(line) && !in_columns(line));
+    found.map(|(number, _)| number + 1).collect()
+}
+
+/// Calls `look` with each file of product code.
+fn each_file(folder: &Path, look: &mut impl FnMut(&Path, &str)) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !["tests", "benches", "examples"].contains(&name) {
+            each_file(&path, look);
+        } else if name.ends_with(".rs") {
+            look(&path, &std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn messages_have_no_gaps() {
+    let joined = "format!(\n    \"task {task} found it on {date}              ({about})\"\n)";
+    assert_eq!(gaps(joined), [2]);
+    let mut found = Vec::new();
+    each_file(&root().join("src"), &mut |path, text| {
+        found.extend(gaps(text).iter().map(|line| format!("{}:{line}", path.display())));
+    });
+    assert!(found.is_empty(), "these lines print many spaces: {found:#?}");
+}

@@ -68,8 +68,9 @@ impl Service {
         let digest = Digest::of(bytes);
         let path = place(&self.configuration.state, &digest);
         if read(&self.configuration.state, &digest).is_err() {
-            write(&self.configuration.state, &path, bytes)
-                .map_err(ServiceError::file("write", &path))?;
+            let written = write(&self.configuration.state, &path, bytes);
+            self.disk
+                .watch(written.map_err(ServiceError::file("write", &path)))?;
         }
         Ok(digest)
     }

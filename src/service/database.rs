@@ -12,6 +12,7 @@ use rusqlite::{
 };
 use serde::de::DeserializeOwned;
 
+use crate::disk::Disk;
 use crate::{ServiceError, schema};
 
 /// The time that a connection waits for the lock of another one, such as a backup's.
@@ -30,17 +31,19 @@ const STATEMENTS: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Database {
     path: PathBuf,
+    disk: Disk,
     writer: Mutex<Connection>,
     /// At most [`MOST_IDLE`] unused reading connections. A reader that finds none opens another, and so never waits.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Database {
-    /// Opens the database; creates or migrates it if necessary. A new file has the mode 0600.
+    /// Opens the database; creates or migrates it if necessary. A new file has the mode 0600. Writes that the disk
+    /// refuses are noted.
     ///
     /// # Errors
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
-    pub(crate) fn open(path: &Path) -> Result<Self, ServiceError> {
+    pub(crate) fn open(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
         create_file(path)?;
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&connection, path)?;
@@ -53,6 +56,7 @@ impl Database {
         connection.pragma_update_and_check(None, "journal_size_limit", MOST_LOG, |_| Ok(()))?;
         Ok(Self {
             path: path.to_owned(),
+            disk,
             writer: Mutex::new(connection),
             idle: Mutex::default(),
         })
@@ -60,6 +64,13 @@ impl Database {
 
     /// Runs a transaction, which is rolled back on any error. `work` must not call [`Database::write`].
     pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        self.disk.watch(self.transact(work))
+    }
+
+    fn transact<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
@@ -190,7 +201,8 @@ mod tests {
 
     fn database() -> (tempfile::TempDir, Database) {
         let folder = tempfile::tempdir().expect("a folder");
-        let database = Database::open(&folder.path().join("service.db")).expect("opened");
+        let disk = Disk::new(folder.path(), crate::problems::Problems::default());
+        let database = Database::open(&folder.path().join("service.db"), disk).expect("opened");
         (folder, database)
     }
 

@@ -22,6 +22,7 @@ mod campaigns;
 mod configuration;
 mod database;
 mod digest;
+mod disk;
 mod error;
 mod feed;
 mod gates;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::database::locked;
 use crate::{Service, ServiceError};
 
-/// Problems by subject: a channel, a file, a task, the queue.
-#[derive(Debug, Default)]
-pub(crate) struct Problems(Mutex<BTreeMap<String, String>>);
+/// Problems by subject: the disk, a channel, a file, a task, the queue. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl Problems {
     /// Records a subject's problem, a sentence, or that it has none. A new problem is printed once to standard error.
@@ -26,6 +26,11 @@ impl Problems {
         }
     }
 
+    /// The current problems, each a sentence.
+    pub(crate) fn list(&self) -> Vec<String> {
+        locked(&self.0).values().cloned().collect()
+    }
+
     /// Records that a subject cannot be written or read at the moment; the caller tries again.
     pub(crate) fn note_transient(&self, subject: String, error: &ServiceError) {
         let help = error.help().map(|help| format!("; {help}"));
@@ -35,10 +40,11 @@ impl Problems {
 }
 
 impl Service {
-    /// The current problems of the database and of the files of channels and tables, each a sentence. Database
+    /// The current problems of the disk, the database and the files of channels and tables, each a sentence. Database
     /// accesses are retried until they succeed; files are repaired at the next start.
     pub fn problems(&self) -> Vec<String> {
-        locked(&self.problems.0).values().cloned().collect()
+        self.disk.look();
+        self.problems.list()
     }
     /// Records a problem of a part of the service that is outside this crate, a sentence, or that it has none.
     pub fn note_problem(&self, subject: &str, problem: Option<String>) {

@@ -58,7 +58,8 @@ impl Service {
                 module: &key.channel.to_string(),
             }),
         };
-        Ok(deploy::prepare(&request, &self.channel_folder(key))?)
+        let prepared = deploy::prepare(&request, &self.channel_folder(key));
+        self.disk.watch(prepared.map_err(ServiceError::from))
     }
 
     /// Lets all users go to the folder of a channel, as far as it exists; a copy of the state may have lost the modes.

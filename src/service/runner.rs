@@ -159,6 +159,7 @@ impl Service {
         std::thread::scope(|scope| {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
             while !stop.load(Ordering::Relaxed) {
+                self.disk.look();
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
                 if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
                     self.problems.note_transient(QUEUE.to_owned(), &error);

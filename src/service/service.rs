@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::database::Database;
+use crate::disk::Disk;
 use crate::problems::Problems;
 use crate::runner::Runner;
 use crate::secret::TokenCache;
@@ -24,6 +25,7 @@ pub struct Service {
     pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
     pub(crate) problems: Problems,
+    pub(crate) disk: Disk,
     /// The valid tokens and sessions.
     pub(crate) token_cache: TokenCache,
     /// Locked while the service is open.
@@ -51,7 +53,9 @@ impl Service {
         let lock = take(&configuration.state)?;
         let folder = &configuration.folder;
         std::env::set_current_dir(folder).map_err(ServiceError::file("change into", folder))?;
-        let database = Database::open(&configuration.state.join(DATABASE))?;
+        let problems = Problems::default();
+        let disk = Disk::new(&configuration.state, problems.clone());
+        let database = Database::open(&configuration.state.join(DATABASE), disk.clone())?;
         let service = Self {
             configuration,
             executable,
@@ -59,7 +63,8 @@ impl Service {
             feed: Feed::new(),
             released: crate::releases::Released::default(),
             runner: Runner::default(),
-            problems: Problems::default(),
+            problems,
+            disk,
             token_cache: TokenCache::default(),
             _lock: lock,
         };

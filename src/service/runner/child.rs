@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::lines::{keep_log, read_lines};
 use crate::database::locked;
+use crate::disk::Disk;
 use crate::lower_priority;
 
 /// The time to read a child's remaining output after the child and its process group have ended: a process outside
@@ -70,12 +71,12 @@ impl ChildSignals {
 }
 
 /// Runs a command to its end, in its own process group, which is killed when the command ends. Each line of its
-/// standard output is JSON and is passed to `on_event`, except the outcome; standard error goes to the log. No thread
-/// polls. The calling thread has a lower priority afterwards.
+/// standard output is JSON and is passed to `on_event`, except the outcome; standard error goes to the log, on this disk.
+/// No thread polls. The calling thread has a lower priority afterwards.
 pub(super) fn run(
     mut command: Command,
     signals: &ChildSignals,
-    log: &Path,
+    (log, disk): (&Path, &Disk),
     mut on_event: impl FnMut(Value) + Send + 'static,
 ) -> io::Result<Ended> {
     command
@@ -107,7 +108,12 @@ pub(super) fn run(
         });
         outcome
     });
-    let error = listener("log of a task", move || keep_log(err?, &log).ok().flatten());
+    let disk = disk.clone();
+    let error = listener("log of a task", move || {
+        keep_log(err?, &log, |error| disk.note(error))
+            .ok()
+            .flatten()
+    });
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
     // The child is not reaped yet, so its number and its group's number are still valid.

@@ -1,6 +1,6 @@
 //! Reads the output of a child, within limits.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -30,27 +30,43 @@ pub(super) fn read_lines(from: impl Read, mut each: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Appends lines to a log up to [`LONGEST_LOG`]. Returns the last line that reports an error.
-pub(super) fn keep_log(from: impl Read, path: &Path) -> io::Result<Option<String>> {
-    let mut options = OpenOptions::new();
-    let mut log = options.append(true).create(true).mode(0o600).open(path)?;
-    let mut length = log.metadata()?.len();
+/// Appends lines to a log up to [`LONGEST_LOG`]. Returns the last line that reports an error. If the log cannot be
+/// written, as on a full disk, `on_failure` gets the error, and the task continues without the log.
+pub(super) fn keep_log(
+    from: impl Read,
+    path: &Path,
+    on_failure: impl Fn(&io::Error),
+) -> io::Result<Option<String>> {
+    let opened = opened(path).inspect_err(&on_failure).ok();
+    let (mut log, mut length) = opened.unzip();
     let mut error = None;
     read_lines(from, |line| {
         if let Some(message) = line.strip_prefix(b"error: ") {
             let message = &message[..message.len().min(LONGEST_ERROR)];
             error = Some(String::from_utf8_lossy(message).into_owned());
         }
-        if length > LONGEST_LOG {
+        let (Some(log), Some(length)) = (&mut log, &mut length) else {
+            return;
+        };
+        if *length > LONGEST_LOG {
             return;
         }
-        length += line.len() as u64 + 1;
-        let full: &[u8] = match length > LONGEST_LOG {
+        *length += line.len() as u64 + 1;
+        let full: &[u8] = match *length > LONGEST_LOG {
             true => b"(the log is full; the rest is not kept)\n",
             false => b"",
         };
-        // If the disk is full, the task continues without a log.
-        let _ = log.write_all(&[line, b"\n", full].concat());
+        if let Err(error) = log.write_all(&[line, b"\n", full].concat()) {
+            on_failure(&error);
+        }
     })?;
     Ok(error)
+}
+
+/// The log and its length.
+fn opened(path: &Path) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    let log = options.append(true).create(true).mode(0o600).open(path)?;
+    let length = log.metadata()?.len();
+    Ok((log, length))
 }

@@ -238,6 +238,7 @@ impl Service {
             Ok(digest) => digest,
             // The caller retries, as the task is not at fault.
             Err(error @ ServiceError::Database(_)) => return Err(error),
+            Err(error) if error.is_of_disk() => return Err(error),
             Err(error) => {
                 let reason = format!("its table cannot be added: {error}");
                 return self.settle_failed(id, Some(0), &reason);

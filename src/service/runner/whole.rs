@@ -38,7 +38,7 @@ impl Service {
         plan: &Plan,
         order: Order,
     ) -> Result<Ended, Failure> {
-        let command = self.command(task, plan, order)?;
+        let command = self.disk.watch(self.command(task, plan, order))?;
         let Some((signals, meter)) = self.active(task.id, |active| {
             active.interrupted_at = None;
             (Arc::clone(&active.signals), Arc::clone(&active.meter))
@@ -47,7 +47,7 @@ impl Service {
         };
         let log = self.task_folder(task.id).join("log");
         let on_event = self.event_handler(task.id, plan, meter);
-        let ended = child::run(command, &signals, &log, on_event)?;
+        let ended = child::run(command, &signals, (&log, &self.disk), on_event)?;
         Ok(ended)
     }
 

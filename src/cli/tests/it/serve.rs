@@ -1,9 +1,11 @@
 //! `colltune serve` as a process: its output, its message to systemd when it is ready, and its end.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -144,6 +146,88 @@ fn a_configured_service_says_that_jobs_cannot_reach_its_channels() {
         let err = place.read("err");
         assert_eq!(err.contains(warning), expected, "{mode:o}: {err}");
     }
+}
+
+/// The answer to a request with a token.
+fn answer(address: &str, line: &str, token: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The state is on a small file system, which only the service sees.
+#[test]
+fn a_full_disk_is_reported_until_there_is_space() {
+    let works = Command::new("unshare").args(["--mount", "true"]).status();
+    let works = works.is_ok_and(|status| status.success());
+    if testkit::require("namespaces and other users", works.then_some(())).is_none() {
+        return;
+    }
+    let place = Place::new();
+    std::fs::create_dir(place.path("service")).unwrap();
+    let here = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut there = Command::new("unshare");
+    let script = "mount -t tmpfs -o size=8m none service && exec \"$0\" \"$@\"";
+    there.args(["--mount", "sh", "-c", script]);
+    there.arg(here.get_program()).args(here.get_args());
+    let errors = File::create(place.path("errors")).unwrap();
+    there.current_dir(place.path("")).stderr(errors);
+    let mut serving = Serving::start(&mut there);
+    let address = serving.address();
+    let line = serving.line();
+    let token = line.strip_prefix("token for changes: ").unwrap();
+    let change = |name: &str| {
+        let new = format!("{{\"name\": \"{name}\", \"scopes\": [\"read\"]}}");
+        let answer = answer(&address, "POST /api/v1/tokens", token, &new);
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    let reports = || {
+        let metrics = answer(&address, "GET /metrics", token, "");
+        let number = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("colltune_problems "));
+        let overview = answer(&address, "GET /", token, "");
+        assert_eq!(
+            number != Some("0"),
+            overview.contains("is full: changes are refused")
+        );
+        number.unwrap().to_owned()
+    };
+    assert_eq!((change("first").as_str(), reports().as_str()), ("201", "0"));
+    let state = format!(
+        "/proc/{}/root{}",
+        pid(&serving.child),
+        place.path("service").display()
+    );
+    let filler = Path::new(&state).join("filler");
+    let mut file = File::create(&filler).unwrap();
+    while file.write_all(&[b'x'; 4096]).is_ok() {}
+    // The database may have a little room left in its log.
+    let refused = (0..1000).any(|number| change(&format!("token {number}")) == "507");
+    assert!(refused);
+    assert_eq!(reports(), "1");
+    assert!(
+        place
+            .read("errors")
+            .contains("is full: changes are refused")
+    );
+    assert_eq!(get(&address, "/api/v1/machines", ""), "200");
+    std::fs::remove_file(&filler).unwrap();
+    drop(file);
+    let start = Instant::now();
+    while reports() != "0" {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(change("last"), "201");
 }
 
 #[test]

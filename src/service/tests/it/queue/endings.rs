@@ -312,3 +312,33 @@ fn results_that_cannot_be_stored_wait_with_a_reason() {
     wait_for("its end", || service.problems().is_empty());
     assert_eq!(bed.calls().len(), 1);
 }
+
+/// The log of a task is on a full disk, or cannot be opened: the task continues, and the service says so.
+#[test]
+fn a_log_that_cannot_be_written_is_a_problem_and_does_not_end_the_task() {
+    // More than a pipe holds.
+    let mut bed = Bed::new("head -c 300000 /dev/zero | tr '\\0' '\\n' >&2; end");
+    bed.service();
+    for (id, target) in [(1, "/dev/full"), (2, "/")] {
+        let folder = bed.path(&format!("state/tasks/{id}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink(target, folder.join("log")).unwrap();
+        let task = bed.tune("small");
+        assert_eq!(task, id);
+        let service = bed.service();
+        if id == 1 {
+            wait_for("a problem", || !service.problems().is_empty());
+            let [problem] = &service.problems()[..] else {
+                panic!("{:?}", service.problems());
+            };
+            assert!(
+                problem.contains("is full: changes are refused"),
+                "{problem}"
+            );
+        }
+        assert_eq!(bed.ended(id).state, TaskState::Done, "{target}");
+    }
+    // There is space where the state is.
+    let service = bed.service();
+    wait_for("its end", || service.problems().is_empty());
+}

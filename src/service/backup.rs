@@ -36,7 +36,8 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     // SQLite accepts an existing empty file, and only its owner can read this one.
     create_file(&copy)?;
     let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    schema::check(&connection, &database)?;
+    let checked = schema::check_whole(&connection, &database);
+    checked.map_err(|error| schema::named(error, &database))?;
     // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
@@ -152,7 +153,8 @@ fn checksum(database: &Path) -> Result<String, ServiceError> {
 fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
     let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    schema::check(&connection, &path)?;
+    let of_copy = |error| schema::named(error, &from.join(DATABASE));
+    schema::check_whole(&connection, &from.join(DATABASE)).map_err(of_copy)?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),
         problem: format!("it is damaged ({problem})"),

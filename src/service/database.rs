@@ -45,6 +45,10 @@ impl Database {
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
     pub(crate) fn open(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
         create_file(path)?;
+        Self::of_file(path, disk).map_err(|error| schema::named(error, path))
+    }
+
+    fn of_file(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&connection, path)?;
         connection.pragma_update(None, "foreign_keys", true)?;

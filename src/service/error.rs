@@ -79,6 +79,15 @@ pub enum ServiceError {
     /// `service.db` is not a database, belongs to another program, or is damaged.
     #[error("{}: {problem}", path.display())]
     BadDatabase { path: PathBuf, problem: String },
+    /// `service.db` is missing or empty in a folder that a service has used.
+    #[error("{} {problem}, but the folder has {} of an earlier service", path.display(), found.join(", "))]
+    Emptied {
+        path: PathBuf,
+        /// `is missing` or `is empty`.
+        problem: &'static str,
+        /// The names of what else is there.
+        found: Vec<&'static str>,
+    },
     /// A blob's content does not match its digest.
     #[error("the table {digest} is damaged on disk; restore it from a backup")]
     Damaged { digest: Digest },
@@ -121,6 +130,7 @@ impl ServiceError {
             | Self::Configuration(_)
             | Self::Newer { .. }
             | Self::BadDatabase { .. }
+            | Self::Emptied { .. }
             | Self::Damaged { .. }
             | Self::NoLog(_)
             | Self::Untrusted(_)
@@ -167,6 +177,10 @@ impl ServiceError {
                 "end that service, or give this one a folder of its own with `state`"
             }
             Self::BadDatabase { .. } => "move it away, or restore a backup of it",
+            Self::Emptied { .. } => {
+                "nothing was changed: move the folder away and restore a backup in its place (`colltune restore`), or \
+                 begin a new service in another folder"
+            }
             Self::NoLog(_) => "it has not begun, or its folder was removed",
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => "give the service's account permission",

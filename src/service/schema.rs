@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use crate::ServiceError;
 
@@ -21,27 +21,71 @@ const VERSION: u32 = MIGRATIONS.len() as u32;
 /// # Errors
 /// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; SQLite.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), ServiceError> {
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    match pages {
+        0 => Ok(()),
+        _ => check_whole(connection, path),
+    }
+}
+
+/// As [`check`], and refuses an empty file and a database without the tables of its version.
+///
+/// # Errors
+/// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; SQLite.
+pub(crate) fn check_whole(connection: &Connection, path: &Path) -> Result<(), ServiceError> {
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: path.to_owned(),
         problem: problem.to_owned(),
     };
-    let pages: i64 = match connection.pragma_query_value(None, "page_count", |row| row.get(0)) {
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-            return Err(bad("it is not a SQLite database"));
-        }
-        pages => pages?,
-    };
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if pages > 0 && id != APPLICATION_ID {
+    if pages == 0 {
+        return Err(bad("it is empty"));
+    }
+    if id != APPLICATION_ID {
         return Err(bad("it is the database of another program"));
     }
-    match version(connection)? {
-        found if found > VERSION => Err(ServiceError::Newer {
+    let found = version(connection)?;
+    if found > VERSION {
+        return Err(ServiceError::Newer {
             path: path.to_owned(),
             found,
             known: VERSION,
-        }),
-        _ => Ok(()),
+        });
+    }
+    let tables = tables(connection)?;
+    let expected = Connection::open_in_memory()?;
+    for migration in &MIGRATIONS[..found as usize] {
+        expected.execute_batch(migration)?;
+    }
+    let expected = self::tables(&expected)?;
+    match expected.iter().find(|name| !tables.contains(name)) {
+        None if found > 0 => Ok(()),
+        None => Err(bad("it is damaged (it has no version)")),
+        Some(name) => Err(bad(&format!("it is damaged (it has no table `{name}`)"))),
+    }
+}
+
+/// The names of all tables, indices and triggers.
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut names = connection.prepare("SELECT name FROM sqlite_schema")?;
+    let names = names.query_map([], |row| row.get(0))?;
+    names.collect()
+}
+
+/// Names the file in SQLite's error that it is no database, or a damaged one.
+pub(crate) fn named(error: ServiceError, path: &Path) -> ServiceError {
+    let ServiceError::Database(of_sqlite) = &error else {
+        return error;
+    };
+    let problem = match of_sqlite.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "it is not a SQLite database".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => format!("it is damaged ({of_sqlite})"),
+        _ => return error,
+    };
+    ServiceError::BadDatabase {
+        path: path.to_owned(),
+        problem,
     }
 }
 

@@ -45,7 +45,7 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Locked`], [`ServiceError::NetworkFileSystem`], [`ServiceError::Untrusted`],
-    /// [`ServiceError::Newer`], [`ServiceError::BadDatabase`]; files and SQLite.
+    /// [`ServiceError::Newer`], [`ServiceError::BadDatabase`], [`ServiceError::Emptied`]; files and SQLite.
     pub fn open(
         configuration: Configuration,
         executable: PathBuf,
@@ -53,6 +53,7 @@ impl Service {
         let lock = take(&configuration.state)?;
         let folder = &configuration.folder;
         std::env::set_current_dir(folder).map_err(ServiceError::file("change into", folder))?;
+        require_database(&configuration.state)?;
         let problems = Problems::default();
         let disk = Disk::new(&configuration.state, problems.clone());
         let database = Database::open(&configuration.state.join(DATABASE), disk.clone())?;
@@ -107,6 +108,40 @@ const LOCK: &str = "lock";
 pub(crate) const STATE_MODE: u32 = 0o711;
 /// The mode of folders in it that are the service's own.
 pub(crate) const OWN_MODE: u32 = 0o700;
+
+/// Names in a state folder that only exist if there was a database before them.
+const LATER: [&str; 5] = ["blobs", "channels", "tasks", "token", "service.db-wal"];
+
+/// Refuses a folder that a service has used and whose database is missing or empty. A new database would know no
+/// release, so the tables of running jobs would be taken down.
+fn require_database(state: &Path) -> Result<(), ServiceError> {
+    let path = state.join(DATABASE);
+    let problem = match fs::metadata(&path) {
+        // SQLite takes a file of one byte for an empty one.
+        Ok(found) if found.len() > 1 => return Ok(()),
+        Ok(_) => "is empty",
+        Err(error) if error.kind() == ErrorKind::NotFound => "is missing",
+        Err(error) => return Err(ServiceError::file("read", &path)(error)),
+    };
+    let mut found = LATER.to_vec();
+    found.retain(|name| is_used(&state.join(name)));
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(ServiceError::Emptied {
+            path,
+            problem,
+            found,
+        }),
+    }
+}
+
+/// Whether there is a file, or a folder that is not empty: an empty one may be a place for a mount.
+fn is_used(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => fs::symlink_metadata(path).is_ok(),
+    }
+}
 
 /// Creates the state folder if necessary, locks it and sets its modes. The operating system releases the lock when the
 /// file is closed or the process ends. Children do not inherit it.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use service::{NewToken, Scope, ServiceError, Slice};
@@ -125,6 +125,159 @@ fn other_databases_are_refused_and_not_changed() {
         let refused = place.try_open().expect_err("refused").to_string();
         assert!(refused.ends_with(expected), "{refused}");
         assert_eq!(fs::read(&path).expect("read"), before, "{expected}");
+    }
+}
+
+/// What a service leaves in its folder, besides the database.
+fn used() -> Place {
+    let place = Place::new();
+    let service = place.open();
+    service.owner_token().expect("a token");
+    drop(service);
+    place.add_blob(b"a table");
+    let version = place
+        .state()
+        .join("channels/local/openmpi-4.1.4/production");
+    fs::create_dir_all(&version).expect("made");
+    std::os::unix::fs::symlink("night-2026-11-20-0123", version.join("current")).expect("a link");
+    place
+}
+
+/// The names of all files and links below a folder.
+fn everything(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if fs::symlink_metadata(&path).expect("there").is_dir() {
+            found.extend(everything(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_state_without_its_database_is_not_taken_for_a_new_one() {
+    type Loss = fn(&Path);
+    let losses: [(Loss, &str); 3] = [
+        (|path| fs::write(path, "").expect("emptied"), "is empty"),
+        (|path| fs::write(path, "S").expect("emptied"), "is empty"),
+        (|path| fs::remove_file(path).expect("removed"), "is missing"),
+    ];
+    for (lose, what) in losses {
+        let place = used();
+        let path = place.state().join("service.db");
+        lose(&path);
+        let before = everything(&place.state());
+        let refused = place.try_open().expect_err("refused");
+        assert!(matches!(refused, ServiceError::Emptied { .. }), "{refused}");
+        let expected = format!(
+            "{} {what}, but the folder has blobs, channels, token of an earlier service",
+            path.display()
+        );
+        assert_eq!(refused.to_string(), expected);
+        assert!(
+            refused
+                .help()
+                .is_some_and(|help| help.contains("colltune restore"))
+        );
+        assert_eq!(everything(&place.state()), before, "{what}");
+        // Each of them alone shows that there was a database, but no empty folder, such as one for a mount.
+        for name in [
+            "blobs/sha256",
+            "channels/local",
+            "tasks/1",
+            "token",
+            "service.db-wal",
+        ] {
+            let place = Place::new();
+            fs::create_dir_all(place.state().join(name)).expect("made");
+            fs::write(place.state().join(name).join("a file"), "").expect("written");
+            assert!(place.try_open().is_err(), "{name}");
+            let first = name.split('/').next().expect("a name");
+            fs::remove_dir_all(place.state().join(first)).expect("still there");
+            if name.contains('/') {
+                fs::create_dir(place.state().join(first)).expect("made");
+            }
+            place
+                .try_open()
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let backed_up = service::backup(&place.state(), &place.path("backup"));
+        assert!(backed_up.is_err() && !place.path("backup").exists());
+    }
+}
+
+/// As a kill leaves it before the first transaction.
+#[test]
+fn a_first_start_that_was_killed_is_repeated() {
+    let place = Place::new();
+    fs::create_dir(place.state()).expect("made");
+    for name in ["lock", "service.db", "service.db-journal"] {
+        fs::write(place.state().join(name), "").expect("written");
+    }
+    place.open();
+    assert_eq!(machines(&place), ["local"]);
+}
+
+#[test]
+fn a_truncated_database_is_refused_and_not_changed() {
+    let place = used();
+    let path = place.state().join("service.db");
+    let whole = fs::read(&path).expect("read");
+    let page = 4096;
+    let lengths = [2, 50, 99, 100, 1000, page, page + 1, whole.len() - page];
+    for length in lengths {
+        fs::write(&path, &whole[..length]).expect("written");
+        let refused = place.try_open().err().unwrap_or_else(|| panic!("{length}"));
+        assert!(
+            matches!(refused, ServiceError::BadDatabase { .. }),
+            "{length}: {refused}"
+        );
+        assert!(
+            refused.to_string().starts_with(&path.display().to_string()),
+            "{refused}"
+        );
+        assert_eq!(fs::read(&path).expect("read"), whole[..length], "{length}");
+        assert!(
+            place
+                .state()
+                .join("channels/local/openmpi-4.1.4/production/current")
+                .is_symlink()
+        );
+    }
+    fs::write(&path, &whole).expect("written");
+    place.open();
+}
+
+#[test]
+fn a_database_that_lost_its_tables_is_refused() {
+    for (loss, expected) in [
+        (
+            "DROP TABLE release",
+            "it is damaged (it has no table `release`)",
+        ),
+        (
+            "DROP TRIGGER audit_is_kept",
+            "it is damaged (it has no table `audit_is_kept`)",
+        ),
+        (
+            "PRAGMA user_version = 0",
+            "it is damaged (it has no version)",
+        ),
+    ] {
+        let place = used();
+        place.database().execute_batch(loss).expect("changed");
+        let refused = place.try_open().expect_err("refused").to_string();
+        assert!(refused.ends_with(expected), "{refused}");
+        let refused = service::backup(&place.state(), &place.path("backup"));
+        assert!(
+            refused
+                .expect_err("refused")
+                .to_string()
+                .ends_with(expected)
+        );
     }
 }
 

@@ -35,6 +35,7 @@ mod releases;
 mod runner;
 mod schema;
 mod secret;
+mod served;
 mod service;
 mod tasks;
 mod tokens;

@@ -9,7 +9,8 @@ use export::deploy::{self, Prepared};
 use jiff::Timestamp;
 use table::Table;
 
-use crate::releases::{library_of, since};
+use crate::database::now;
+use crate::releases::library_of;
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
 /// The most tables of the folder that are read.
@@ -90,7 +91,9 @@ impl Service {
     fn prune(&self, key: &ChannelKey) -> Result<(), ServiceError> {
         let keep = self.manifest(key)?.keep;
         let keep: Vec<&str> = keep.iter().map(Digest::as_str).collect();
-        let since = since(self.configuration.longest_wall_time);
+        // Versions that were current without a row, as of a release that failed, only have a date.
+        let longest = self.configuration.longest_wall_time.as_millis();
+        let since = now().saturating_sub(i64::try_from(longest).unwrap_or(i64::MAX));
         let since = Timestamp::from_millisecond(since).unwrap_or(Timestamp::MIN);
         deploy::prune(&self.channel_folder(key), since, &keep)?;
         Ok(())

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{Digest, Gate, Page, Service, ServiceError, Slice};
 
 pub(crate) use make::library_of;
-pub(crate) use memory::{Released, since};
+pub(crate) use memory::Released;
 pub use pulls::Pull;
 
 /// An audience of releases; jobs read their table from a channel.
@@ -130,7 +130,7 @@ pub struct Manifest {
     pub sequence: u64,
     /// The table.
     pub digest: Digest,
-    /// All digests that were current within the longest wall time, the current one first.
+    /// All digests that were current within the longest wall time, counted while the service ran; the current one first.
     pub keep: Vec<Digest>,
 }
 

@@ -49,6 +49,8 @@ const LEAST_PAUSE: Duration = Duration::from_millis(50);
 const ROUND: Duration = Duration::from_secs(30);
 /// The interval at which the node-seconds of running tasks are stored.
 const ACCOUNTING: Duration = Duration::from_secs(60);
+/// The interval at which the time that the service has run is stored; a kill loses at most this much of it.
+const SERVED: Duration = Duration::from_secs(600);
 /// The pause of the queue after a database error.
 const ERROR_PAUSE: Duration = Duration::from_secs(10);
 /// The time that a cancelled child may take to end before it is killed.
@@ -158,8 +160,14 @@ impl Service {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
+            let mut served = Instant::now();
             while !stop.load(Ordering::Relaxed) {
                 self.disk.look();
+                if served.elapsed() > SERVED {
+                    served = Instant::now();
+                    // If this fails, tables are kept longer.
+                    let _ = self.store_served();
+                }
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
                 if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
                     self.problems.note_transient(QUEUE.to_owned(), &error);

@@ -10,7 +10,7 @@ use crate::ServiceError;
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"clls");
 
 /// The migrations: `n` leads from version `n` to `n + 1`. Version 0 is an empty file. Released ones never change.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// The version that this crate writes.
 const VERSION: u32 = MIGRATIONS.len() as u32;

@@ -88,6 +88,8 @@ pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 
 #[derive(Debug)]
 struct Keys {
+    /// The time at which they were read, in milliseconds since 1970. Those that had expired then are left out.
+    read_at: i64,
     tokens: HashMap<Selector, (Hash, KnownToken)>,
     /// Sessions, each with the selector of its token and its end in milliseconds since 1970.
     sessions: HashMap<Selector, (Hash, Selector, i64)>,
@@ -136,13 +138,13 @@ impl TokenCache {
         }
         let hash = Hash::of(secret);
         let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = &*keys {
+        if let Some(keys) = keys.as_ref().filter(|keys| keys.are_known()) {
             return Ok(question(keys, &hash));
         }
         drop(keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // Read under the write lock, so that a concurrent `forget` cannot be missed.
-        let read = match keys.take() {
+        let read = match keys.take().filter(Keys::are_known) {
             Some(keys) => keys,
             None => database.read(Keys::read)?,
         };
@@ -151,13 +153,19 @@ impl TokenCache {
 }
 
 impl Keys {
+    /// Whether all valid ones are known: the clock has not been set back since.
+    fn are_known(&self) -> bool {
+        self.read_at <= now()
+    }
+
     fn read(connection: &Connection) -> Result<Self, ServiceError> {
+        let read_at = now();
         let mut tokens = HashMap::new();
         let mut selectors = HashMap::new();
         let query = "SELECT id, hash, name, scopes, machines, expires_at FROM token \
                      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)";
         let mut statement = connection.prepare_cached(query)?;
-        let mut rows = statement.query([now()])?;
+        let mut rows = statement.query([read_at])?;
         while let Some(row) = rows.next()? {
             let hash = Hash(row.get(1)?);
             let token = KnownToken {
@@ -175,14 +183,18 @@ impl Keys {
         let mut sessions = HashMap::new();
         let query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
         let mut statement = connection.prepare_cached(query)?;
-        let mut rows = statement.query([now()])?;
+        let mut rows = statement.query([read_at])?;
         while let Some(row) = rows.next()? {
             let hash = Hash(row.get(0)?);
             if let Some(token) = selectors.get(&row.get(1)?) {
                 sessions.insert(hash.selector(), (hash, *token, row.get(2)?));
             }
         }
-        Ok(Self { tokens, sessions })
+        Ok(Self {
+            read_at,
+            tokens,
+            sessions,
+        })
     }
 
     fn token(&self, selector: &Selector, is_right: impl Fn(&Hash) -> bool) -> Option<KnownToken> {

@@ -10,6 +10,7 @@ use crate::disk::Disk;
 use crate::problems::Problems;
 use crate::runner::Runner;
 use crate::secret::TokenCache;
+use crate::served::ServedTime;
 use crate::{Configuration, Feed, ServiceError};
 
 /// An open service. All methods may be called from any thread. They block, so the HTTP interface calls them on
@@ -26,6 +27,7 @@ pub struct Service {
     pub(crate) runner: Runner,
     pub(crate) problems: Problems,
     pub(crate) disk: Disk,
+    pub(crate) served: ServedTime,
     /// The valid tokens and sessions.
     pub(crate) token_cache: TokenCache,
     /// Locked while the service is open.
@@ -57,6 +59,7 @@ impl Service {
         let problems = Problems::default();
         let disk = Disk::new(&configuration.state, problems.clone());
         let database = Database::open(&configuration.state.join(DATABASE), disk.clone())?;
+        let served = database.read(ServedTime::read)?;
         let service = Self {
             configuration,
             executable,
@@ -66,6 +69,7 @@ impl Service {
             runner: Runner::default(),
             problems,
             disk,
+            served,
             token_cache: TokenCache::default(),
             _lock: lock,
         };
@@ -96,6 +100,14 @@ impl Service {
             }
             Ok(())
         })
+    }
+}
+
+/// What was served so far counts also if the service ends without [`Service::run`].
+impl Drop for Service {
+    fn drop(&mut self) {
+        // If this fails, tables are kept longer.
+        let _ = self.store_served();
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn page(
 
 /// All releases of a channel, the newest last, reduced to the fields of [`Step`].
 pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Step>, ServiceError> {
-    let query = "SELECT sequence, action, digest, at FROM release JOIN machine ON machine.id = release.machine \
+    let query = "SELECT sequence, action, digest, served FROM release JOIN machine ON machine.id = release.machine \
                  WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY sequence";
     let of_channel = params![key.machine, key.library, key.channel.to_string()];
     rows(connection, query, of_channel, |row| {
@@ -49,18 +49,22 @@ pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Ste
             sequence: row.get(0)?,
             action: word(row, 1)?,
             digest: row.get(2)?,
-            at: row.get(3)?,
+            served: row.get(3)?,
         })
     })
 }
 
-/// Adds a release and returns the sequence that it gets.
-pub(super) fn add(transaction: &Transaction<'_>, new: &Release) -> Result<u64, ServiceError> {
+/// Adds a release, made at a served time ([`crate::served`]), and returns the sequence that it gets.
+pub(super) fn add(
+    transaction: &Transaction<'_>,
+    new: &Release,
+    served: i64,
+) -> Result<u64, ServiceError> {
     let machine = machine_id(transaction, &new.key.machine)?;
     let gates = serde_json::to_string(&new.gates).map_err(unreadable)?;
     transaction.execute(
-        "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at, served) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             machine,
             new.key.library,
@@ -70,7 +74,8 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &Release) -> Result<u64, S
             new.actor,
             new.reason,
             gates,
-            new.at.as_millisecond()
+            new.at.as_millisecond(),
+            served
         ],
     )?;
     Ok(transaction.last_insert_rowid().unsigned_abs())
@@ -99,8 +104,8 @@ pub(super) struct Step {
     pub(super) sequence: u64,
     pub(super) action: ReleaseAction,
     pub(super) digest: Digest,
-    /// The time, in milliseconds since 1970.
-    pub(super) at: i64,
+    /// The served time ([`crate::served`]) at which it was made.
+    pub(super) served: i64,
 }
 
 /// The tables that became current and were not rolled back, in order; the current one last.

@@ -10,7 +10,7 @@ use super::history::{self, Step};
 use crate::versions::is_plain_library;
 use crate::{
     Actor, ChannelKey, Digest, Gate, GateState, Notice, Release, ReleaseAction, ReleaseRequest,
-    Scope, Service, ServiceError, audit,
+    Scope, Service, ServiceError, audit, served,
 };
 
 /// The longest reason, in characters.
@@ -64,15 +64,16 @@ impl Service {
         let prepared = self.prepare_version(key, &release.digest, &table, &actor.name)?;
         let before = steps.last().map(|step| &step.digest);
         let details = self.details(&release, before, &table);
-        release.sequence = self.write_down(&release, prepared, expected, &details)?;
+        let served = self.served.now();
+        release.sequence = self.write_down(&release, served, prepared, expected, &details)?;
         steps.push(Step {
             sequence: release.sequence,
             action: release.action,
             digest: release.digest.clone(),
-            at: release.at.as_millisecond(),
+            served,
         });
-        let longest = self.configuration.longest_wall_time;
-        self.released.set(key, &steps, Some(table), longest);
+        let since = self.served.since(self.configuration.longest_wall_time);
+        self.released.set(key, &steps, Some(table), since);
         self.published(key);
         self.feed.send(Notice::Release {
             release: Box::new(release.clone()),
@@ -85,6 +86,7 @@ impl Service {
     fn write_down(
         &self,
         release: &Release,
+        served: i64,
         prepared: Prepared,
         expected: Option<u64>,
         details: &serde_json::Value,
@@ -93,7 +95,8 @@ impl Service {
         let mut prepared = Some(prepared);
         let written = self.database.write(|transaction| {
             check_expected(&history::steps(transaction, key)?, expected)?;
-            let sequence = history::add(transaction, release)?;
+            let sequence = history::add(transaction, release, served)?;
+            served::store(transaction, served)?;
             let action = format!("release.{}", release.action);
             audit::record(
                 transaction,

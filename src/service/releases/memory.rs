@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
 
 use table::Table;
 
 use super::history::{self, Step};
 use super::pulls::Noted;
-use crate::database::{locked, now};
+use crate::database::locked;
 use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 
 /// The released tables.
@@ -27,7 +26,7 @@ struct Current {
     digest: Digest,
     /// The current table; `None` if it could not be read.
     table: Option<Arc<Table>>,
-    /// The previous tables, the latest first, each with the time in milliseconds since 1970 at which it was replaced.
+    /// The previous tables, the latest first, each with the served time ([`crate::served`]) at which it was replaced.
     before: Vec<(Digest, i64)>,
 }
 
@@ -42,23 +41,17 @@ impl Released {
         found.ok_or_else(|| ServiceError::not_found("channel", key))
     }
 
-    /// Sets the state of a channel from its releases.
-    pub(super) fn set(
-        &self,
-        key: &ChannelKey,
-        steps: &[Step],
-        table: Option<Table>,
-        longest: Duration,
-    ) {
+    /// Sets the state of a channel from its releases; tables replaced before the served time `since` are forgotten.
+    pub(super) fn set(&self, key: &ChannelKey, steps: &[Step], table: Option<Table>, since: i64) {
         let Some(newest) = steps.last() else {
             return;
         };
         let mut before: Vec<(Digest, i64)> = Vec::new();
-        let ends = steps.iter().skip(1).map(|next| next.at);
+        let ends = steps.iter().skip(1).map(|next| next.served);
         let ended: Vec<_> = steps.iter().zip(ends).collect();
         for (step, end) in ended.into_iter().rev() {
             let is_known = before.iter().any(|(digest, _)| *digest == step.digest);
-            if end >= since(longest) && step.digest != newest.digest && !is_known {
+            if end >= since && step.digest != newest.digest && !is_known {
                 before.push((step.digest.clone(), end));
             }
         }
@@ -76,12 +69,6 @@ impl Released {
     }
 }
 
-/// The time `longest` ago, in milliseconds since 1970.
-pub(crate) fn since(longest: Duration) -> i64 {
-    let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
-    now().saturating_sub(longest)
-}
-
 impl Service {
     /// The manifest of a channel, from memory, without SQLite.
     ///
@@ -89,7 +76,7 @@ impl Service {
     /// [`ServiceError::NotFound`] if the channel has no release.
     pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
         let current = self.released.get(key)?;
-        let since = since(self.configuration.longest_wall_time);
+        let since = self.served.since(self.configuration.longest_wall_time);
         let recent = current.before.iter().filter(|(_, end)| *end >= since);
         let others = recent.map(|(digest, _)| digest.clone());
         Ok(Manifest {
@@ -119,8 +106,8 @@ impl Service {
             .database
             .read(|connection| history::steps(connection, key))?;
         let table = steps.last().and_then(|step| self.table(&step.digest).ok());
-        let longest = self.configuration.longest_wall_time;
-        self.released.set(key, &steps, table, longest);
+        let since = self.served.since(self.configuration.longest_wall_time);
+        self.released.set(key, &steps, table, since);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The clients that have pulled each table.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use rusqlite::params;
 use serde::Serialize;
@@ -9,13 +10,13 @@ use utoipa::ToSchema;
 use crate::database::{locked, machine_id, now, rows, timestamp};
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
-/// The least time between two records of the same client and digest, in milliseconds.
-const PAUSE: i64 = 10 * 60 * 1000;
+/// The least time between two records of the same client and digest.
+const PAUSE: Duration = Duration::from_secs(10 * 60);
 /// The most pulls that are kept, over all channels; for a while up to twice as many. The oldest are removed first.
 const MOST: usize = 50_000;
 
 /// The last recorded pull, by channel and client.
-pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, i64)>;
+pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, Instant)>;
 
 /// A client's last pull.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -45,19 +46,18 @@ impl Service {
             let problem = "a client's name has 1 to 255 printable characters";
             return Err(ServiceError::invalid("client", problem));
         }
-        let now = now();
         let place = (key.clone(), client.to_owned());
         let is_full = {
             let mut noted = locked(&self.released.noted);
             let known = noted.get(&place);
-            if known.is_some_and(|(known, at)| known == digest && now - at < PAUSE) {
+            if known.is_some_and(|(known, at)| known == digest && at.elapsed() < PAUSE) {
                 return Ok(());
             }
             let is_full = noted.len() >= MOST;
             if is_full {
                 noted.clear();
             }
-            noted.insert(place, (digest.clone(), now));
+            noted.insert(place, (digest.clone(), Instant::now()));
             is_full
         };
         self.database.write(|transaction| {
@@ -67,7 +67,14 @@ impl Service {
                 "INSERT OR REPLACE INTO pull (client, machine, library, channel, digest, at) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
-            statement.execute(params![client, machine, key.library, channel, digest, now])?;
+            statement.execute(params![
+                client,
+                machine,
+                key.library,
+                channel,
+                digest,
+                now()
+            ])?;
             if is_full {
                 let oldest = "SELECT at FROM pull ORDER BY at DESC LIMIT 1 OFFSET ?1";
                 let oldest = format!("DELETE FROM pull WHERE at < ({oldest})");

@@ -43,7 +43,7 @@ fn only_the_channels_of_the_state_are_readable_by_others() {
     }
     let database = place.database();
     let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    assert_eq!(pragma("user_version"), Ok(1));
+    assert_eq!(pragma("user_version"), Ok(2));
     assert_eq!(
         pragma("application_id"),
         Ok(i64::from(u32::from_be_bytes(*b"clls")))
@@ -111,7 +111,7 @@ fn other_databases_are_refused_and_not_changed() {
     let cases: [Case<'_>; 3] = [
         (
             &newer,
-            "has version 99, and this colltune knows versions up to 1; use the newer colltune",
+            "has version 99, and this colltune knows versions up to 2; use the newer colltune",
         ),
         (&foreign, "it is the database of another program"),
         (&text, "it is not a SQLite database"),
@@ -279,6 +279,62 @@ fn a_database_that_lost_its_tables_is_refused() {
                 .ends_with(expected)
         );
     }
+}
+
+/// Tables that were released before ages were counted in served time.
+#[test]
+fn releases_of_the_first_version_keep_their_distances() {
+    let place = Place::new();
+    fs::create_dir(place.state()).expect("made");
+    let database = place.database();
+    database
+        .execute_batch(include_str!("../../schema/1.sql"))
+        .expect("made");
+    let mark = i64::from(u32::from_be_bytes(*b"clls"));
+    database
+        .pragma_update(None, "application_id", mark)
+        .expect("set");
+    database
+        .pragma_update(None, "user_version", 1)
+        .expect("set");
+    database
+        .execute("INSERT INTO machine (name) VALUES ('local')", [])
+        .expect("added");
+    let digest = place.add_blob(b"a table");
+    // The clock was set back before the third one, and to a time in the future before the last one.
+    let hour = 3_600_000;
+    let now = jiff::Timestamp::now().as_millisecond();
+    for at in [
+        now - 9 * hour,
+        now - 2 * hour,
+        now - 100 * hour,
+        now - hour,
+        now + 900 * hour,
+    ] {
+        let release = "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at) \
+                       VALUES (1, 'openmpi-4.1.4', 'production', 'release', ?1, 'a', '', '[]', ?2)";
+        database
+            .execute(release, (digest.as_str(), at))
+            .expect("added");
+    }
+    drop(database);
+    place.open();
+    let database = place.database();
+    let mut served = database
+        .prepare("SELECT served FROM release ORDER BY sequence")
+        .expect("sound");
+    let served = served
+        .query_map([], |row| row.get::<_, i64>(0))
+        .expect("rows");
+    let hours: Vec<i64> = served
+        .map(|served| (served.expect("a time") - hour / 2).div_euclid(hour) + 1)
+        .collect();
+    assert_eq!(hours, [-9, -2, -2, -1, 0]);
+    assert!(
+        database
+            .execute("UPDATE release SET served = 0", [])
+            .is_err()
+    );
 }
 
 #[test]

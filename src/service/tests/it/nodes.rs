@@ -56,6 +56,42 @@ fn nodes_keep_tables_that_running_jobs_may_use() {
     assert_eq!(on_disk(&bed), sorted(&[&a]));
 }
 
+/// As when the system's clock is set ahead by a year after a release, or was a year behind when it was made.
+#[test]
+fn tables_in_use_are_kept_if_the_clock_is_set() {
+    let bed = Bed::new();
+    let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
+    bed.release(&a).expect("released");
+    bed.release(&b).expect("released");
+    let kept = [b.clone(), a.clone()];
+    let database = bed.database();
+    let of_triggers = "SELECT sql FROM sqlite_schema WHERE name = 'release_is_final'";
+    let trigger: String = database
+        .query_row(of_triggers, [], |row| row.get(0))
+        .expect("a trigger");
+    let year = 365 * 86_400_000_i64;
+    let date = bed.channel().join("history");
+    let lines = std::fs::read_to_string(&date).expect("a history");
+    let mut bed = bed;
+    for (change, distance) in [("-", year), ("+", 2 * year)] {
+        let moved = format!(
+            "DROP TRIGGER release_is_final; UPDATE release SET at = at {change} {distance}; {trigger}"
+        );
+        database.execute_batch(&moved).expect("changed");
+        std::fs::write(&date, lines.replace("20", "19")).expect("written");
+        bed = bed.restarted();
+        let manifest = bed.service().manifest(&production()).expect("a manifest");
+        assert_eq!(manifest.keep, kept, "{change}");
+        let versions = export::deploy::list(&bed.channel()).expect("versions");
+        assert_eq!(versions.len(), 2, "{change}");
+    }
+    // A release prunes as well.
+    let c = bed.validated(&choosing("binary"));
+    bed.release(&c).expect("released");
+    let manifest = bed.service().manifest(&production()).expect("a manifest");
+    assert_eq!(manifest.keep, [c, b, a]);
+}
+
 #[test]
 fn pulls_are_recorded() {
     let bed = Bed::new();

@@ -176,7 +176,7 @@ impl Service {
             };
             match taken_in {
                 Err(error @ ServiceError::Database(_)) => return Err(error),
-                Err(error @ ServiceError::File { .. }) => {
+                Err(error @ (ServiceError::File { .. } | ServiceError::Deploy(_))) => {
                     let problem = format!("{} cannot be added: {error}", path.display());
                     self.problems
                         .note(path.display().to_string(), Some(problem));

@@ -43,8 +43,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
-    /// [`ServiceError::Invalid`] if the table is too long or its library is not a plain `NAME-VERSION`; files
-    /// and SQLite.
+    /// [`ServiceError::Invalid`] if the table is too long or its library is not a plain `NAME-VERSION`;
+    /// [`ServiceError::Deploy`] if its name is too long for a folder; files and SQLite.
     pub fn take_in(
         &self,
         actor: &Actor,
@@ -192,6 +192,8 @@ impl<'a> New<'a> {
             transaction.execute(
                 "UPDATE version SET task = ?3, campaign = coalesce(?4, campaign) \
                  WHERE machine = ?1 AND digest = ?2 AND task IS NULL",
+        // Its releases are folders with these names.
+        export::deploy::check_names(&table)?;
                 params![id, self.digest, task, campaign],
             )?;
         }

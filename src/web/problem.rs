@@ -158,6 +158,9 @@ impl From<ServiceError> for Problem {
             ServiceError::Damaged { .. } => with_help(StatusCode::INTERNAL_SERVER_ERROR),
             ServiceError::Deploy(
                 DeployError::Unconfirmed { .. }
+            ServiceError::Deploy(DeployError::LongName { .. }) => {
+                with_help(StatusCode::UNPROCESSABLE_ENTITY)
+            }
                 | DeployError::Nothing { .. }
                 | DeployError::NothingForLibrary { .. }
                 | DeployError::Export(_),

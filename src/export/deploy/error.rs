@@ -32,6 +32,14 @@ pub enum DeployError {
     /// The deployed table cannot be read back; a defect of this crate.
     #[error("the table as deployed cannot be read: {0}")]
     Table(Box<TableError>),
+    /// A name that is part of the name of the version's folder.
+    #[error("{field}: it has {bytes} bytes, and {most} at most can be part of a folder's name")]
+    LongName {
+        /// `name` or `provenance.date`.
+        field: &'static str,
+        bytes: usize,
+        most: usize,
+    },
     /// A path that an environment file cannot contain.
     #[error("{} cannot be written into an environment file: it {reason}", path.display())]
     Path { path: PathBuf, reason: &'static str },
@@ -115,6 +123,7 @@ impl DeployError {
                  own algorithms, with `native:*` among the `candidates`"
             }
             Self::Export(error) => return error.help(),
+            Self::LongName { .. } => "shorten it in the table",
             Self::Path { .. } => "name another folder",
             Self::Untrusted(error) => return error.help(),
             Self::Busy { .. } => "wait for it and try again",

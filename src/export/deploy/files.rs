@@ -30,6 +30,34 @@ const RELEASE: &str = "COLLTUNE_RELEASE";
 /// The variable with the script [`PROGRAM`] of the version, or with `env`, which starts programs unchanged.
 const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
 
+/// The longest name of a table that becomes part of a folder's name, in bytes. File systems allow 255 for a name, and the
+/// longest one made of it is `.aside-NAME-DATE-DIGEST-TIME` (`mend.rs`), with 12 digits of a digest and 16 of a time.
+const LONGEST_NAME: usize = 190;
+/// The longest date.
+const LONGEST_DATE: usize = 25;
+
+/// Refuses a table whose name or date is too long for the name of a version.
+///
+/// # Errors
+/// [`DeployError::LongName`].
+pub fn check_names(table: &Table) -> Result<(), DeployError> {
+    let fields = [
+        ("name", &table.name, LONGEST_NAME),
+        ("provenance.date", &table.provenance.date, LONGEST_DATE),
+    ];
+    match fields
+        .into_iter()
+        .find(|(_, text, most)| text.len() > *most)
+    {
+        None => Ok(()),
+        Some((field, text, most)) => Err(DeployError::LongName {
+            field,
+            bytes: text.len(),
+            most,
+        }),
+    }
+}
+
 /// The inputs of a version.
 pub(super) struct Content<'a> {
     /// The table as the policy deploys it.

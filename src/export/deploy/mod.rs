@@ -33,6 +33,7 @@ use table::{Lack, Table, Withheld};
 use vocabulary::Library;
 
 pub use error::DeployError;
+pub use files::check_names;
 pub use folder::table_of;
 pub use history::HistoryAction;
 pub use prune::prune;
@@ -127,11 +128,12 @@ pub struct Prepared {
 /// Writes a table as a policy deploys it as a version of `folder`, which is created if needed.
 ///
 /// # Errors
-/// [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
+/// [`DeployError::LongName`]; [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
 /// [`DeployError::NothingForLibrary`], before anything is written; the errors of [`crate::Format::render`];
 /// [`DeployError::NotOurs`] and [`DeployError::Altered`] if other files are in the way; [`DeployError::Busy`]; files
 /// that cannot be written.
 pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, DeployError> {
+    check_names(request.table)?;
     let (table, withheld) = request.table.deployed(request.options.policy);
     let is_unconfirmed =
         |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);

@@ -1,13 +1,15 @@
 //! The folders of channels.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use service::{ReleaseAction, ServiceError, Slice};
+use fastrand::Rng;
+use service::{ChannelKey, ReleaseAction, ReleaseRequest, Scope, ServiceError, Slice};
 
-use crate::bed::{Bed, choosing, production};
+use crate::bed::{Bed, MACHINE, actor, asking, choosing, production, publisher, table};
 
 const FILES: [&str; 9] = [
     "README.txt",
@@ -243,4 +245,184 @@ fn a_first_release_that_fails_changes_nothing() {
     fs::remove_dir_all(bed.state().join("channels")).expect("removed");
     fs::write(bed.state().join("channels"), "").expect("written");
     check_fails(&bed, "the folder");
+}
+
+/// Texts that a table may have in a name, a date, a CPU and the like: parts of paths, of shells and of YAML, control
+/// characters, and the longest ones.
+fn text(random: &mut Rng) -> String {
+    let parts = [
+        "",
+        "a",
+        "night",
+        "..",
+        "/",
+        "../x",
+        "\\",
+        "\n",
+        "\r",
+        "\t",
+        "\0",
+        "\u{1b}[2J",
+        "\u{85}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{feff}",
+        "ü",
+        "🦀",
+        "'",
+        "\"",
+        "$(id)",
+        "`id`",
+        "*/",
+        "/*",
+        "--[[",
+        "]]",
+        "#",
+        ": ",
+        " - ",
+        "{",
+        "}",
+        "%",
+        "~",
+        "null",
+        "true",
+        "0x1f",
+        "1e3",
+        " ",
+        "-",
+        ".",
+        "current",
+        ".lock",
+        ".half-written",
+    ];
+    let count = random.usize(..5);
+    let mut text: String = (0..count)
+        .map(|_| parts[random.usize(..parts.len())])
+        .collect();
+    if random.u8(..4) == 0 {
+        let length = [1, 64, 165, 166, 189, 190, 191, 255, 256, 5000][random.usize(..10)];
+        text = text.chars().cycle().take(length).collect();
+    }
+    text
+}
+
+/// Whatever its texts are, a table is refused when it is added, or it can be released.
+#[test]
+fn every_table_that_is_added_can_be_released() {
+    let given = std::env::var("COLLTUNE_SEED").ok();
+    let seed = given.map_or_else(|| fastrand::u64(..1 << 32), |seed| seed.parse().unwrap());
+    println!("COLLTUNE_SEED={seed}");
+    let mut random = Rng::with_seed(seed);
+    let bed = Bed::new();
+    let plain = table::Table::parse(&choosing("chain"), Path::new("a table")).expect("a table");
+    let admin = actor("root", &[Scope::Admin]);
+    let (mut released, mut refused) = (0, 0);
+    for _ in 0..120 {
+        let mut table = plain.clone();
+        let mut change = |text_of: &mut String| {
+            if random.u8(..3) == 0 {
+                *text_of = text(&mut random);
+            }
+        };
+        change(&mut table.name);
+        let of = &mut table.provenance;
+        for text_of in [
+            &mut of.date,
+            &mut of.cpu,
+            &mut of.campaign,
+            &mut of.store,
+            &mut of.colltune,
+        ] {
+            change(text_of);
+        }
+        of.hosts.iter_mut().for_each(&mut change);
+        of.warnings.push("a warning".to_owned());
+        of.warnings.iter_mut().for_each(&mut change);
+        if random.u8(..6) == 0 {
+            of.library.version = text(&mut random);
+        }
+        let written = table.to_yaml();
+        let version = match bed.service().take_in(&admin, MACHINE, &written) {
+            Ok(version) => version,
+            Err(error) => {
+                let is_expected = matches!(
+                    error,
+                    ServiceError::Invalid { .. }
+                        | ServiceError::Table(_)
+                        | ServiceError::Deploy(export::deploy::DeployError::LongName { .. })
+                );
+                assert!(is_expected, "{error}\n{written}");
+                refused += 1;
+                continue;
+            }
+        };
+        let key = ChannelKey {
+            library: version.library,
+            ..production()
+        };
+        let request = ReleaseRequest {
+            reason: "a test".to_owned(),
+            override_gates: true,
+            ..asking(ReleaseAction::Release, Some(&version.digest))
+        };
+        match bed.service().release(&admin, &key, &request, None) {
+            Ok(_) => released += 1,
+            // The same table as before.
+            Err(ServiceError::Conflict(_)) => {}
+            Err(error) => panic!("{error}\n{written}"),
+        }
+        let folder = bed.service().channel_folder(&key);
+        let path = export::deploy::table_of(&folder).expect("a version");
+        // Names with a suffix of any service are possible as well.
+        let version = path.parent().and_then(Path::file_name).expect("a name");
+        assert!(
+            version.len() + ".aside--1795876289113000".len() <= 255,
+            "{version:?}"
+        );
+        for format in export::FORMATS {
+            // A table that a format cannot express is refused with a reason; the text itself never stops it.
+            let options = export::Options::installed(Some(format), "4.1.4", OsStr::new(""));
+            let rendered = format.render(&table, &options);
+            assert!(
+                rendered.is_ok() || format.name() != "c-header",
+                "{:?}",
+                rendered.err()
+            );
+        }
+    }
+    assert!(
+        released > 30 && refused > 3,
+        "{released} released, {refused} refused"
+    );
+    assert_eq!(bed.service().problems(), [""; 0]);
+}
+
+#[test]
+fn names_that_are_too_long_for_a_folder_are_refused_when_a_table_is_added() {
+    let bed = Bed::new();
+    let taken = |name: &str, date: &str| {
+        let text = table("NAME", "chain", "confirmed: true");
+        let text = text.replace("NAME", name).replace("2026-11-20", date);
+        bed.service().take_in(&publisher(), MACHINE, &text)
+    };
+    for (name, date, field) in [
+        (300, 10, "name: it has 300 bytes"),
+        (191, 10, "name: it has 191 bytes"),
+        (10, 300, "provenance.date: it has 300 bytes"),
+        (190, 26, "provenance.date: it has 26 bytes"),
+    ] {
+        let error = taken(&"x".repeat(name), &"d".repeat(date)).expect_err("refused");
+        assert!(error.to_string().starts_with(field), "{error}");
+        assert!(error.help().is_some());
+    }
+    let longest = taken(&"x".repeat(190), &"d".repeat(25)).expect("taken in");
+    bed.validate(&longest.digest, 0, 0);
+    bed.release(&longest.digest).expect("released");
+    // The folder of the version is set aside if a file takes its place.
+    let version = std::fs::canonicalize(bed.channel().join("current")).expect("a version");
+    fs::remove_dir_all(&version).expect("removed");
+    fs::write(&version, "").expect("written");
+    let bed = bed.restarted();
+    assert_eq!(bed.service().problems(), [""; 0]);
+    assert_eq!(bed.current().as_deref(), Some(longest.digest.as_str()));
 }

@@ -174,4 +174,8 @@ pub struct TaskFilter {
     pub machine: Option<String>,
     /// Only those of this campaign, by its path.
     pub campaign: Option<String>,
+    /// Only those of these machines, as for a reader of some machines.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub machines: Option<Vec<String>>,
 }

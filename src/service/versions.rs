@@ -105,6 +105,18 @@ impl Service {
         })
     }
 
+    /// The machines that have had a table with this digest in a channel.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn machines_released_to(&self, digest: &Digest) -> Result<Vec<String>, ServiceError> {
+        self.database.read(|connection| {
+            let query = "SELECT DISTINCT machine.name FROM release JOIN machine ON machine.id = release.machine \
+                         WHERE digest = ?1";
+            rows(connection, query, [digest], |row| row.get(0))
+        })
+    }
+
     /// Lists versions, newest first: those of one machine or campaign (by its path), if these are given.
     ///
     /// # Errors
@@ -115,12 +127,29 @@ impl Service {
         campaign: Option<&str>,
         slice: Slice,
     ) -> Result<Page<Version>, ServiceError> {
+        self.versions_among(None, machine, campaign, slice)
+    }
+
+    /// As [`Service::versions`], for a reader of some machines: only those of `readable`, if given.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn versions_among(
+        &self,
+        readable: Option<&[String]>,
+        machine: Option<&str>,
+        campaign: Option<&str>,
+        slice: Slice,
+    ) -> Result<Page<Version>, ServiceError> {
+        let readable = readable.map(|names| serde_json::json!(names).to_string());
         self.database.read(|connection| {
             let query = format!(
                 "{SELECT} WHERE (?1 IS NULL OR machine.name = ?1) AND (?2 IS NULL OR campaign.path = ?2) \
-                 AND version.id < ?3 ORDER BY version.id DESC LIMIT ?4"
+                 AND (?3 IS NULL OR machine.name IN (SELECT value FROM json_each(?3))) \
+                 AND version.id < ?4 ORDER BY version.id DESC LIMIT ?5"
             );
-            let bounds = params![machine, campaign, slice.end(), slice.rows_and_one()];
+            let (end, most) = (slice.end(), slice.rows_and_one());
+            let bounds = params![machine, campaign, readable, end, most];
             let versions = rows(connection, &query, bounds, version)?;
             Ok(slice.page(versions, |version| version.id))
         })
@@ -163,6 +192,8 @@ impl<'a> New<'a> {
             );
             return Err(ServiceError::invalid("provenance.library", problem));
         }
+        // Its releases are folders with these names.
+        export::deploy::check_names(&table)?;
         Ok(Self {
             text,
             digest: Digest::of(text.as_bytes()),
@@ -192,8 +223,6 @@ impl<'a> New<'a> {
             transaction.execute(
                 "UPDATE version SET task = ?3, campaign = coalesce(?4, campaign) \
                  WHERE machine = ?1 AND digest = ?2 AND task IS NULL",
-        // Its releases are folders with these names.
-        export::deploy::check_names(&table)?;
                 params![id, self.digest, task, campaign],
             )?;
         }

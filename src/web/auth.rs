@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use service::{Actor, Digest, Scope};
+use service::{Actor, Digest, Scope, Service, ServiceError, Task, TaskId, Version};
 use subtle::ConstantTimeEq;
 
 use crate::peer::Peer;
@@ -43,6 +43,56 @@ impl Visitor {
     /// Whether the visitor may read about a machine, or about all (`None`).
     pub(crate) fn may_read(&self, machine: Option<&str>) -> bool {
         self.reads || self.actor.may(Scope::Read, machine)
+    }
+
+    /// The machines that the visitor may read about; `None` for all.
+    pub(crate) fn machines(&self) -> Option<Vec<String>> {
+        if self.may_read(None) {
+            return None;
+        }
+        let mut machines = self.actor.machines.clone();
+        machines.retain(|machine| self.may_read(Some(machine)));
+        Some(machines)
+    }
+
+    /// The versions of a table on machines that the visitor may read about. A table that was only released, such as the
+    /// empty one, has none.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] of a table that only other machines have, as if it did not exist.
+    pub(crate) fn versions_of(
+        &self,
+        service: &Service,
+        digest: &Digest,
+    ) -> Result<Vec<Version>, ServiceError> {
+        let may_read = |machine: &String| self.may_read(Some(machine));
+        let mut versions = service.versions_of(digest)?;
+        versions.retain(|version| may_read(&version.machine));
+        let is_known = self.may_read(None)
+            || !versions.is_empty()
+            || service.machines_released_to(digest)?.iter().any(may_read);
+        match is_known {
+            true => Ok(versions),
+            false => Err(ServiceError::NotFound {
+                kind: "table",
+                name: digest.to_string(),
+            }),
+        }
+    }
+
+    /// The task, if the visitor may read about its machine.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], also for a task of another machine.
+    pub(crate) fn task(&self, service: &Service, id: TaskId) -> Result<Task, ServiceError> {
+        let task = service.task(id)?;
+        match self.may_read(task.request.machine.as_deref()) {
+            true => Ok(task),
+            false => Err(ServiceError::NotFound {
+                kind: "task",
+                name: id.to_string(),
+            }),
+        }
     }
 
     /// Requires [`Self::may_read`].

@@ -39,8 +39,7 @@ impl Service {
         request: &ReleaseRequest,
         expected: Option<u64>,
     ) -> Result<Release, ServiceError> {
-        actor.require(Scope::Publish, Some(&key.machine))?;
-        self.configuration.machine(&key.machine)?;
+        self.require_channel(actor, key)?;
         check_reason(request)?;
         if request.override_gates {
             actor.require(Scope::Admin, Some(&key.machine))?;
@@ -79,6 +78,19 @@ impl Service {
             release: Box::new(release.clone()),
         });
         Ok(release)
+    }
+
+    /// Requires that an actor may release to a channel, and that there can be such a channel, before conditions of a
+    /// request are evaluated.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] without the scope `publish`; then [`ServiceError::NotFound`] of the machine, or of the
+    /// channel if its library cannot be one.
+    pub fn require_channel(&self, actor: &Actor, key: &ChannelKey) -> Result<(), ServiceError> {
+        actor.require(Scope::Publish, Some(&key.machine))?;
+        self.configuration.machine(&key.machine)?;
+        let unknown = || ServiceError::not_found("channel", key);
+        library_of(&key.library).map(drop).ok_or_else(unknown)
     }
 
     /// Adds the row, and changes the link `current` just before the transaction is committed. If either fails, both

@@ -172,9 +172,14 @@ fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &ServiceMachine) ->
     let mut active = state.active.iter();
     let of_store =
         active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
-    if let Some((other, _)) = of_store {
+    if let Some((other, active)) = of_store {
+        // Readers of one machine do not see the tasks of another one.
+        let which = match active.task.machine == task.machine {
+            true => format!("task {other}"),
+            false => "a task of another machine".to_owned(),
+        };
         return Some(format!(
-            "waits for task {other}, which measures into the same store"
+            "waits for {which}, which measures into the same store"
         ));
     }
     let others = state.active.values();

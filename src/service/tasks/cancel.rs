@@ -15,12 +15,16 @@ impl Service {
     /// result continue without it. Cancelling again is no error.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; [`ServiceError::Conflict`] if the task is done or has
-    /// failed.
+    /// [`ServiceError::Forbidden`]; [`ServiceError::NotFound`], also if the actor may not read about the task's machine;
+    /// [`ServiceError::Conflict`] if the task is done or has failed.
     pub fn cancel(&self, actor: &Actor, id: TaskId) -> Result<Task, ServiceError> {
         let (task, changed) = self.database.write(|transaction| {
             let task = fetch(transaction, id)?;
-            actor.require(Scope::Submit, task.request.machine.as_deref())?;
+            let machine = task.request.machine.as_deref();
+            if !actor.may(Scope::Submit, machine) && !self.may_read(actor, machine) {
+                return Err(ServiceError::not_found("task", id));
+            }
+            actor.require(Scope::Submit, machine)?;
             let mut changed = Vec::new();
             match task.state {
                 TaskState::Cancelled => return Ok((task, changed)),
@@ -48,6 +52,11 @@ impl Service {
         self.announce_tasks(&changed);
         self.runner.ask_to_end(id);
         Ok(task)
+    }
+
+    /// Whether an actor may read about a machine.
+    fn may_read(&self, actor: &Actor, machine: Option<&str>) -> bool {
+        self.configuration.open_reading || actor.may(Scope::Read, machine)
     }
 
     /// Sends the current state of tasks to the feed.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::database::{from_json, machine_id, rows, time, timestamp, unreadable};
 use crate::{
@@ -39,13 +39,16 @@ impl Service {
             let query = format!(
                 "{COLUMNS} WHERE task.id < ?1 AND (?2 IS NULL OR state = ?2) \
                  AND (?3 IS NULL OR task.machine = (SELECT id FROM machine WHERE name = ?3)) \
-                 AND (?4 IS NULL OR campaign.path = ?4) ORDER BY task.id DESC LIMIT ?5"
+                 AND (?4 IS NULL OR campaign.path = ?4) \
+                 AND (?5 IS NULL OR task.machine IN (SELECT id FROM machine WHERE name IN (SELECT value FROM json_each(?5)))) \
+                 ORDER BY task.id DESC LIMIT ?6"
             );
             let bounds = params![
                 slice.end(),
                 filter.state.map(|state| state.to_string()),
                 filter.machine,
                 filter.campaign,
+                filter.machines.as_ref().map(|names| json!(names).to_string()),
                 slice.rows_and_one()
             ];
             let tasks = rows(connection, &query, bounds, task_of)?;

@@ -41,8 +41,7 @@ impl Service {
         request: &TaskRequest,
         idempotency_key: Option<&str>,
     ) -> Result<Submitted, ServiceError> {
-        let machine = self.requested_machine(request)?;
-        actor.require(Scope::Submit, Some(&machine.name))?;
+        let machine = self.requested_machine(actor, request)?;
         check_key(idempotency_key)?;
         let mut request = request.clone();
         request.machine = Some(machine.name.clone());
@@ -67,12 +66,27 @@ impl Service {
         Ok(submitted)
     }
 
-    fn requested_machine(&self, request: &TaskRequest) -> Result<&ServiceMachine, ServiceError> {
-        match (&request.machine, self.configuration.machines.as_slice()) {
-            (Some(name), _) => self.configuration.machine(name),
-            (None, [only]) => Ok(only),
-            (None, several) => {
-                let names: Vec<&str> = several.iter().map(|machine| &*machine.name).collect();
+    /// The machine of a request. Other machines than the actor's are not named, nor whether they exist.
+    fn requested_machine(
+        &self,
+        actor: &Actor,
+        request: &TaskRequest,
+    ) -> Result<&ServiceMachine, ServiceError> {
+        if let Some(name) = &request.machine {
+            actor.require(Scope::Submit, Some(name))?;
+            return self.configuration.machine(name);
+        }
+        let all = self.configuration.machines.iter();
+        let own = all.filter(|machine| actor.may(Scope::Submit, Some(&machine.name)));
+        let own: Vec<&ServiceMachine> = own.collect();
+        match own[..] {
+            [] => Err(ServiceError::Forbidden {
+                scope: Scope::Submit,
+                machine: None,
+            }),
+            [only] if self.configuration.machines.len() == 1 => Ok(only),
+            _ => {
+                let names: Vec<&str> = own.iter().map(|machine| &*machine.name).collect();
                 let problem = format!("is missing; name one of {}", names.join(", "));
                 Err(ServiceError::invalid("machine", problem))
             }

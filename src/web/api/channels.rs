@@ -138,6 +138,8 @@ pub(crate) async fn release(
     headers: HeaderMap,
     extract::Json(request): extract::Json<ReleaseRequest>,
 ) -> Result<impl IntoResponse, Problem> {
+    // Conditions count only where the request would otherwise be carried out, and tell nothing to others.
+    app.service.require_channel(&visitor.actor, &key)?;
     let expected = Expected::of(&headers)?;
     let expected = expected.sequence(app.service.manifest(&key).ok().as_ref())?;
     let released =

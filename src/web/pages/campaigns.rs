@@ -35,15 +35,16 @@ pub(super) async fn list(
     Ok(frame.html(&content).into_response())
 }
 
-/// The campaigns of the machines that a visitor may read about.
+/// The campaigns of the machines that a visitor may read about, without other machines.
 pub(crate) fn readable(
     service: &Service,
     visitor: &Visitor,
 ) -> Result<Vec<CampaignEntry>, ServiceError> {
     let mut all = service.campaigns()?;
-    all.retain(|entry| {
-        let mut machines = entry.machines.iter();
-        machines.any(|machine| visitor.may_read(Some(machine)))
+    all.retain_mut(|entry| {
+        let may_read = |machine: &String| visitor.may_read(Some(machine));
+        entry.machines.retain(may_read);
+        !entry.machines.is_empty()
     });
     Ok(all)
 }
@@ -87,17 +88,14 @@ pub(super) async fn show(
             let entry = all.into_iter().find(|entry| entry.path == path);
             let filter = TaskFilter {
                 campaign: Some(path.clone()),
+                machines: reader.machines(),
                 ..TaskFilter::default()
             };
             let slice = |before, limit| Slice { before, limit };
-            let mut versions = service.versions(None, Some(&path), slice(before, None))?;
-            versions
-                .items
-                .retain(|version| reader.may_read(Some(&version.machine)));
-            let mut tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;
-            tasks
-                .items
-                .retain(|task| reader.may_read(task.request.machine.as_deref()));
+            let (readable, newest) = (reader.machines(), slice(before, None));
+            let versions =
+                service.versions_among(readable.as_deref(), None, Some(&path), newest)?;
+            let tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;
             Ok(Shown {
                 entry: entry.ok_or_else(|| ServiceError::NotFound {
                     kind: "campaign",

@@ -11,7 +11,7 @@ use table::{Diff, OnlyIn, Side};
 use super::elements::{table_address, table_link, wide};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
-use super::table::{parsed, readable};
+use super::table::parsed;
 use crate::extract::{Path, Query};
 use crate::{App, Problem};
 
@@ -37,7 +37,7 @@ pub(super) async fn show(
     let content = app
         .ask(move |service| {
             for digest in [&before, &after] {
-                readable(service, digest, &reader)?;
+                reader.versions_of(service, digest)?;
             }
             let diff = service.table(&before)?.diff(&service.table(&after)?);
             Ok(content(&before, &after, &diff))

@@ -56,14 +56,14 @@ impl Overview {
         }
         let filter = TaskFilter {
             state: Some(TaskState::Running),
+            machines: visitor.machines(),
             ..TaskFilter::default()
         };
         let slice = Slice {
             before: None,
             limit: Some(MOST_RUNNING),
         };
-        let mut running = service.tasks(&filter, slice)?.items;
-        running.retain(|task| visitor.may_read(task.request.machine.as_deref()));
+        let running = service.tasks(&filter, slice)?.items;
         let running = running.into_iter().map(|task| {
             let told = service.feed().progress(task.id);
             (task, told)

@@ -37,6 +37,7 @@ impl Asked {
             state: self.state.parse().ok(),
             machine: given(&self.machine),
             campaign: given(&self.campaign),
+            machines: None,
         }
     }
 
@@ -80,7 +81,10 @@ async fn page(
     fields: &Fields,
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
-    let filter = asked.filter();
+    let filter = TaskFilter {
+        machines: visitor.machines(),
+        ..asked.filter()
+    };
     let slice = Slice {
         before: asked.before,
         limit: None,
@@ -88,12 +92,8 @@ async fn page(
     let reader = visitor.clone();
     let (tasks, campaigns, machines) = app
         .ask(move |service| {
-            let mut tasks = service.tasks(&filter, slice)?;
-            tasks
-                .items
-                .retain(|task| reader.may_read(task.request.machine.as_deref()));
             Ok((
-                tasks,
+                service.tasks(&filter, slice)?,
                 campaigns(service, &reader)?,
                 machines(service, &reader),
             ))

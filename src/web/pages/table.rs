@@ -55,8 +55,8 @@ impl Shown {
         asked: &Asked,
         reader: &Visitor,
     ) -> Result<Self, ServiceError> {
+        let versions = reader.versions_of(service, &digest)?;
         let table = service.table(&digest)?;
-        let versions = readable(service, &digest, reader)?;
         let wanted = versions
             .iter()
             .find(|version| version.machine == asked.machine);
@@ -90,28 +90,6 @@ impl Shown {
             campaigns,
             place,
         })
-    }
-}
-
-/// The versions of a table on machines that a visitor may read about. A table without versions, such as the empty
-/// one, belongs to no machine.
-///
-/// # Errors
-/// [`ServiceError::Forbidden`] if only other machines have it.
-pub(super) fn readable(
-    service: &Service,
-    digest: &Digest,
-    visitor: &Visitor,
-) -> Result<Vec<Version>, ServiceError> {
-    let mut versions = service.versions_of(digest)?;
-    let of_another = versions.first().map(|version| version.machine.clone());
-    versions.retain(|version| visitor.may_read(Some(&version.machine)));
-    match of_another {
-        Some(machine) if versions.is_empty() => Err(ServiceError::Forbidden {
-            scope: Scope::Read,
-            machine: Some(machine),
-        }),
-        _ => Ok(versions),
     }
 }
 

@@ -33,10 +33,9 @@ pub(super) async fn show(
     let reader = visitor.clone();
     let (versions, machines) = app
         .ask(move |service| {
-            let mut versions = service.versions(machine.as_deref(), None, slice)?;
-            versions
-                .items
-                .retain(|version| reader.may_read(Some(&version.machine)));
+            let readable = reader.machines();
+            let machine = machine.as_deref();
+            let versions = service.versions_among(readable.as_deref(), machine, None, slice)?;
             Ok((versions, machines(service, &reader)))
         })
         .await?;

@@ -27,8 +27,8 @@ struct Shown {
 }
 
 impl Shown {
-    fn read(service: &Service, id: TaskId) -> Result<Self, ServiceError> {
-        let task = service.task(id)?;
+    fn read(service: &Service, id: TaskId, reader: &Visitor) -> Result<Self, ServiceError> {
+        let task = reader.task(service, id)?;
         let progress = match task.state {
             TaskState::Running => service.feed().progress(id),
             _ => None,
@@ -59,8 +59,10 @@ pub(super) async fn show(
     Reader(visitor): Reader,
     Path(id): Path<TaskId>,
 ) -> Result<Response, Problem> {
-    let shown = app.ask(move |service| Shown::read(service, id)).await?;
-    visitor.require_read(shown.task.request.machine.as_deref())?;
+    let reader = visitor.clone();
+    let shown = app
+        .ask(move |service| Shown::read(service, id, &reader))
+        .await?;
     let events = format!("/api/v1/tasks/{id}/events");
     let has_ended = !matches!(shown.task.state, TaskState::Waiting | TaskState::Running);
     let title = format!("Task {id}");

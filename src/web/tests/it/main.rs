@@ -14,5 +14,6 @@ mod pages;
 mod pages_bed;
 mod proxied;
 mod releases;
+mod restricted;
 mod statuses;
 mod visitors;

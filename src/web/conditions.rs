@@ -12,7 +12,7 @@ pub(crate) fn tag(name: impl std::fmt::Display) -> String {
     format!("\"{name}\"")
 }
 
-/// A response 304 with the tag, if the client already has this version.
+/// A response 304 with the tag, if the client already has this version, which must exist.
 pub(crate) fn unchanged(headers: &HeaderMap, tag: &str, cached: &'static str) -> Option<Response> {
     let lists = headers.get_all(header::IF_NONE_MATCH).iter();
     let mut known = lists
@@ -85,10 +85,14 @@ impl<'h> Expected<'h> {
     /// channel's manifest.
     ///
     /// # Errors
-    /// 412 if that release has another table.
+    /// 412 if that release has another table, or if there is none for `If-Match: *`.
     pub(crate) fn sequence(self, current: Option<&Manifest>) -> Result<Option<u64>, Problem> {
         match (self, current) {
-            (Self::Any, _) => Ok(None),
+            (Self::Any, Some(_)) => Ok(None),
+            (Self::Any, None) => {
+                let detail = "the channel has no release, which `If-Match: *` demands; send `If-None-Match: *`";
+                Err(Problem::new(StatusCode::PRECONDITION_FAILED, detail))
+            }
             (Self::NoRelease, _) => Ok(Some(0)),
             (Self::At(number, Some(digest)), Some(current))
                 if number == current.sequence && digest != current.digest.as_str() =>

@@ -6,6 +6,7 @@
 mod api;
 mod auth;
 mod conditions;
+mod document;
 mod error;
 mod extract;
 mod failures;

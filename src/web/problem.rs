@@ -14,6 +14,8 @@ use service::{Gate, ServiceError};
 use table::TableError;
 use utoipa::ToSchema;
 
+use crate::document::PROBLEM;
+
 /// An error: its status and a description.
 // A response made from a problem keeps it as an extension, from which a page can be rendered.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -156,11 +158,11 @@ impl From<ServiceError> for Problem {
                 with_help(StatusCode::UNPROCESSABLE_ENTITY).at(found.line, found.column)
             }
             ServiceError::Damaged { .. } => with_help(StatusCode::INTERNAL_SERVER_ERROR),
-            ServiceError::Deploy(
-                DeployError::Unconfirmed { .. }
             ServiceError::Deploy(DeployError::LongName { .. }) => {
                 with_help(StatusCode::UNPROCESSABLE_ENTITY)
             }
+            ServiceError::Deploy(
+                DeployError::Unconfirmed { .. }
                 | DeployError::Nothing { .. }
                 | DeployError::NothingForLibrary { .. }
                 | DeployError::Export(_),
@@ -181,7 +183,7 @@ impl From<ServiceError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_vec(&self).unwrap_or_default();
-        let media = [(header::CONTENT_TYPE, "application/problem+json")];
+        let media = [(header::CONTENT_TYPE, PROBLEM)];
         let mut response = (self.status, media, body).into_response();
         self.set_headers(&mut response);
         response.extensions_mut().insert(self);

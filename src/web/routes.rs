@@ -6,10 +6,11 @@ use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::{App, api, health, layers, metrics, pages};
+use crate::{App, api, document, health, layers, metrics, pages};
 
 pub(crate) fn router(app: App) -> Router {
-    let (interface, document) = api::router().split_for_parts();
+    let (interface, mut document) = api::router().split_for_parts();
+    document::complete(&mut document);
     // A test shows that the document can be written.
     let document = document.to_json().unwrap_or_default();
     let media = [(header::CONTENT_TYPE, "application/json")];
@@ -27,7 +28,9 @@ pub(crate) fn router(app: App) -> Router {
 
 /// The OpenAPI 3.1 document of the interface `/api/v1`.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    api::router().into_openapi()
+    let mut openapi = api::router().into_openapi();
+    document::complete(&mut openapi);
+    openapi
 }
 
 /// The general part of the document.

@@ -116,7 +116,7 @@ pub(crate) async fn releases(
     post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/releases", tag = "releases",
     params(
         ChannelKey,
-        ("If-Match" = Option<String>, Header, description = "The channel's ETag, which is `\"SEQUENCE-DIGEST\"`; or only the number of its release, as in `\"12\"`; or `*` for any"),
+        ("If-Match" = Option<String>, Header, description = "The channel's ETag, which is `\"SEQUENCE-DIGEST\"`; or only the number of its release, as in `\"12\"`; or `*` for any release"),
         ("If-None-Match" = Option<String>, Header, description = "`*` for a channel without releases"),
     ),
     request_body = ReleaseRequest,

@@ -50,10 +50,11 @@ pub(crate) async fn blob(
 ) -> Result<Response, Problem> {
     require_read(&app, &visitor, &digest).await?;
     let tag = tag(&digest);
+    let bytes = app.ask(move |service| service.blob(&digest)).await?;
+    // No condition holds for a table that does not exist.
     if let Some(response) = unchanged(&headers, &tag, FOR_EVER) {
         return Ok(response);
     }
-    let bytes = app.ask(move |service| service.blob(&digest)).await?;
     let media = [(header::CONTENT_TYPE, "application/yaml; charset=utf-8")];
     let mut response = (media, bytes).into_response();
     mark(&mut response, &tag, FOR_EVER);

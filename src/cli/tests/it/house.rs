@@ -199,7 +199,14 @@ fn messages_have_no_gaps() {
     assert_eq!(gaps(joined), [2]);
     let mut found = Vec::new();
     each_file(&root().join("src"), &mut |path, text| {
-        found.extend(gaps(text).iter().map(|line| format!("{}:{line}", path.display())));
+        found.extend(
+            gaps(text)
+                .iter()
+                .map(|line| format!("{}:{line}", path.display())),
+        );
     });
-    assert!(found.is_empty(), "these lines print many spaces: {found:#?}");
+    assert!(
+        found.is_empty(),
+        "these lines print many spaces: {found:#?}"
+    );
 }

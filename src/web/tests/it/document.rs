@@ -1,29 +1,34 @@
 //! The document of the interface, compared with the answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fixture::Site;
-
-/// The statuses with which the layers around all addresses may answer.
-const EVERYWHERE: [u16; 3] = [408, 421, 429];
+use crate::pages_bed::Busy;
 
 fn document(site: &Site) -> Value {
     site.get("/api/v1/openapi.json").expect(200).json()
 }
 
-/// All operations: method, path and the statuses that are documented.
-fn operations(document: &Value) -> Vec<(String, String, BTreeSet<u16>)> {
+/// The documented responses of an operation: the media types of each status.
+type Responses = BTreeMap<u16, BTreeSet<String>>;
+
+/// All operations: method, path and responses.
+fn operations(document: &Value) -> Vec<(String, String, Responses)> {
     let paths = document["paths"].as_object().unwrap().iter();
     let operations = paths.flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().iter();
         methods
             .filter(|(_, operation)| operation["responses"].is_object())
             .map(move |(method, operation)| {
-                let statuses = operation["responses"].as_object().unwrap().keys();
-                let statuses = statuses.map(|status| status.parse().unwrap());
-                (method.to_uppercase(), path.clone(), statuses.collect())
+                let responses = operation["responses"].as_object().unwrap().iter();
+                let responses = responses.map(|(status, response)| {
+                    let media = response["content"].as_object().into_iter().flatten();
+                    let media = media.map(|(media, _)| media.clone()).collect();
+                    (status.parse().unwrap(), media)
+                });
+                (method.to_uppercase(), path.clone(), responses.collect())
             })
     });
     operations.collect()
@@ -31,22 +36,25 @@ fn operations(document: &Value) -> Vec<(String, String, BTreeSet<u16>)> {
 
 #[test]
 fn every_answer_has_a_documented_status() {
-    let site = Site::of_two_machines(|_| {});
+    let busy = Busy::new(true);
+    let site = &busy.site;
+    let (new, old) = (busy.new.to_string(), busy.old.to_string());
     let bearer = site.bearer();
-    let scopes = site.token(&[service::Scope::Read], &["other"]);
+    let scopes = site.token(&[service::Scope::Submit], &["local"]);
     let weak = format!("Authorization: Bearer {scopes}");
     let unknown = "ab".repeat(32);
-    let operations = operations(&document(&site));
+    let operations = operations(&document(site));
     assert!(operations.len() > 25, "{}", operations.len());
+    let mut succeeded = BTreeSet::new();
     for (method, path, documented) in operations {
         let values = [
-            ("{machine}", ["local", "..%2F.."]),
-            ("{library}", ["openmpi-4.1.4", "%00"]),
-            ("{channel}", ["canary", "other"]),
-            ("{digest}", [unknown.as_str(), "0"]),
-            ("{other}", [unknown.as_str(), "0"]),
-            ("{format}", ["openmpi", "other"]),
-            ("{id}", ["12", "x"]),
+            ("{machine}", ["local", "local", "..%2F.."]),
+            ("{library}", ["openmpi-4.1.4", "openmpi-4.1.4", "%00"]),
+            ("{channel}", ["canary", "canary", "other"]),
+            ("{digest}", [new.as_str(), unknown.as_str(), "0"]),
+            ("{other}", [old.as_str(), unknown.as_str(), "0"]),
+            ("{format}", ["c-header", "openmpi", "other"]),
+            ("{id}", ["1", "12", "x"]),
         ];
         for (headers, body) in [
             (vec![], ""),
@@ -62,24 +70,122 @@ fn every_answer_has_a_documented_status() {
                 "{\"action\": \"withdraw\"}",
             ),
         ] {
-            for choice in [0, 1] {
+            for choice in [0, 1, 2] {
                 let path = values.iter().fold(path.clone(), |path, (name, given)| {
                     path.replace(name, given[choice])
                 });
-                if path.ends_with("/events") && path.len() < 20 {
+                // These streams do not end.
+                if path.ends_with("/events") && (choice == 0 || path.len() < 20) {
                     continue;
                 }
                 let answer = site.send(&format!("{method} {path}"), &headers, body);
                 let status = answer.status;
-                let is_known = documented.contains(&status) || EVERYWHERE.contains(&status);
-                assert!(is_known, "{method} {path} {body}: {answer:?}");
-                assert_ne!(status, 405, "{method} {path}");
+                let Some(media) = documented.get(&status) else {
+                    panic!("{method} {path} {body}: {answer:?}");
+                };
+                let found = answer.header("content-type").unwrap_or_default();
+                let found = found.split(';').next().unwrap_or_default();
+                let is_documented = match answer.body.is_empty() {
+                    true => media.is_empty(),
+                    false => media.contains(found),
+                };
+                assert!(is_documented, "{method} {path}: {media:?}, {answer:?}");
                 if status >= 400 {
                     answer.expect(status);
+                } else {
+                    succeeded.insert(format!("{method} {path}"));
                 }
             }
         }
     }
+    assert!(succeeded.len() > 15, "{succeeded:?}");
+}
+
+#[test]
+fn all_errors_are_documented_as_problems() {
+    let document = document(&Site::new());
+    let problem = &document["components"]["schemas"]["Problem"];
+    assert!(problem["properties"]["detail"].is_object(), "{problem}");
+    let paths = document["paths"].as_object().unwrap().values();
+    let mut seen = 0;
+    for operation in paths.flat_map(|item| item.as_object().unwrap().values()) {
+        let Some(responses) = operation["responses"].as_object() else {
+            continue;
+        };
+        for (status, response) in responses {
+            let content = response["content"].as_object();
+            if status.as_str() < "400" {
+                let media = content.into_iter().flatten();
+                let mut media = media.map(|(media, _)| media);
+                assert!(media.all(|media| media != "application/problem+json"));
+                continue;
+            }
+            let expected = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+            assert_eq!(response["content"], expected, "{status}");
+            seen += 1;
+        }
+        for status in ["400", "408", "413", "414", "421", "429", "500", "503"] {
+            assert!(responses.contains_key(status), "{status}");
+        }
+    }
+    assert!(seen > 200, "{seen}");
+}
+
+/// A condition does not hold for what does not exist, and never changes another refusal.
+#[test]
+fn conditions_do_not_change_how_requests_are_refused() {
+    let site = Site::of_two_machines(|_| {});
+    let bearer = site.bearer();
+    let token = site.token(&[service::Scope::Publish], &["other"]);
+    let elsewhere = format!("Authorization: Bearer {token}");
+    let unknown = "ab".repeat(32);
+    let json = "Content-Type: application/json";
+    let withdraw = r#"{"action": "withdraw", "reason": "slower"}"#;
+    let mut refused = 0;
+    for (method, path, _) in operations(&document(&site)) {
+        if path.ends_with("/events") {
+            continue;
+        }
+        for machine in ["local", "none"] {
+            let path = path
+                .replace("{machine}", machine)
+                .replace("{library}", "openmpi-4.1.4")
+                .replace("{channel}", "canary")
+                .replace("{digest}", &unknown)
+                .replace("{other}", &unknown)
+                .replace("{format}", "openmpi")
+                .replace("{id}", "12");
+            let line = format!("{method} {path}");
+            for token in [&bearer, &elsewhere] {
+                let send = |condition: &str| {
+                    let body = if method == "POST" { withdraw } else { "" };
+                    let status = site.send(&line, &[token, json, condition], body).status;
+                    status
+                };
+                let plain = send("X-None: 1");
+                if ![401, 403, 404].contains(&plain) {
+                    continue;
+                }
+                refused += 1;
+                for condition in [
+                    "If-None-Match: *",
+                    "If-Match: *",
+                    "If-Match: \"1\"",
+                    "If-None-Match: \"1\"",
+                    &format!("If-None-Match: \"{unknown}\""),
+                ] {
+                    assert_eq!(send(condition), plain, "{line} {condition}");
+                }
+            }
+        }
+    }
+    assert!(refused > 30, "{refused}");
+    // The channel has no release, so there is nothing that `If-Match: *` could hold for.
+    let releases = "/api/v1/machines/local/libraries/openmpi-4.1.4/channels/canary/releases";
+    let release = json!({"action": "release", "digest": unknown});
+    site.post(releases, &["If-Match: *"], &release).expect(412);
+    site.post(releases, &["If-None-Match: *"], &release)
+        .expect(404);
 }
 
 #[test]
@@ -94,9 +200,9 @@ fn the_document_names_every_schema_that_it_uses() {
         let name = part.split('"').next().unwrap();
         assert!(schemas.contains_key(name), "{name}");
     }
-    for (method, path, statuses) in operations(&document) {
+    for (method, path, responses) in operations(&document) {
         assert!(
-            statuses.iter().any(|status| *status < 300),
+            responses.keys().any(|status| *status < 300),
             "{method} {path}"
         );
         assert!(path.starts_with("/api/v1/"), "{path}");

@@ -15,7 +15,8 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use crate::database::{connect, create_file, created};
-use crate::service::{DATABASE, OWN_MODE, STATE_MODE};
+use crate::modes::{OWN_MODE, STATE_MODE};
+use crate::service::DATABASE;
 use crate::{Digest, ServiceError, blobs, schema};
 
 /// The digest of the database.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Transaction, params};
 
 use crate::database::now;
-use crate::service::OWN_MODE;
+use crate::modes::OWN_MODE;
 use crate::{Digest, Service, ServiceError};
 
 /// The mode of blobs, which never change.

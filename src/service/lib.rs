@@ -26,6 +26,7 @@ mod disk;
 mod error;
 mod feed;
 mod gates;
+mod modes;
 mod owner;
 mod page;
 mod priority;

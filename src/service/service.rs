@@ -1,12 +1,12 @@
 //! The service as a whole.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::database::Database;
 use crate::disk::Disk;
+use crate::modes::{self, STATE_MODE};
 use crate::problems::Problems;
 use crate::runner::Runner;
 use crate::secret::TokenCache;
@@ -54,6 +54,7 @@ impl Service {
     ) -> Result<Arc<Self>, ServiceError> {
         let lock = take(&configuration.state)?;
         let folder = &configuration.folder;
+        modes::open_way(folder, &configuration.state)?;
         std::env::set_current_dir(folder).map_err(ServiceError::file("change into", folder))?;
         require_database(&configuration.state)?;
         let problems = Problems::default();
@@ -116,11 +117,6 @@ pub(crate) const DATABASE: &str = "service.db";
 /// The lock file of the service that uses the folder.
 const LOCK: &str = "lock";
 
-/// The mode of a state folder: others reach what they know the name of, and may read only the channels.
-pub(crate) const STATE_MODE: u32 = 0o711;
-/// The mode of folders in it that are the service's own.
-pub(crate) const OWN_MODE: u32 = 0o700;
-
 /// Names in a state folder that only exist if there was a database before them.
 const LATER: [&str; 5] = ["blobs", "channels", "tasks", "token", "service.db-wal"];
 
@@ -179,30 +175,6 @@ fn take(state: &Path) -> Result<File, ServiceError> {
         }
         Err(TryLockError::Error(error)) => return Err(ServiceError::file("lock", &path)(error)),
     }
-    set_modes(state)?;
+    modes::set_modes(state)?;
     Ok(lock)
-}
-
-/// Sets the modes of what is there. The service's own entries come first: until now others may not have reached them.
-fn set_modes(state: &Path) -> Result<(), ServiceError> {
-    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-    let set = |path: &Path, set: io::Result<()>| match set {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(ServiceError::file("set the mode of", path)(error))
-        }
-        _ => Ok(()),
-    };
-    for name in ["blobs", "tasks"] {
-        let path = state.join(name);
-        if is_there(&path) {
-            set(&path, files::set_folder_mode(&path, OWN_MODE))?;
-        }
-    }
-    // Whoever can read a database can also lock it.
-    for end in ["", "-wal", "-shm"] {
-        let path = state.join(format!("{DATABASE}{end}"));
-        let opened = files::open_in_place(File::options().read(true), &path);
-        set(&path, opened.and_then(|file| files::set_mode(&file, 0o600)))?;
-    }
-    set(state, files::set_folder_mode(state, STATE_MODE))
 }

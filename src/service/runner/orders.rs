@@ -7,7 +7,7 @@ use campaign::Campaign;
 
 use super::plan::{Plan, Waiting};
 use crate::blobs;
-use crate::service::OWN_MODE;
+use crate::modes::OWN_MODE;
 use crate::tasks::with_outputs;
 use crate::validations::activated;
 use crate::{Digest, Service, ServiceError, TaskId, TaskKind};

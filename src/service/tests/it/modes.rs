@@ -143,6 +143,37 @@ fn all_users_can_read_the_channels_under_any_umask() {
     }
 }
 
+#[test]
+fn the_way_to_the_channels_is_opened_if_that_opens_nothing_else() {
+    let place = Place::new();
+    let folder = place.path("");
+    for (name, mode) in [("tuning", 0o750), ("private", 0o600)] {
+        fs::create_dir(folder.join(name)).expect("made");
+        set_mode(&folder.join(name), mode);
+    }
+    // The entry "tuning" is open to the group.
+    for (before, after) in [
+        (0o750, 0o751),
+        (0o710, 0o711),
+        (0o700, 0o700),
+        (0o755, 0o755),
+    ] {
+        set_mode(&folder, before);
+        drop(place.open());
+        assert_eq!(mode(&folder), after, "{before:o}");
+    }
+    set_mode(&folder.join("tuning"), 0o700);
+    set_mode(&folder, 0o700);
+    drop(place.open());
+    assert_eq!(mode(&folder), 0o711);
+    // Others could read this file.
+    fs::write(folder.join("open"), "").expect("written");
+    set_mode(&folder.join("open"), 0o604);
+    set_mode(&folder, 0o750);
+    drop(place.open());
+    assert_eq!(mode(&folder), 0o750);
+}
+
 /// What another user owns leads root nowhere.
 #[test]
 fn states_and_backups_in_the_folder_of_another_user_are_refused() {

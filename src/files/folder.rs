@@ -81,7 +81,13 @@ pub fn open_lock(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // Network file systems grant exclusive locks only on files that are open for writing.
     options.read(true).write(true).create(true).mode(mode);
-    let file = open_in_place(&mut options, path)?;
+    let file = open_in_place(&mut options, path).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied if path.exists() => Error::new(
+            ErrorKind::PermissionDenied,
+            "another account made it, and this one may not open it: remove it while no colltune uses the folder",
+        ),
+        _ => error,
+    })?;
     if file.metadata()?.uid() == Uid::effective().as_raw() {
         set_mode(&file, mode)?;
     }

@@ -41,8 +41,8 @@ impl UntrustedFolder {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::OfAnother { owner, .. } if Uid::effective().is_root() => Some(format!(
-                "name a folder that root owns, as all those above it; or write there with the rights of {owner}: \
-                 with `--owner {owner}`, if this verb has it, or as that user"
+                "name a folder of root that lies in folders of root; or write there with the rights of {owner}: with \
+                 `--owner {owner}` if this verb has it, or as that user"
             )),
             Self::OfAnother { owner, .. } => Some(format!(
                 "name a folder of your own, or run the command as {owner}"
@@ -108,7 +108,7 @@ fn walk(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFolder> {
             found => found.map_err(|source| at(&next, source))?,
         };
         if found.is_symlink() {
-            check_owner(&next, &found)?;
+            check_owner(&next, &found, true)?;
             links += 1;
             if links > MOST_LINKS {
                 return Err(at(path, Error::from_raw_os_error(ELOOP)));
@@ -140,7 +140,7 @@ fn steps_of(path: &Path) -> impl Iterator<Item = OsString> + '_ {
 
 /// Checks a folder. Where a path only leads through it, it may be sticky.
 fn check(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedFolder> {
-    check_owner(path, found)?;
+    check_owner(path, found, is_above)?;
     let is_open = found.mode() & OPEN_TO_ALL != 0;
     let is_sticky = found.mode() & STICKY != 0;
     match is_open && !(is_above && is_sticky) {
@@ -152,9 +152,9 @@ fn check(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedF
 }
 
 /// Checks that something belongs to this account or to root.
-fn check_owner(path: &Path, found: &Metadata) -> Result<(), UntrustedFolder> {
+fn check_owner(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedFolder> {
     let owner = Uid::from_raw(found.uid());
-    if owner.is_root() || owner == Uid::effective() {
+    if owner.is_root() || owner == Uid::effective() || is_above && is_outside(owner) {
         return Ok(());
     }
     let account = User::from_uid(owner).ok().flatten();
@@ -162,4 +162,16 @@ fn check_owner(path: &Path, found: &Metadata) -> Result<(), UntrustedFolder> {
         path: path.to_owned(),
         owner: account.map_or_else(|| owner.to_string(), |account| account.name),
     })
+}
+
+/// Whether an account has no number in this user namespace, as the host's root in a container of another user. The root
+/// of such a namespace has no rights outside, so what lies above its folders can mislead it as little as any user.
+fn is_outside(owner: Uid) -> bool {
+    let read = |path| crate::read_text(Path::new(path)).unwrap_or_default();
+    let overflow = read("/proc/sys/kernel/overflowuid");
+    let is_overflow = overflow.trim().parse() == Ok(owner.as_raw());
+    let map = read("/proc/self/uid_map");
+    let map: Vec<&str> = map.split_whitespace().collect();
+    // The initial namespace has all numbers.
+    is_overflow && !matches!(map[..], [] | ["0", "0", "4294967295"])
 }

@@ -366,6 +366,12 @@ fn root_deploys_to_the_folder_of_another_user_with_the_rights_of_that_user() {
     assert_eq!(owner, NOBODY);
     let history = fs::read_to_string(home.join("site/history")).unwrap();
     assert!(history.contains(&format!(" {name} deploy ")), "{history}");
+    // Root deployed there before, with an earlier version.
+    chown(home.join("site/.lock"), Some(0), None).unwrap();
+    place.run(&owned).bad(
+        2,
+        &["DIR/home/site/.lock: another account made it", "remove it"],
+    );
     // Links then lead only to what that user may write to.
     fs::remove_file(home.join("site/.lock")).unwrap();
     symlink(&made, home.join("site/.lock")).unwrap();

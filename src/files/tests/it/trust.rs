@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use files::{UntrustedFolder, check_folder};
 use nix::unistd::Uid;
 use tempfile::TempDir;
-use testkit::process::NOBODY;
+use testkit::process::{self, NOBODY};
 use testkit::require;
 
 /// A place with folders of this account and of another one.
@@ -47,7 +48,7 @@ fn refused(path: &Path) -> String {
         UntrustedFolder::OpenToAll { path } => path,
         UntrustedFolder::File { .. } => panic!("{error}"),
     };
-    let name = named.file_name().expect("a name");
+    let name = named.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
 
@@ -119,4 +120,39 @@ fn root_does_not_follow_another_account() {
     place.link("own/loop", "loop", None);
     let endless = check_folder(&place.path("own/loop")).expect_err("endless");
     assert!(endless.to_string().contains("links"), "{endless}");
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn in_a_namespace() {
+    let Some(own) = std::env::var_os("COLLTUNE_TEST_FOLDER") else {
+        return;
+    };
+    assert!(Uid::effective().is_root());
+    check_folder(&Path::new(&own).join("missing")).expect("of this user");
+    assert_eq!(refused(Path::new("/")), "");
+}
+
+/// In a namespace of a user, as in a container, root is that user, and the host's root is nobody.
+#[test]
+fn the_root_of_a_namespace_uses_folders_below_those_of_the_host() {
+    let place = Place::new();
+    place.folder("own", 0o755, None);
+    fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).expect("set");
+    let program = std::env::current_exe().expect("this program");
+    let program = program.to_str().expect("text");
+    let child = ["--ignored", "--exact", "trust::in_a_namespace"];
+    let words = [&["unshare", "--map-root-user", program][..], &child].concat();
+    let Some(mut inner) = process::as_another_user(NOBODY, &words) else {
+        return;
+    };
+    chown(place.path("own"), Some(NOBODY), Some(NOBODY)).expect("given away");
+    inner.env("COLLTUNE_TEST_FOLDER", place.path("own"));
+    let ended = process::run(&mut inner, Duration::from_secs(20));
+    // A host may forbid namespaces to users, or keep its programs from them.
+    let works = !ended.err.contains("unshare: ");
+    if require("namespaces and other users", works.then_some(())).is_some() {
+        let is_good = ended.status.success() && ended.out.contains("1 passed");
+        assert!(is_good, "{ended:?}");
+    }
 }

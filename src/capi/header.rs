@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 
 use exec::constants::MPI_Comm;
+use files::Plain;
 use mpi::ffi;
 use runtime::{Dispatcher, RuntimeError, TableMismatch};
 use schedule::Collective;
@@ -57,7 +58,7 @@ thread_local! {
 }
 
 fn fail(code: c_int, message: &str) -> c_int {
-    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+    let text = CString::new(Plain(message).to_string()).unwrap_or_default();
     MESSAGE.with(|message| *message.borrow_mut() = text);
     code
 }

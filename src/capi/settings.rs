@@ -104,7 +104,7 @@ fn switch(name: &'static str) -> Result<bool, RuntimeError> {
     }
 }
 
-/// Prints a warning to standard error, with control characters escaped. Ignores a closed standard error.
+/// Prints a warning to standard error, with unprintable characters escaped. Ignores a closed standard error.
 pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "colltune: warning: {}", Plain(text));
 }

@@ -1,8 +1,11 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use printable::{Plain, is_unprintable};
 
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
@@ -97,10 +100,22 @@ pub(crate) fn run() -> Result<Answer, CliError> {
     let Cli { quiet, verb } = match given.and_then(|given| Cli::from_arg_matches(&given)) {
         Ok(cli) => cli,
         Err(error) if is_json() && error.use_stderr() => return Err(CliError::Usage(error)),
-        Err(error) => error.exit(),
+        Err(error) => end(&error),
     };
     check_names_for_json()?;
     verb.run(Console::new(quiet))
+}
+
+/// Prints help, or the error of wrong usage, and ends the process.
+fn end(error: &clap::Error) -> ! {
+    let mut args = std::env::args_os();
+    if !args.any(|arg| arg.to_string_lossy().contains(is_unprintable)) {
+        error.exit();
+    }
+    // The error may quote an argument with unprintable characters, such as the name of a file that a shell has found.
+    // If standard error is closed, the message is lost.
+    let _ = write!(io::stderr(), "{}", Plain(error.render()));
+    process::exit(error.exit_code());
 }
 
 /// The command with options whose values may be negative numbers, so that the parsers of values can refuse them with

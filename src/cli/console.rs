@@ -7,8 +7,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use files::{Plain, shortened};
 use indicatif::{ProgressBar, ProgressStyle};
+use printable::{Plain, shortened};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -48,7 +48,7 @@ impl Console {
         bar
     }
 
-    /// Prints a result and a line end, with control characters escaped, since results may quote files.
+    /// Prints a result and a line end, with unprintable characters escaped, since results may quote files.
     pub(crate) fn print(self, text: impl Display) -> Result<(), CliError> {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", Plain(text))
@@ -61,12 +61,12 @@ impl Console {
         if self.quiet { Ok(()) } else { self.print(text) }
     }
 
-    /// Writes a result to a file and says so, or prints it without one.
+    /// Writes a result to a file and says so, or prints it without one; with unprintable characters escaped in both.
     pub(crate) fn put(self, file: Option<&Path>, text: &str) -> Result<(), CliError> {
         let Some(path) = file else {
             return self.print(text.trim_end());
         };
-        tuner::write(path, text)?;
+        tuner::write(path, &Plain(text).to_string())?;
         self.written(path)
     }
 
@@ -113,7 +113,7 @@ const MOST: usize = 1600;
 pub(crate) fn print_json_error(error: &impl Serialize) {
     // Strings can always be written as JSON.
     if let Ok(line) = serde_json::to_string(error) {
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", Plain(line));
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use printable::Plain;
 use serde::Serialize;
 use tuner::{Observer, TuningEvent};
 
@@ -91,8 +92,9 @@ impl Observer for EventWriter {
 }
 
 fn print_line(value: &impl Serialize) -> Result<(), CliError> {
-    let mut line = serde_json::to_string(value).map_err(CliError::Json)?;
-    line.push('\n');
+    let line = serde_json::to_string(value).map_err(CliError::Json)?;
+    // One write for the line, so that readers of a pipe get it whole.
+    let line = format!("{}\n", Plain(line));
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes())
         .and_then(|()| out.flush())

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use printable::is_unprintable;
 use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
 
@@ -182,7 +183,7 @@ impl ChannelAddress {
         let decoded = |step: &str| {
             let text = percent_decode_str(step).decode_utf8().ok()?;
             let is_name = !text.is_empty() && !text.starts_with('.') && text.len() <= 128;
-            let is_plain = !text.contains(|c: char| c == '/' || c.is_control());
+            let is_plain = !text.contains(|c: char| c == '/' || is_unprintable(c));
             (is_name && is_plain).then(|| text.into_owned())
         };
         let channel = Self {

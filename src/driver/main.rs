@@ -25,6 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ::environment::variables;
+use files::Plain;
 use serde::Serialize;
 
 use crate::error::DriverError;
@@ -73,11 +74,11 @@ fn end(outcome: Result<(), DriverError>) -> ExitCode {
 
 /// Prints a value as JSON in one line.
 fn print(value: impl Serialize) -> Result<(), DriverError> {
-    println!("{}", serde_json::to_string(&value)?);
+    println!("{}", Plain(serde_json::to_string(&value)?));
     Ok(())
 }
 
 fn report(error: &DriverError) -> i32 {
-    eprintln!("{}{error}", error.prefix());
+    eprintln!("{}{}", error.prefix(), Plain(error));
     error.exit_code()
 }

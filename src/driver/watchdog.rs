@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use benchmarking::Failure;
+use files::Plain;
 use nix::fcntl::{Flock, FlockArg};
 use wire::{FailureKind, exit_code};
 
@@ -104,7 +105,7 @@ impl Watchdog {
 fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
     let Some((task, candidate)) = turn.of else {
         let error = DriverError::Clocks;
-        eprintln!("{}{error}", error.prefix());
+        eprintln!("{}{}", error.prefix(), Plain(&error));
         exec::exit_now(error.exit_code());
     };
     let failure = Failure {
@@ -115,7 +116,7 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
         ),
     };
     if let Err(error) = spool.write(&failure.record(task, candidate)) {
-        eprintln!("colltune-driver: {error}");
+        eprintln!("colltune-driver: {}", Plain(error));
     }
     exec::exit_now(exit_code::HANG);
 }

@@ -1,5 +1,6 @@
 //! The head of an exported file: purpose and origin.
 
+use printable::on_one_line;
 use table::Table;
 use vocabulary::units::counted;
 
@@ -13,28 +14,22 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
         format!(
             "Written by colltune {} from its table {}: do not edit, export or deploy the table again.",
             env!("CARGO_PKG_VERSION"),
-            one_line(&table.name)
+            on_one_line(&table.name)
         ),
         format!(
             "Measured with {} on {hosts} ({}), {}, last on {}.",
             provenance.library,
-            one_line(&provenance.cpu),
+            on_one_line(&provenance.cpu),
             counted(provenance.launches, "launch"),
-            one_line(&provenance.date)
+            on_one_line(&provenance.date)
         ),
-        format!("Campaign {}.", one_line(&provenance.campaign)),
+        format!("Campaign {}.", on_one_line(&provenance.campaign)),
     ];
     let mut text = comment(&paragraphs, prefix);
     for warning in &provenance.warnings {
-        text += &format!("{prefix}WARNING: {}\n", one_line(warning));
+        text += &format!("{prefix}WARNING: {}\n", on_one_line(warning));
     }
     text
-}
-
-/// A text on one line, since line ends would end a comment.
-pub(crate) fn one_line(text: &str) -> String {
-    let printable = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(printable).collect()
 }
 
 /// Paragraphs as comments, each line beginning with `prefix`.
@@ -42,7 +37,7 @@ pub(crate) fn comment(paragraphs: &[String], prefix: &str) -> String {
     let mut text = String::new();
     for paragraph in paragraphs {
         let mut line = prefix.trim_end().to_owned();
-        for word in one_line(paragraph)
+        for word in on_one_line(paragraph)
             .split(' ')
             .filter(|word| !word.is_empty())
         {

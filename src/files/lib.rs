@@ -1,8 +1,8 @@
 //! Files that users name: read within bounds, and written whole or not at all.
 //!
 //! All files whose names users choose are read and written here: devices, FIFOs, folders and endless files are refused
-//! in the same way everywhere, and no file is ever half-written. Error messages quote file contents with this crate's
-//! functions, which limit the length and escape control characters.
+//! in the same way everywhere, and no file is ever half-written. Error messages quote file contents with the
+//! functions of `printable`, which limit the length and escape unprintable characters.
 //!
 //! Folders that other accounts read, and locks, have modes that do not depend on the umask ([`create_folder`],
 //! [`open_lock`]); folders that other accounts could redirect are not written to ([`check_folder`]).
@@ -10,7 +10,6 @@
 mod folder;
 mod hexadecimal;
 mod private;
-mod quote;
 mod read;
 mod remedy;
 mod trust;
@@ -22,7 +21,7 @@ pub use folder::{
 };
 pub use hexadecimal::hexadecimal;
 pub use private::{NotOwn, not_own};
-pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
+pub use printable::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use remedy::remedy;
 pub use trust::{UntrustedFolder, check_folder};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
+use printable::is_unprintable;
 use schedule::{Collective, Parameter, Schedule};
 use vocabulary::bounds::{BYTES, TIME};
 use vocabulary::units::{UnitError, parse_bytes};
@@ -320,7 +321,7 @@ impl<'f> Fields<'f> {
             return native(id, segment, cell, measured);
         }
         for (field, name) in [("library", library), ("algorithm", id)] {
-            let forbidden = |c: char| c.is_control() || ":/[]".contains(c);
+            let forbidden = |c: char| is_unprintable(c) || ":/[]".contains(c);
             if name.contains(forbidden) || library == "mockup" {
                 return Err((field, LineProblem::Name(name.to_owned())));
             }

@@ -146,7 +146,7 @@ impl LineProblem {
                     .into()
             }
             Self::Name(_) => format!(
-                "leave out `:`, `/`, `[`, `]` and control characters; `{}` means something \
+                "leave out `:`, `/`, `[`, `]` and unprintable characters; `{}` means something \
                  else",
                 Candidate::MOCKUP.trim_end_matches(':')
             ),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use files::{MOST_QUOTED, quoted};
+use printable::is_unprintable;
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::units::counted;
@@ -113,7 +114,7 @@ fn hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
             Some((name, count)) if !count.contains(':') => name,
             _ => word,
         };
-        if name.len() > LONGEST_NAME || name.contains(char::is_control) {
+        if name.len() > LONGEST_NAME || name.contains(is_unprintable) {
             return Err((number, name));
         }
         if !name.is_empty() && seen.insert(name) {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use capi::{built_for, other_library, read, warn};
 use exec::constants::MPI_Comm;
+use files::Plain;
 use libraries::LibraryName;
 use mpi::ffi;
 use runtime::{By, Dispatcher, FallbackReason, Settings};
@@ -150,7 +151,9 @@ fn text(dispatcher: &Dispatcher) -> String {
         .collect()
 }
 
+/// Writes to the log, with unprintable characters escaped.
 fn write(log: &Log, text: &str) {
+    let text = &Plain(text).to_string();
     let outcome = match log {
         Log::Standard => io::stderr().write_all(text.as_bytes()),
         Log::File(path) => write_to(path, text).map_err(|error| {

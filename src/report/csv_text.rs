@@ -3,6 +3,7 @@
 use std::io;
 
 use csv::Writer;
+use printable::Plain;
 use results::{CellDecision, Ranked};
 use statistics::Interval;
 use table::RuleSource;
@@ -35,7 +36,8 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     let bytes = writer
         .into_inner()
         .map_err(|error| io::Error::other(error.to_string()))?;
-    String::from_utf8(bytes).map_err(io::Error::other)
+    let text = String::from_utf8(bytes).map_err(io::Error::other)?;
+    Ok(Plain(text).to_string())
 }
 
 fn row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {

@@ -1,5 +1,6 @@
 //! A report as Markdown that is readable as plain text.
 
+use printable::Plain;
 use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
 use table::{Operators, Policy, Provenance, Rule};
@@ -32,7 +33,8 @@ pub fn render_markdown(view: &View) -> String {
     let first: [fn(&View) -> String; 3] = [head, summary, decisions];
     let sections = first.iter().chain(found);
     let text: String = sections.map(|section| section(view)).collect();
-    (text + &measuring(view)).trim_end().to_owned() + "\n"
+    // Names that are not passed through `prose` or `code` may have unprintable characters, too.
+    Plain((text + &measuring(view)).trim_end()).to_string() + "\n"
 }
 
 fn head(view: &View) -> String {

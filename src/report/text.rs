@@ -1,5 +1,6 @@
 //! Formats of numbers and names in reports.
 
+use printable::is_unprintable;
 use results::{CellDecision, Verdict};
 use table::Operators;
 use vocabulary::Candidate;
@@ -128,7 +129,7 @@ fn significant(value: f64) -> String {
 
 /// Text from outside on one line.
 pub(crate) fn one_line(text: &str) -> String {
-    text.split(|c: char| c.is_whitespace() || c.is_control())
+    text.split(|c: char| c == ' ' || is_unprintable(c))
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
@@ -185,6 +186,7 @@ mod tests {
             ),
             ("<script>a()</script>", "&lt;script>a()&lt;/script>"),
             ("a\n\n# b\u{1b}[2J", "a # b [2J"),
+            ("a\u{85}# b\u{202e}c\u{2028}- d", "a # b c - d"),
             (
                 "[a](javascript:b) *c* &lt;",
                 "[a]\\(javascript:b) \\*c\\* &amp;lt;",

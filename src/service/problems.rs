@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use printable::Plain;
+
 use crate::database::locked;
 use crate::{Service, ServiceError};
 
@@ -21,7 +23,7 @@ impl Problems {
         };
         if problems.get(&subject) != Some(&problem) {
             // If standard error is closed, there is no other place to report it.
-            let _ = writeln!(io::stderr(), "warning: {problem}");
+            let _ = writeln!(io::stderr(), "warning: {}", Plain(&problem));
             problems.insert(subject, problem);
         }
     }

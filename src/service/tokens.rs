@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use printable::is_unprintable;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -197,9 +198,9 @@ impl Service {
         let name = new.name.as_str();
         if name.trim() != name
             || !(1..=64).contains(&name.chars().count())
-            || name.chars().any(char::is_control)
+            || name.contains(is_unprintable)
         {
-            let problem = "write 1 to 64 characters, without spaces around them";
+            let problem = "write 1 to 64 printable characters, without spaces around them";
             return invalid("name", problem.to_owned());
         }
         if RESERVED.contains(&name) || name.starts_with("uid ") {

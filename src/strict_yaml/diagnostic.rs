@@ -36,7 +36,7 @@ pub struct Diagnostic {
     pub length: usize,
     /// The field; empty for the whole file.
     pub field: Field,
-    /// The text of the line, or the part of a long line around the column; control characters are escaped.
+    /// The text of the line, or the part of a long line around the column; unprintable characters are escaped.
     pub source_line: String,
     /// The extent of the problem there: characters before it, and its own.
     shown: (usize, usize),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use printable::is_unprintable;
 use schedule::Collective;
 use serde::Deserialize;
 use strict_yaml::{Diagnostic, Document, Field, Kind, Mistake, Scalar, Verbatim};
@@ -88,7 +89,7 @@ impl Table {
         let (name, provenance) = (definition.name, definition.provenance);
         let library = &provenance.library;
         for (key, text) in [("name", &library.name), ("version", &library.version)] {
-            if text.contains(char::is_control) {
+            if text.contains(is_unprintable) {
                 let field = Field::of("provenance").key("library").key(key);
                 return Err(document.at_value(&field, Problem::Control { key }).into());
             }

@@ -24,7 +24,7 @@ pub(crate) enum Problem {
         key: &'static str,
         remedy: &'static str,
     },
-    #[error("`{key}` of the library has control characters, such as line ends")]
+    #[error("`{key}` of the library has unprintable characters, such as line ends")]
     Control { key: &'static str },
     #[error("`{key}` must not be zero")]
     Zero { key: &'static str },

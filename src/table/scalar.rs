@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use printable::is_unprintable;
+
 /// Words that some YAML readers do not read as text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
@@ -40,7 +42,7 @@ fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             ' '..='~' => quoted.push(c),
-            _ if c.is_alphanumeric() => quoted.push(c),
+            _ if c.is_alphanumeric() && !is_unprintable(c) => quoted.push(c),
             // Writing to a string cannot fail.
             _ if u32::from(c) <= 0xffff => _ = write!(quoted, "\\u{:04x}", u32::from(c)),
             _ => _ = write!(quoted, "\\U{:08x}", u32::from(c)),

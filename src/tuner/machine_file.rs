@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use fit::MachineFit;
 use model::{Level, Line, Machine};
+use printable::on_one_line;
 use results::ParameterEstimate;
 
 use crate::CampaignAnalysis;
@@ -20,7 +21,7 @@ impl CampaignAnalysis {
              # over launches; residuals are median relative errors of single measurements.\n\
              name: \"{}\"\n\
              ranks_per_node: {}\n",
-            one_line(&self.origin.name),
+            on_one_line(&self.origin.name),
             self.origin.library,
             plain(&machine.name),
             machine.ranks_per_node
@@ -259,11 +260,4 @@ fn plain(name: &str) -> String {
     } else {
         name
     }
-}
-
-/// The name without line ends and other control characters.
-fn one_line(name: &str) -> String {
-    name.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use printable::is_unprintable;
 use schedule::{
     ALGORITHMS, Algorithm, Collective, Placed, Request, Schedule, Unsupported, first_alike,
 };
@@ -92,8 +93,7 @@ impl Cell {
         let is_named = || {
             let (_, named) = name.split_once(':').unwrap_or(("", name));
             let of = named.split_once('/').filter(|(_, id)| !id.is_empty());
-            of.is_some_and(|(of, _)| of == self.collective.name())
-                && !name.contains(char::is_control)
+            of.is_some_and(|(of, _)| of == self.collective.name()) && !name.contains(is_unprintable)
         };
         match candidate {
             Candidate::Default | Candidate::Placebo => true,

@@ -12,6 +12,7 @@ mod extract;
 mod failures;
 mod health;
 mod hosts;
+mod json;
 mod layers;
 mod listen;
 mod metrics;

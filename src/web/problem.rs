@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use campaign::CampaignError;
 use export::deploy::DeployError;
+use printable::Plain;
 use serde::{Serialize, Serializer};
 use service::{Gate, ServiceError};
 use table::TableError;
@@ -85,7 +86,7 @@ impl Problem {
             cause = inner.source();
         }
         // If standard error is closed, there is no other place to report it.
-        let _ = writeln!(io::stderr(), "error {number}: {text}");
+        let _ = writeln!(io::stderr(), "error {number}: {}", Plain(text));
         let detail = format!("internal error; see `error {number}` in the service's log");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
@@ -182,7 +183,8 @@ impl From<ServiceError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let body = serde_json::to_string(&self).unwrap_or_default();
+        let body = Plain(body).to_string();
         let media = [(header::CONTENT_TYPE, PROBLEM)];
         let mut response = (self.status, media, body).into_response();
         self.set_headers(&mut response);

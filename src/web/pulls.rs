@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use printable::Plain;
 use service::{ChannelKey, Digest, locked};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -75,7 +76,11 @@ impl Pulls {
             Ok(()) => *locked(&self.0.written) = Some(Instant::now()),
             Err(problem) => {
                 // Clients pull again; if standard error is closed, there is no other place to report it.
-                let _ = writeln!(io::stderr(), "cannot record pulls: {}", problem.detail);
+                let _ = writeln!(
+                    io::stderr(),
+                    "cannot record pulls: {}",
+                    Plain(&problem.detail)
+                );
                 sleep(PERIOD).await;
             }
         }

@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use printable::Plain;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use service::Service;
@@ -188,7 +189,7 @@ impl Server {
 fn report_failed_accept(error: &io::Error) {
     if error.kind() != io::ErrorKind::ConnectionAborted {
         // If standard error is closed, there is no other place to report it.
-        let _ = writeln!(io::stderr(), "cannot accept a connection: {error}");
+        let _ = writeln!(io::stderr(), "cannot accept a connection: {}", Plain(error));
     }
 }
 

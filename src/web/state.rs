@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use service::{Service, ServiceError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::failures::Failures;
 use crate::hosts::Hosts;
+use crate::json::Json;
 use crate::metrics::Metrics;
 use crate::pulls::Pulls;
 use crate::{Problem, WebError};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Template};
 use launcher::{check_template, is_shell_variable};
+use printable::is_unprintable;
 use serde_json::json;
 use strict_yaml::{Argument, Diagnostic, Document, Field, OneOrMany, Scalar, Shorthand};
 
@@ -158,7 +159,8 @@ impl Check<'_> {
         further: &str,
     ) -> Checked<String> {
         let value = &value.0;
-        let usable = |c: char| c.is_alphanumeric() || "_.@+:/-".contains(c) || further.contains(c);
+        let is_letter = |c: char| c.is_alphanumeric() && !is_unprintable(c);
+        let usable = |c: char| is_letter(c) || "_.@+:/-".contains(c) || further.contains(c);
         match !value.is_empty() && !value.starts_with('-') && value.chars().all(usable) {
             true => Ok(value.clone()),
             false => Err(self.error(
@@ -198,7 +200,7 @@ impl Check<'_> {
         given
             .map(|(place, directive)| {
                 let text = directive.0.trim();
-                match text.starts_with('-') && !text.contains(|c: char| c.is_control()) {
+                match text.starts_with('-') && !text.contains(is_unprintable) {
                     true => Ok(text.to_owned()),
                     false => {
                         let (text, mark) = (directive.0.clone(), system.words().mark);

@@ -4,6 +4,7 @@ mod markdown;
 use std::path::{Path, PathBuf};
 
 use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
+use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -133,7 +134,7 @@ impl Args {
             tuner::write(path, &junit::render(found)?)?;
         }
         if let Some(path) = &self.table.markdown {
-            tuner::write(path, &markdown::render(found))?;
+            tuner::write(path, &Plain(markdown::render(found)).to_string())?;
         }
         if self.table.json || self.table.events.is_wanted() {
             return self.table.events.conclude(&Answers::of(found), console);

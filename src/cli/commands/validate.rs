@@ -11,6 +11,7 @@ use guard::{
     unconfirmed, validate,
 };
 use launcher::find_driver;
+use printable::Plain;
 use table::{Deployment, Policy, Table, Verdict};
 use tuner::{Export, export_beside};
 
@@ -294,7 +295,7 @@ impl Args {
 
     fn print(&self, found: &Found, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
-            tuner::write(path, &found.markdown())?;
+            tuner::write(path, &Plain(found.markdown()).to_string())?;
         }
         if self.table.json || self.table.events.is_wanted() {
             return self.table.events.conclude(&found.answer(), console);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use printable::{is_unprintable, on_one_line};
 use sha2::{Digest, Sha256};
 use table::{Policy, Provenance, Table, Withheld};
 use vocabulary::quote;
@@ -190,8 +191,8 @@ impl Content<'_> {
     pub(super) fn purpose(&self) -> String {
         format!(
             "The table {} for {}, as deployed.",
-            header::one_line(&self.table.name),
-            header::one_line(&self.table.provenance.library.to_string())
+            on_one_line(&self.table.name),
+            on_one_line(&self.table.provenance.library.to_string())
         )
     }
 
@@ -269,7 +270,7 @@ impl Content<'_> {
             provenance.library,
             match provenance.cpu.trim() {
                 "" | Provenance::ANY_CPU => "CPUs of the measured type".to_owned(),
-                cpu => format!("the CPU {}", header::one_line(cpu)),
+                cpu => format!("the CPU {}", on_one_line(cpu)),
             }
         ))
     }
@@ -339,7 +340,7 @@ pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version
 pub(super) const KEEPS: &str = "Jobs get the paths of this version, which never changes: running jobs keep it when \
                      another version becomes current.";
 
-/// A path as text, without control characters and the characters of `without`.
+/// A path as text, without unprintable characters and the characters of `without`.
 fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
     let refuse = |reason| {
         Err(DeployError::Path {
@@ -349,7 +350,7 @@ fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError>
     };
     match path.to_str() {
         None => refuse("is not in UTF-8"),
-        Some(text) if text.contains(char::is_control) => refuse("has control characters"),
+        Some(text) if text.contains(is_unprintable) => refuse("has unprintable characters"),
         Some(text) if text.contains(without) => refuse("has a colon or a space"),
         Some(text) => Ok(text),
     }

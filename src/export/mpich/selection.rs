@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use libraries::LibraryName;
+use printable::on_one_line;
 use schedule::Collective;
 use table::{OperatorClass, Table};
 use vocabulary::Library;
@@ -359,7 +360,7 @@ fn companion(
         "Algorithms of collectives for MPICH {}, and for no other release: another release aborts programs \
          in MPI_Init. For all other calls it contains that release's own table, from {}.",
         library.version,
-        header::one_line(&name.to_string_lossy())
+        on_one_line(&name.to_string_lossy())
     );
     let mut text = header::head(purpose, table, "");
     text += "\nFor one job, or in the site-wide profile:\n";

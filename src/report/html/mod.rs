@@ -23,6 +23,7 @@ pub use plot::render_times;
 pub use scale::Quantity;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use printable::Plain;
 
 use crate::markdown::TABLE_ALONE;
 use crate::text::one_line;
@@ -77,7 +78,7 @@ pub fn render_html(view: &View) -> String {
             }
         }
     };
-    page.into_string()
+    Plain(page.into_string()).to_string()
 }
 
 /// The parts of a report for use in another page: warnings, gains, and every collective's decision maps, figures and

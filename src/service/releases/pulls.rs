@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use printable::is_unprintable;
 use rusqlite::params;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,7 +43,7 @@ impl Service {
         client: &str,
         digest: &Digest,
     ) -> Result<(), ServiceError> {
-        if client.is_empty() || client.len() > 255 || client.contains(char::is_control) {
+        if client.is_empty() || client.len() > 255 || client.contains(is_unprintable) {
             let problem = "a client's name has 1 to 255 printable characters";
             return Err(ServiceError::invalid("client", problem));
         }

@@ -1,6 +1,5 @@
 //! Channels and releases.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,6 +9,7 @@ use utoipa::IntoParams;
 
 use crate::conditions::{Expected, channel_tag, mark, unchanged};
 use crate::extract::{self, Path, Query};
+use crate::json::Json;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a manifest: clients revalidate it on each use, and get 304 if it has not changed.

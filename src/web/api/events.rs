@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
+use printable::Plain;
 use service::{FeedItem, Notice, TaskId};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
@@ -136,6 +137,7 @@ impl Listening {
             return None;
         }
         let event = Event::default().event(name).id(item.id.to_string());
-        event.json_data(item).ok()
+        let text = serde_json::to_string(item).ok()?;
+        Some(event.data(Plain(text).to_string()))
     }
 }

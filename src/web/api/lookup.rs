@@ -1,6 +1,5 @@
 //! Lookups in the released table of a channel, answered from memory.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use schedule::Collective;
@@ -11,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use vocabulary::{CommShape, RankOrder, units};
 
 use crate::extract::{self, Path, Query};
+use crate::json::Json;
 use crate::{App, Problem, Visitor};
 
 /// The most questions in one request.

@@ -1,11 +1,11 @@
 //! Machines, and the campaigns that may run on them.
 
-use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use service::CampaignEntry;
 use utoipa::ToSchema;
 
+use crate::json::Json;
 use crate::pages::readable_campaigns;
 use crate::{App, Problem, Visitor};
 

@@ -1,6 +1,5 @@
 //! Tokens and the audit, for administrators.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -9,6 +8,7 @@ use service::{AuditRow, NewToken, Page, Slice, TokenRow};
 use utoipa::ToSchema;
 
 use crate::extract::{self, Path, Query};
+use crate::json::Json;
 use crate::{App, Problem, Visitor};
 
 /// A token with its secret.

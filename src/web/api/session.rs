@@ -1,12 +1,12 @@
 //! Sessions of browsers.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::json::Json;
 use crate::{App, Peer, Problem, Visitor, auth, extract};
 
 /// A token to exchange for a session.

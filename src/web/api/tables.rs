@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::conditions::{mark, tag, unchanged};
 use crate::extract::{Path, Query, Text};
+use crate::json::Json;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a table: the content of a digest never changes.

@@ -1,6 +1,5 @@
 //! The queue.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
@@ -9,6 +8,7 @@ use service::{LogText, Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskS
 use utoipa::{IntoParams, ToSchema};
 
 use crate::extract::{self, Path, Query, text_of};
+use crate::json::Json;
 use crate::{App, Problem, Visitor};
 
 /// The selection of tasks.

@@ -3,6 +3,7 @@
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use printable::Plain;
 use service::Scope;
 
 use super::assets;
@@ -89,7 +90,8 @@ impl<'a> Frame<'a> {
                 }
             }
         };
-        Html(page.into_string())
+        // Markup stays as it is: it has no unprintable characters of its own.
+        Html(Plain(page.into_string()).to_string())
     }
 
     fn person(&self) -> Markup {

@@ -196,6 +196,18 @@ fn errors_have_the_place_of_the_mistake() {
             "cannot be a directive",
         ),
         (
+            "directives: [--a, \"--b\\u2028--c\"]",
+            44,
+            "directives[1]",
+            "cannot be a directive",
+        ),
+        (
+            "account: \"a\\u3164\"",
+            35,
+            "account",
+            "cannot be the account",
+        ),
+        (
             "directives: \"#SBATCH --a\"",
             38,
             "directives",

@@ -1,6 +1,7 @@
 //! JUnit XML for continuous integration, with a test case for each point.
 
 use guard::CheckedPoint;
+use printable::Plain;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::super::guarded::{name_of, rules_of};
@@ -26,7 +27,7 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     }
     let mut report = Report::new(suite_name);
     report.add_test_suite(suite);
-    report.to_string()
+    Ok(Plain(report.to_string()?).to_string())
 }
 
 fn status(checked: &CheckedPoint) -> TestCaseStatus {

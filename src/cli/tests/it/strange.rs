@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
+use printable::is_unprintable;
+use serde_json::Value;
 use testkit::process;
 
 use crate::made;
@@ -183,8 +185,7 @@ fn check(place: &Place, reading: &Reading, kind: &str) {
     assert!(ran.err.starts_with("error: "), "{what}: {}", ran.err);
     assert!(ran.err.contains(&format!("{kind}.")), "{what}: {}", ran.err);
     assert!(ran.err.len() < MOST_BYTES, "{what}: {}", ran.err);
-    let is_obeyed = |c: char| c.is_control() && !"\n\t".contains(c);
-    assert!(!ran.err.contains(is_obeyed), "{what}: {:?}", ran.err);
+    assert!(is_printed(&ran.err), "{what}: {:?}", ran.err);
 }
 
 /// The binary with a limit on its memory.
@@ -260,6 +261,89 @@ fn names_that_are_not_utf8_are_not_printed_as_json() {
     }
 }
 
+/// Whether a text has no character that terminals or editors obey, except line ends and tabs.
+fn is_printed(text: &str) -> bool {
+    !text.contains(|c| is_unprintable(c) && !"\n\t".contains(c))
+}
+
+/// Control, format and separator characters, and one that takes two units of UTF-16.
+const UNPRINTABLE: &str = "\u{1b}[2J\u{7f}\u{85}\u{a0}\u{200b}\u{202e}\u{2028}\u{feff}\u{e0041}";
+
+/// Keys, names of files and arguments get into messages.
+#[test]
+fn unprintable_characters_are_escaped_in_messages_and_json() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    let printable = UNPRINTABLE.replace(['\u{1b}', '\u{7f}', '\u{85}', '\u{feff}'], "");
+    let strange = format!("ta{printable}ble.yaml");
+    let key = format!("ru{printable}les");
+    place.write(
+        &strange,
+        place
+            .read("table.yaml")
+            .replacen("rules:", &format!("{key}:"), 1),
+    );
+    let named = format!("na{UNPRINTABLE}me.yaml");
+    let option = format!("--{named}");
+    let question = ["-c", "allreduce", "-n", "1", "-k", "2", "-b", "8"];
+    let lookup = |table| [&["lookup", table], &question[..]].concat();
+    for (args, expected) in [
+        (lookup(&strange), &*strange),
+        (lookup(&named), &named),
+        (vec!["fit", &named], &named),
+        // Sequences for terminals are removed there.
+        (lookup(&option), "\u{200b}\u{202e}"),
+    ] {
+        let ran = place.run(&args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(is_printed(&ran.err), "{ran:?}");
+        assert!(
+            ran.err.contains("\\u202e") && ran.err.contains("\\udb40\\udc41"),
+            "{ran:?}"
+        );
+        let ran = place.run(&[&args[..], &["--json"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(is_printed(&ran.err), "{ran:?}");
+        // The value is the same as without escapes.
+        let error: Value = serde_json::from_str(&ran.err).unwrap();
+        let file = error["error"]["file"].as_str().unwrap_or_default();
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(file == expected || message.contains(expected), "{ran:?}");
+    }
+    let ran = place.run(&[&lookup(&strange)[..], &["--json"]].concat());
+    let error: Value = serde_json::from_str(&ran.err).unwrap();
+    let field = error["error"]["field"].as_str().unwrap();
+    assert!(field.contains(&key), "{field}");
+}
+
+/// Names of outputs get into results and events.
+#[test]
+fn unprintable_characters_are_escaped_in_results_and_events() {
+    let place = Place::new();
+    let store = format!("st{UNPRINTABLE}ore.db");
+    let quoted = serde_json::to_string(&store).unwrap();
+    place.write(
+        "campaign.yaml",
+        format!("{CAMPAIGN}launcher: simulated\noutput: {{store: {quoted}}}\nlaunches: 1\n"),
+    );
+    for (verb, option) in [("measure", "--json"), ("tune", "--events")] {
+        let ran = place.run(&[verb, "campaign.yaml", option]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(is_printed(&ran.out) && is_printed(&ran.err), "{ran:?}");
+        let last = ran.out.lines().last().unwrap();
+        let text = if option == "--json" { &ran.out } else { last };
+        let value: Value = serde_json::from_str(text).unwrap();
+        let outcome = if option == "--json" {
+            &value
+        } else {
+            &value["outcome"]
+        };
+        assert_eq!(outcome["store"], store.as_str(), "{value}");
+    }
+}
+
 /// Terminals and Markdown show what a table holds as text.
 #[test]
 fn control_characters_and_markup_in_files_have_no_effect() {
@@ -283,12 +367,9 @@ fn control_characters_and_markup_in_files_have_no_effect() {
     let page = place.run(&["report", "hostile.yaml", "--format", "html"]);
     assert!(page.out.contains("&lt;script&gt;a()"), "{}", page.out);
     for text in [&ran.out, &ran.err, &page.out, &page.err] {
-        assert!(!text.contains(|c: char| c.is_control() && !"\n\t".contains(c)));
+        assert!(is_printed(text), "{text:?}");
     }
     let deployed = place.run(&["deploy", "hostile.yaml", "--to", "site", "--unconfirmed"]);
     let text = deployed.out + &deployed.err;
-    assert!(
-        !text.contains(|c: char| c.is_control() && !"\n\t".contains(c)),
-        "{text:?}"
-    );
+    assert!(is_printed(&text), "{text:?}");
 }

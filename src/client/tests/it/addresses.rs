@@ -65,6 +65,7 @@ fn channels_are_read_with_and_without_the_interface() {
         "https://tables.site/machines/../libraries/b/channels/c",
         "https://tables.site/machines/a%2Fb/libraries/b/channels/c",
         "https://tables.site/machines/%00/libraries/b/channels/c",
+        "https://tables.site/machines/a%E2%80%AEb/libraries/b/channels/c",
         "https://tables.site/machines/%ff/libraries/b/channels/c",
         "https://tables.site/machines/a/libraries/b/channels/c?x",
         "machines/a/libraries/b/channels/c",

@@ -74,8 +74,11 @@ fn problems_have_the_services_message() {
         assert_eq!(error.kind(), outcome, "{status}");
         assert!(!error.to_string().contains("html"), "{error}");
     }
-    let error = refused(409, "{\"detail\": \"\\u001b[2J\"}").to_string();
-    assert!(!error.contains('\u{1b}'), "{error}");
+    let error = refused(409, "{\"detail\": \"\\u001b[2J\\u0085\\u202e\\u2028\"}").to_string();
+    assert!(
+        error.contains(r"\u001b[2J\u0085\u202e\u2028 (409)"),
+        "{error}"
+    );
     let error = refused(422, "{\"detail\": \"one\\n  two\"}").to_string();
     assert!(error.contains("one\n  two (422)"), "{error}");
     let long = refused(409, &format!("{{\"detail\": \"{}\"}}", "x".repeat(9999))).to_string();

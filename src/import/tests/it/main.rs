@@ -190,6 +190,10 @@ fn errors_have_line_field_and_remedy() {
         ["library: `a:b` cannot be a name", "leave out `:`"],
     );
     check(
+        "bcast,a\u{202e}b,ring,1,4,8,,,1,1e-6",
+        ["cannot be a name", "unprintable characters"],
+    );
+    check(
         "bcast,mockup,ring,1,4,8,,,1,1e-6",
         ["library: `mockup` cannot be a name", "something else"],
     );

@@ -1,5 +1,6 @@
 //! Reports from a table alone.
 
+use printable::is_unprintable;
 use report::{View, render_csv, render_html, render_markdown};
 use testkit::tables;
 
@@ -36,6 +37,45 @@ fn view() -> View {
 #[test]
 fn markdown_has_rules_and_times_and_names_missing_parts() {
     insta::assert_snapshot!(render_markdown(&view()));
+}
+
+/// Terminals, editors and browsers would obey them.
+#[test]
+fn reports_have_no_unprintable_characters() {
+    let mut view = view();
+    let hostile = "a\u{1b}[2J\u{85}b\u{202e}c\u{2028}d\u{200b}e";
+    view.name = hostile.to_owned();
+    let provenance = &mut view.provenance;
+    for text in [
+        &mut provenance.cpu,
+        &mut provenance.date,
+        &mut provenance.colltune,
+        &mut provenance.campaign,
+    ] {
+        *text = hostile.to_owned();
+    }
+    provenance.hosts = vec![hostile.to_owned()];
+    provenance.warnings = vec![hostile.to_owned()];
+    for cell in &mut view.cells {
+        for ranked in &mut cell.ranking {
+            ranked.candidate = vocabulary::Candidate::Foreign {
+                algorithm: format!("{hostile}:allreduce/{hostile}"),
+                parameters: ranked.candidate.parameters(),
+            };
+        }
+    }
+    let texts = [
+        render_markdown(&view),
+        render_html(&view),
+        render_csv(&view).expect("written"),
+    ];
+    for text in texts {
+        assert!(text.contains("b") && text.contains("[2J"), "{text}");
+        assert!(
+            !text.contains(|c| is_unprintable(c) && c != '\n'),
+            "{text:?}"
+        );
+    }
 }
 
 #[test]

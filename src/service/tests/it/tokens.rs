@@ -338,10 +338,17 @@ fn tokens_are_refused_with_a_remedy() {
         refused.map(|_| ()).expect_err("refused").to_string()
     };
     let named = |name: &str| with(&|token| token.name = name.to_owned());
-    for name in ["", " a", "a\n", "a\u{1b}[2Jb", &"ä".repeat(65)] {
+    for name in [
+        "",
+        " a",
+        "a\n",
+        "a\u{1b}[2Jb",
+        "a\u{202e}b",
+        &"ä".repeat(65),
+    ] {
         assert_eq!(
             named(name),
-            "name: write 1 to 64 characters, without spaces around them"
+            "name: write 1 to 64 printable characters, without spaces around them"
         );
     }
     for name in ["owner", "anonymous", "service", "uid 0"] {

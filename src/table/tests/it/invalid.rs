@@ -84,7 +84,7 @@ fn check(old: &str, new: &str, message: &str, place: &str, help: &str) {
 
 /// Line ends would end comments in files made from the table.
 #[test]
-fn control_characters_in_the_library() {
+fn unprintable_characters_in_the_library() {
     let line = GOOD
         .lines()
         .position(|line| line.contains("4.1.4"))
@@ -93,9 +93,12 @@ fn control_characters_in_the_library() {
     for (key, old, new) in [
         ("name", "name: openmpi", r#"name: "open\nmpi""#),
         ("version", "4.1.4", r"4.1.4\nrm"),
+        ("version", "4.1.4", r"4.1.4\u2028rm"),
+        ("version", "4.1.4", r"4.1.4\U000e0041"),
     ] {
         let text = refusal(&edit(old, new));
-        let message = format!("`{key}` of the library has control characters, such as line ends");
+        let message =
+            format!("`{key}` of the library has unprintable characters, such as line ends");
         assert_eq!(text.lines().next(), Some(&*message));
         let place = format!("--> tables/t.yaml:{line}:");
         assert!(text.contains(&place), "{text}");

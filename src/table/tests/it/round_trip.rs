@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::sample::DEPLOYMENTS;
+use printable::is_unprintable;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -239,6 +240,8 @@ pub(crate) fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<Sh
 
 /// Texts that YAML could read as another type.
 const TRAPS: &[&str] = &[
+    // Letters that show nothing.
+    "\u{3164}a\u{ffa0}\u{115f}",
     "",
     " ",
     "~",
@@ -297,8 +300,8 @@ fn provenance() -> impl Strategy<Value = Provenance> {
     (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
         |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
             let (launches, pattern, min_confidence) = measured;
-            // Control characters are refused there.
-            let [name, version] = [name, version].map(|text| text.replace(char::is_control, ""));
+            // Unprintable characters are refused there.
+            let [name, version] = [name, version].map(|text| text.replace(is_unprintable, ""));
             let library = Library { name, version };
             Provenance {
                 campaign,
@@ -328,6 +331,7 @@ proptest! {
     ) {
         let table = Table { name, provenance, collectives, verdicts: Vec::new() };
         let text = table.to_yaml();
+        prop_assert!(!text.contains(|c| is_unprintable(c) && c != '\n'), "{text:?}");
         let read = match Table::parse(&text, Path::new("t.yaml")) {
             Ok(read) => read,
             Err(error) => return Err(TestCaseError::fail(format!("{error}\n\n{text}"))),

@@ -2,4 +2,5 @@
 
 mod cell;
 mod order;
+mod shell;
 mod units;

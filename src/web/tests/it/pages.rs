@@ -1,9 +1,12 @@
 //! Pages, as a browser without script sees them.
 
+use serde_json::{Value, json};
 use service::Scope;
 
+use crate::events::Events;
 use crate::pages_bed::{
-    Busy, CAMPAIGN, CHANNEL, HOSTILE, admin, check, field, location, percent, submit,
+    Busy, CAMPAIGN, CHANNEL, HOSTILE, MARKUP, admin, check, field, has_no_unprintable, location,
+    percent, submit,
 };
 
 /// Every form, with fields that it might have.
@@ -45,6 +48,50 @@ fn names_that_are_markup_are_text_on_every_page() {
             "{path} lacks the name"
         );
     }
+}
+
+/// Terminals obey characters in what `curl` prints, browsers in what a page shows.
+#[test]
+fn unprintable_characters_are_escaped_in_answers_events_and_pages() {
+    let busy = Busy::new(true);
+    // `check` looks for them on every page.
+    for path in busy.pages() {
+        busy.browser(&[Scope::Admin]).page(&path);
+    }
+    let bearer = busy.site.bearer();
+    let get = |path: &str| busy.site.send(&format!("GET {path}"), &[&bearer], "");
+    let found = |value: &Value, sought: &str| {
+        let text = serde_json::to_string(value).unwrap();
+        text.contains(serde_json::to_string(sought).unwrap().trim_matches('"'))
+    };
+    for (path, sought) in [
+        ("/api/v1/tasks", HOSTILE),
+        ("/api/v1/tasks/1", CAMPAIGN),
+        ("/api/v1/campaigns", CAMPAIGN),
+        (
+            "/api/v1/machines/local/libraries/openmpi-4.1.4/channels/canary/releases",
+            HOSTILE,
+        ),
+        ("/api/v1/audit", HOSTILE),
+        (&format!("/api/v1/tables/{}", busy.new), HOSTILE),
+    ] {
+        let answer = get(path).expect(200);
+        assert!(
+            has_no_unprintable(&answer.body),
+            "{path}: {:?}",
+            answer.body
+        );
+        assert!(found(&answer.json(), sought), "{path}: {}", answer.body);
+    }
+    let unknown = json!({"kind": "tune", HOSTILE: 1});
+    let refusal = busy.site.post("/api/v1/tasks", &[], &unknown).expect(422);
+    assert!(has_no_unprintable(&refusal.body), "{:?}", refusal.body);
+    assert!(found(&refusal.json(), HOSTILE), "{}", refusal.body);
+    let mut events = Events::open(&busy.site, "/api/v1/events", &format!("{bearer}\r\n"));
+    submit(&busy.site);
+    let event = events.field("data");
+    assert!(has_no_unprintable(&event), "{event:?}");
+    assert!(found(&event.parse().unwrap(), CAMPAIGN), "{event}");
 }
 
 #[test]
@@ -325,8 +372,11 @@ fn a_token_is_shown_once_and_revoked() {
     let unnamed = browser.submit("/tokens", &[("scope", "read"), ("name", "")]);
     assert_eq!(unnamed.status, 422);
     check(&unnamed);
+    let unprintable = browser.submit("/tokens", &[("scope", "read"), ("name", HOSTILE)]);
+    assert_eq!(unprintable.status, 422);
+    check(&unprintable);
     let fields = [
-        ("name", HOSTILE),
+        ("name", MARKUP),
         ("scope", "read"),
         ("scope", "submit"),
         ("days", "7"),
@@ -341,7 +391,7 @@ fn a_token_is_shown_once_and_revoked() {
     let page = browser.page("/tokens");
     assert!(!page.contains(secret) && page.contains("read, submit"));
     let all = busy.site.service.tokens(&admin()).unwrap();
-    let made = all.iter().find(|row| row.name == HOSTILE).unwrap();
+    let made = all.iter().find(|row| row.name == MARKUP).unwrap();
     let revoked = browser.submit(&format!("/tokens/{}/revoke", made.id), &[]);
     assert_eq!((revoked.status, location(&revoked)), (303, "/tokens"));
     let answer = busy.stranger().send("/login", &[("token", secret)]);

@@ -1,5 +1,6 @@
 //! A browser without script, and a site in which all names that may contain markup do.
 
+use printable::is_unprintable;
 use service::{
     Actor, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseChannel, ReleaseRequest, Scope,
     TaskKind, TaskRequest,
@@ -9,9 +10,12 @@ use testkit::html;
 use crate::fixture::{Answer, Site};
 
 /// A name that is markup.
-pub(crate) const HOSTILE: &str = "<i>\"'&amp;</i><script>alert(1)</script>";
-/// A campaign with a path that is markup, as far as a file's name may be.
-pub(crate) const CAMPAIGN: &str = "tuning/<i>\"'&amp;<script>alert(1).yaml";
+pub(crate) const MARKUP: &str = "<i>\"'&amp;</i><script>alert(1)</script>";
+/// The same with characters that terminals and browsers obey.
+pub(crate) const HOSTILE: &str =
+    "<i>\"'&amp;</i><script>alert(1)</script>\u{1b}[2J\u{85}\u{202e}\u{2028}\u{e0041}";
+/// A campaign with such a path, as far as a file's name may be.
+pub(crate) const CAMPAIGN: &str = "tuning/<i>\"'&amp;<script>alert(1)\u{1b}[2J\u{202e}.yaml";
 
 /// A site with a task, tables, a channel with a history, tokens and an audit.
 pub(crate) struct Busy {
@@ -226,6 +230,10 @@ impl Browser<'_> {
     }
 }
 
+pub(crate) fn has_no_unprintable(text: &str) -> bool {
+    !text.contains(|c| is_unprintable(c) && !"\n\t".contains(c))
+}
+
 /// The value of the first field of this name.
 #[track_caller]
 pub(crate) fn field(page: &str, name: &str) -> String {
@@ -255,6 +263,7 @@ pub(crate) fn check(answer: &Answer) {
     let policy = answer.header("content-security-policy").unwrap();
     assert!(!policy.contains("unsafe"), "{policy}");
     let page = &answer.body;
+    assert!(has_no_unprintable(page), "{page:?}");
     html::check(page);
     html::check_accessible(page);
     html::check_nothing_inline(page);

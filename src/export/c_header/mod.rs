@@ -112,8 +112,7 @@ fn rows(table: &Table) -> Vec<HeaderRow> {
 fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     let purpose = "Which algorithm to use for a collective of MPI.".to_owned();
     let head = header::head(purpose, table, " * ") + &header::comment(notes, " * ");
-    // A comment must not end early.
-    let mut text = format!("/*\n{} */\n", head.replace("*/", "* /"));
+    let mut text = format!("/*\n{} */\n", in_comment(&head));
     text += lookup::BEFORE;
     text += "enum colltune_collective {\n";
     for collective in Collective::MEASURED {
@@ -155,6 +154,13 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     }
     text += "    {0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
     text + lookup::AFTER
+}
+
+/// The text without what ends a comment, or what compilers warn of in one: the begin of another, and the trigraph of `\`.
+fn in_comment(text: &str) -> String {
+    text.replace("*/", "* /")
+        .replace("/*", "/ *")
+        .replace("??/", "? ?/")
 }
 
 /// The constant of a collective, as in `COLLTUNE_REDUCE_SCATTER`.

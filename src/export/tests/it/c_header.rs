@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use export::Options;
+use printable::is_unprintable;
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
 use vocabulary::{CommShape, RankOrder};
@@ -178,6 +179,30 @@ fn the_compiled_header_answers_like_lookup() {
         let is_small = table.collectives.len() < 2;
         assert!(is_small || others > least, "{others}");
     }
+}
+
+/// Compilers take names from a table for text, also those that warn of what comments contain.
+#[test]
+fn names_in_a_header_are_no_code() {
+    let mut table = table();
+    let hostile = "a */ int x; /* b */ **/ /*/ ??/ \\ \u{202e}c\u{2028}d\n e";
+    table.name = hostile.to_owned();
+    table.provenance.cpu = format!("{hostile} ??/");
+    table.provenance.warnings = [hostile, "ends in ??/", "ends in \\", "ends in *", "/"]
+        .map(str::to_owned)
+        .to_vec();
+    let text = export("c-header", &table, &Options::default())
+        .expect("exported")
+        .text;
+    assert!(text.contains("table a * / int x; / * b * /"), "{text}");
+    assert!(
+        !text.contains(|c| is_unprintable(c) && c != '\n'),
+        "{text:?}"
+    );
+    assert_eq!(
+        ask(&table, &Options::default(), "0 1 2 0 0 1 2\n"),
+        ["default"]
+    );
 }
 
 /// Rules for one order of ranks are not used for others.

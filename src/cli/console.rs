@@ -107,7 +107,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
 }
 
 /// The most characters of a warning, an error or a remedy; quotations are shortened before.
-const MOST: usize = 1600;
+pub(crate) const MOST: usize = 1600;
 
 /// Prints an error as one line of JSON to standard error.
 pub(crate) fn print_json_error(error: &impl Serialize) {

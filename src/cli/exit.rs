@@ -16,11 +16,12 @@ use std::io;
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
+use printable::shortened;
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::ErrorKind;
 
-use crate::console::{print_diagnostic, print_json_error};
+use crate::console::{MOST, print_diagnostic, print_json_error};
 use crate::error::CliError;
 
 /// The answer of a command that did not fail.
@@ -63,11 +64,11 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(kind: ErrorKind, message: String, help: Option<String>) -> Self {
+    fn new(kind: ErrorKind, message: &str, help: Option<&str>) -> Self {
         Self {
             kind,
-            message,
-            help,
+            message: shortened(message, MOST).into_owned(),
+            help: help.map(|help| shortened(help, MOST).into_owned()),
             file: None,
             line: None,
             column: None,
@@ -77,15 +78,16 @@ impl Problem {
 
     fn of(kind: ErrorKind, error: &CliError) -> Self {
         let Some(mistake) = error.diagnostic() else {
-            return Self::new(kind, error.to_string(), error.help());
+            return Self::new(kind, &error.to_string(), error.help().as_deref());
         };
         let field = mistake.field.to_string();
+        let field = shortened(&field, MOST).into_owned();
         Self {
             file: Some(mistake.path.display().to_string()),
             line: Some(mistake.line),
             column: Some(mistake.column),
             field: Some(field).filter(|field| !field.is_empty()),
-            ..Self::new(kind, mistake.message.clone(), Some(mistake.help.clone()))
+            ..Self::new(kind, &mistake.message, Some(&mistake.help))
         }
     }
 
@@ -121,7 +123,7 @@ pub(crate) fn guard(
         Err(_) => {
             let message = "this is a bug in colltune; all measurements so far are stored";
             match as_json {
-                true => Problem::new(ErrorKind::Internal, message.to_owned(), None).print(),
+                true => Problem::new(ErrorKind::Internal, message, None).print(),
                 false => print_diagnostic("error", message),
             }
             ErrorKind::Internal

@@ -73,6 +73,10 @@ const EXTREMES: &[&str] = &[
     "16E",
 ];
 
+/// Characters that no output may have as they are: controls, formats, separators, and others without a glyph.
+const UNPRINTABLE: &str = "\u{7}\u{1b}\u{7f}\u{85}\u{9b}\u{a0}\u{ad}\u{200b}\u{2028}\u{2029}\u{202e}\u{2066}\u{3000}\
+    \u{3164}\u{e000}\u{feff}\u{ffff}\u{e0041}\u{e0100}";
+
 /// Replacements of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Special {
@@ -238,13 +242,19 @@ fn damage_word(content: &mut Vec<u8>, rng: &mut Rng) -> String {
             chosen = &words[rng.usize(..words.len())];
         }
     }
+    let kind = rng.u8(..8);
+    if kind == 2 {
+        // Names are rarely numbers.
+        chosen = &words[rng.usize(..words.len())];
+    }
     let word = chosen.0.clone();
-    let new = match rng.u8(..8) {
+    let new = match kind {
         0 => "x".repeat(1 << rng.u32(6..18)),
         1 => {
             let other = &words[rng.usize(..words.len())].0;
             String::from_utf8_lossy(&content[other.clone()]).into_owned()
         }
+        2 => with_unprintable(&String::from_utf8_lossy(&content[word.clone()]), rng),
         _ => EXTREMES[rng.usize(..EXTREMES.len())].to_owned(),
     };
     let old = String::from_utf8_lossy(&content[word.clone()]).into_owned();
@@ -252,4 +262,21 @@ fn damage_word(content: &mut Vec<u8>, rng: &mut Rng) -> String {
     let told = format!("{old:?} at byte {} is {shown:?}", word.start);
     content.splice(word, new.into_bytes());
     told
+}
+
+/// A word of ASCII with an unprintable character in it: as it is, or escaped as in a string of JSON or YAML, which may
+/// have characters that these languages forbid elsewhere.
+fn with_unprintable(word: &str, rng: &mut Rng) -> String {
+    let all: Vec<char> = UNPRINTABLE.chars().collect();
+    let chosen = all[rng.usize(..all.len())];
+    let escaped: String = match u32::from(chosen) {
+        long @ 0x1_0000.. => format!("\\U{long:08x}"),
+        short => format!("\\u{short:04x}"),
+    };
+    let (before, after) = word.split_at(rng.usize(..=word.len()));
+    match rng.u8(..3) {
+        0 => format!("{before}{chosen}{after}"),
+        1 => format!("{before}{escaped}{after}"),
+        _ => format!("\"{before}{escaped}{after}\""),
+    }
 }

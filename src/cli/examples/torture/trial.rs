@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use nix::unistd::geteuid;
+use printable::is_unprintable;
 use testkit::process::{self, Execution};
 
 use crate::fixture::Fixture;
@@ -166,6 +167,7 @@ impl<'a> Trial<'a> {
                 false => &reading.writes,
             };
             faults.extend(changes(&before, &after, writes, reading.file));
+            faults.extend(unprintable(&before, &after, reading.file, folder));
             if command.starts_with("report ") && shows_script(&attempt, folder) {
                 faults.push("a script gets into the report".to_owned());
             }
@@ -227,11 +229,14 @@ fn faults(command: &str, attempt: &Execution) -> Vec<String> {
     if attempt.err.contains("panicked at") {
         fault("a panic");
     }
-    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     for (name, text) in [("output", &attempt.out), ("messages", &attempt.err)] {
-        if text.contains(is_control) {
-            fault(&format!("control characters in its {name}"));
+        if has_unprintable(text) {
+            fault(&format!("unprintable characters in its {name}"));
         }
+    }
+    let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    if command.ends_with(" --json") && !attempt.out.is_empty() && !is_json(&attempt.out) {
+        fault("its output is not JSON");
     }
     if attempt.err.len() > MOST_WORDS {
         fault("messages longer than 8 KiB");
@@ -277,6 +282,28 @@ fn changes(before: &Snapshot, after: &Snapshot, writes: &[&str], damaged: &str) 
         .filter(|path| !after.contains_key(*path) && !is_written(path, writes));
     faults.extend(gone.map(|path| format!("{} is removed", path.display())));
     faults
+}
+
+/// Files for people that were written with unprintable characters. The damaged file may keep those that it had.
+fn unprintable(before: &Snapshot, after: &Snapshot, damaged: &str, folder: &Path) -> Vec<String> {
+    let is_for_people = |path: &Path| {
+        let kind = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        ["md", "html", "csv", "xml", "yaml", "h"].contains(&kind) || path.starts_with("deployed")
+    };
+    let is_new = |path: &&PathBuf| {
+        before.get(*path) != after.get(*path) && is_for_people(path) && *path != Path::new(damaged)
+    };
+    let written = after.keys().filter(is_new);
+    written
+        .filter(|path| {
+            fs::read_to_string(folder.join(path)).is_ok_and(|text| has_unprintable(&text))
+        })
+        .map(|path| format!("unprintable characters in {}", path.display()))
+        .collect()
+}
+
+fn has_unprintable(text: &str) -> bool {
+    text.contains(|c| is_unprintable(c) && !"\n\t".contains(c))
 }
 
 /// Whether a snapshot has a regular file there.

@@ -20,8 +20,8 @@ pub use folder::{
     set_mode,
 };
 pub use hexadecimal::hexadecimal;
-pub use private::{NotOwn, not_own};
 pub use printable::{MOST_QUOTED, Plain, quoted, shortened};
+pub use private::{NotOwn, not_own};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use remedy::remedy;
 pub use trust::{UntrustedFolder, check_folder};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, TryLockError};
 
 use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
@@ -49,6 +49,16 @@ impl PartialEq for SecretToken {
 
 impl Eq for SecretToken {}
 
+/// Who may use a session, beside having its secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Anyone: the secret goes over TLS only.
+    Anyone,
+    /// A user of the service's host, as the kernel names the user of a connection. Browsers send cookies to every port
+    /// of a host, so other users of the host may get to know the secret.
+    User(u32),
+}
+
 /// SHA-256 of a secret. Secrets are random, so neither a salt nor a slow hash is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hash(pub(crate) [u8; 32]);
@@ -59,6 +69,15 @@ type Selector = [u8; 16];
 impl Hash {
     pub(crate) fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    /// The hash under which a session is stored. It depends on the session's holder, so that the secret alone does not
+    /// find the session.
+    pub(crate) fn of_session(secret: &str, holder: Holder) -> Self {
+        match holder {
+            Holder::Anyone => Self::of(secret),
+            Holder::User(uid) => Self::of(&format!("{secret} of the user {uid}")),
+        }
     }
 
     fn selector(&self) -> Selector {
@@ -107,39 +126,60 @@ impl TokenCache {
         database: &Database,
         secret: &str,
     ) -> Result<Option<KnownToken>, ServiceError> {
-        self.ask(database, secret, |keys, hash| {
-            keys.token(&hash.selector(), |known| known.is(hash))
-        })
+        match is_secret(secret) {
+            true => self.ask(database, token_of(Hash::of(secret))),
+            false => Ok(None),
+        }
     }
 
-    /// The actor of the session with this secret; `None` if it is unknown or has ended, or if its token is not valid.
+    /// As [`Self::token`], without waiting; `None` if that needs the database.
+    pub(crate) fn token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
+        match is_secret(secret) {
+            true => self.recall(token_of(Hash::of(secret))),
+            false => Some(None),
+        }
+    }
+
+    /// The actor of the session with this secret and holder; `None` if it is unknown or has ended, or if its token is
+    /// not valid.
     pub(crate) fn session(
         &self,
         database: &Database,
         secret: &str,
+        holder: Holder,
     ) -> Result<Option<Actor>, ServiceError> {
-        self.ask(database, secret, |keys, hash| {
-            let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-            match known.is(hash) && now() < *ends {
-                true => Some(keys.token(token, |_| true)?.actor),
-                false => None,
-            }
-        })
+        match is_secret(secret) {
+            true => self.ask(database, session_of(Hash::of_session(secret, holder))),
+            false => Ok(None),
+        }
+    }
+
+    /// As [`Self::session`], without waiting; `None` if that needs the database.
+    pub(crate) fn session_in_memory(&self, secret: &str, holder: Holder) -> Option<Option<Actor>> {
+        match is_secret(secret) {
+            true => self.recall(session_of(Hash::of_session(secret, holder))),
+            false => Some(None),
+        }
+    }
+
+    /// The answer of the cache; `None` if the cache is empty, or another thread fills it at the moment.
+    fn recall<T>(&self, question: impl Fn(&Keys) -> Option<T>) -> Option<Option<T>> {
+        let keys = match self.0.try_read() {
+            Err(TryLockError::WouldBlock) => return None,
+            Err(TryLockError::Poisoned(keys)) => keys.into_inner(),
+            Ok(keys) => keys,
+        };
+        keys.as_ref().map(question)
     }
 
     fn ask<T>(
         &self,
         database: &Database,
-        secret: &str,
-        question: impl Fn(&Keys, &Hash) -> Option<T>,
+        question: impl Fn(&Keys) -> Option<T>,
     ) -> Result<Option<T>, ServiceError> {
-        if !is_secret(secret) {
-            return Ok(None);
-        }
-        let hash = Hash::of(secret);
         let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = keys.as_ref().filter(|keys| keys.are_known()) {
-            return Ok(question(keys, &hash));
+            return Ok(question(keys));
         }
         drop(keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +188,21 @@ impl TokenCache {
             Some(keys) => keys,
             None => database.read(Keys::read)?,
         };
-        Ok(question(keys.insert(read), &hash))
+        Ok(question(keys.insert(read)))
+    }
+}
+
+fn token_of(hash: Hash) -> impl Fn(&Keys) -> Option<KnownToken> {
+    move |keys| keys.token(&hash.selector(), |known| known.is(&hash))
+}
+
+fn session_of(hash: Hash) -> impl Fn(&Keys) -> Option<Actor> {
+    move |keys| {
+        let (known, token, ends) = keys.sessions.get(&hash.selector())?;
+        match known.is(&hash) && now() < *ends {
+            true => Some(keys.token(token, |_| true)?.actor),
+            false => None,
+        }
     }
 }
 

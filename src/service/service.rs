@@ -1,6 +1,7 @@
 //! The service as a whole.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::database::{from_json, now, rows, time, timestamp};
 use crate::owner::OWNER;
-use crate::secret::{Hash, SecretToken};
+use crate::secret::{Hash, Holder, SecretToken};
 use crate::{Actor, Scope, Service, ServiceError, audit};
 
 /// The lifetime of a session.
@@ -135,15 +135,22 @@ impl Service {
         Ok(known.map(|token| token.actor))
     }
 
+    /// As [`Self::authenticate`], without waiting for anything; `None` if the database must be read.
+    pub fn authenticate_from_memory(&self, secret: &str) -> Option<Option<Actor>> {
+        let known = self.token_cache.token_in_memory(secret)?;
+        Some(known.map(|token| token.actor))
+    }
+
     /// Begins a browser session for a token. Returns the session's secret and how long it is valid (12 hours, or
-    /// until the token expires); `None` if the token is unknown, expired or revoked. A token has at most 16 sessions:
-    /// a further one ends the oldest.
+    /// until the token expires); `None` if the token is unknown, expired or revoked. Only `holder` can use the session.
+    /// A token has at most 16 sessions: a further one ends the oldest.
     ///
     /// # Errors
     /// SQLite, [`ServiceError::Random`].
     pub fn begin_session(
         &self,
         secret: &str,
+        holder: Holder,
     ) -> Result<Option<(SecretToken, Duration)>, ServiceError> {
         let Some(token) = self.token_cache.token(&self.database, secret)? else {
             return Ok(None);
@@ -161,7 +168,7 @@ impl Service {
             )?;
             transaction.execute(
                 "INSERT INTO session (hash, token, expires_at) VALUES (?1, ?2, ?3)",
-                params![Hash::of(session.expose()).0, token.id, ends],
+                params![Hash::of_session(session.expose(), holder).0, token.id, ends],
             )?;
             Ok(())
         });
@@ -171,24 +178,30 @@ impl Service {
         Ok(Some((session, holds)))
     }
 
-    /// The actor of a session, as [`Self::authenticate`].
+    /// The actor of a session, as [`Self::authenticate`]; `None` also if the session has another holder.
     ///
     /// # Errors
     /// SQLite.
-    pub fn session(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        self.token_cache.session(&self.database, secret)
+    pub fn session(&self, secret: &str, holder: Holder) -> Result<Option<Actor>, ServiceError> {
+        self.token_cache.session(&self.database, secret, holder)
     }
 
-    /// Ends a session. An unknown or ended session is no error.
+    /// As [`Self::session`], without waiting for anything; `None` if the database must be read.
+    pub fn session_from_memory(&self, secret: &str, holder: Holder) -> Option<Option<Actor>> {
+        self.token_cache.session_in_memory(secret, holder)
+    }
+
+    /// Ends a session. An unknown or ended session, or one of another holder, is no error.
     ///
     /// # Errors
     /// SQLite.
-    pub fn end_session(&self, secret: &str) -> Result<(), ServiceError> {
-        if self.session(secret)?.is_none() {
+    pub fn end_session(&self, secret: &str, holder: Holder) -> Result<(), ServiceError> {
+        if self.session(secret, holder)?.is_none() {
             return Ok(());
         }
         let delete = "DELETE FROM session WHERE hash = ?1";
-        let ended = self.database.execute(delete, [Hash::of(secret).0]);
+        let hash = Hash::of_session(secret, holder);
+        let ended = self.database.execute(delete, [hash.0]);
         self.token_cache.forget();
         ended.map(drop)
     }

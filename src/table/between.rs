@@ -22,6 +22,8 @@ use crate::{CandidateTimes, Query, RuleSource, ShapeRules, Table};
 
 /// The most shapes between two neighbours for which rules are written out.
 const MOST_WRITTEN: u32 = 64;
+/// About the most such shapes of a collective in all: they are fewer between two neighbours of very many.
+const MOST_IN_ALL: u32 = 4096;
 
 impl Table {
     /// The rules for the shape of a query, if measured shapes enclose it, and the enclosing shapes.
@@ -34,7 +36,7 @@ impl Table {
 
     /// The rules that [`Table::lookup`] interpolates, as separate entries for a format that cannot interpolate: for all
     /// numbers of nodes, and of ranks per node, between two measured ones. If there are more than 64, the entries are
-    /// for about 64 of them and all powers of two.
+    /// for about 64 of them and all powers of two; for fewer if more than 64 shapes were measured.
     pub fn written_out(&self, collective: Collective) -> Vec<ShapeRules> {
         let entries = self
             .collectives
@@ -42,37 +44,47 @@ impl Table {
             .map_or(&[][..], Vec::as_slice);
         let known: BTreeSet<CommShape> = entries.iter().map(|entry| entry.shape).collect();
         let mut shapes: BTreeSet<CommShape> = BTreeSet::new();
+        let most = (MOST_IN_ALL / u32::try_from(known.len()).unwrap_or(u32::MAX).max(1))
+            .clamp(1, MOST_WRITTEN);
         let between = |low: u32, high: u32| {
-            let step = high.saturating_sub(low).div_ceil(MOST_WRITTEN).max(1);
+            let step = high.saturating_sub(low).div_ceil(most).max(1);
             // Between two powers of two ranks, only powers of two are interpolated.
             let powers = (0..u32::BITS).map(|power| 1_u32 << power);
             let powers = powers.filter(move |number| (low + 1..high).contains(number));
             (low + 1..high).step_by(step as usize).chain(powers)
         };
-        for low in &known {
-            for high in &known {
-                if low.ppn == high.ppn {
-                    let nodes = between(low.nodes, high.nodes);
-                    shapes.extend(nodes.map(|nodes| CommShape { nodes, ..*low }));
-                }
-                if low.nodes == high.nodes {
-                    let ppn = between(low.ppn, high.ppn);
-                    shapes.extend(ppn.map(|ppn| CommShape { ppn, ..*low }));
-                }
-            }
+        // Only between neighbours: what is between others is between neighbours, too.
+        let by_ppn: BTreeSet<[u32; 2]> = known.iter().map(|of| [of.ppn, of.nodes]).collect();
+        for [ppn, low, high] in neighbouring(by_ppn) {
+            shapes.extend(between(low, high).map(|nodes| CommShape { nodes, ppn }));
+        }
+        let by_nodes: BTreeSet<[u32; 2]> = known.iter().map(|of| [of.nodes, of.ppn]).collect();
+        for [nodes, low, high] in neighbouring(by_nodes) {
+            shapes.extend(between(low, high).map(|ppn| CommShape { nodes, ppn }));
         }
         let mut written: Vec<ShapeRules> = Vec::new();
         for shape in shapes.difference(&known) {
+            let of_shape = written.len();
             for query in Query::all(collective, *shape, RankOrder::Unknown) {
                 let entry = self.between(&query).map(|(entry, _)| ShapeRules {
                     deployments: query.deployment.into(),
                     ..entry
                 });
-                written.extend(entry.filter(|entry| !written.contains(entry)));
+                written.extend(entry.filter(|entry| !written[of_shape..].contains(entry)));
             }
         }
         written
     }
+}
+
+/// The pairs of neighbours among the second numbers of those with the same first number: that number, then the two.
+fn neighbouring(pairs: BTreeSet<[u32; 2]>) -> Vec<[u32; 3]> {
+    let pairs: Vec<[u32; 2]> = pairs.into_iter().collect();
+    let next_to = pairs.windows(2).filter_map(|two| match *two {
+        [[of, low], [next, high]] if of == next => Some([of, low, high]),
+        _ => None,
+    });
+    next_to.collect()
 }
 
 /// Removes the times that interpolation between these entries of one collective does not need. It needs the times of

@@ -1,19 +1,23 @@
 //! Authentication of visitors: by a token in `Authorization: Bearer`, a session's cookie, or the user at the other
 //! end of a Unix socket. Anyone else is anonymous and may read where reading is open.
+//!
+//! A right token is never refused because of wrong ones, whoever sent them: only wrong tokens are counted, and 256
+//! random bits need no counting. `sessions` holds what browsers need.
 
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use service::{Actor, Digest, Scope, Service, ServiceError, Task, TaskId, Version};
 use subtle::ConstantTimeEq;
 
 use crate::peer::Peer;
+use crate::sessions::{self, Session};
 use crate::{App, Problem};
 
 /// The visitor. Extraction fails with 401 if the token is wrong, or if there is none and reading is not open; with
-/// 429 after too many wrong tokens. Public pages take `Result<Visitor, Problem>`.
+/// 429 if it is wrong after too many others. Public pages take `Result<Visitor, Problem>`.
 #[derive(Clone)]
 pub(crate) struct Visitor {
     pub(crate) actor: Actor,
@@ -21,6 +25,7 @@ pub(crate) struct Visitor {
     /// checks it before any change.
     pub(crate) form_token: Option<String>,
     how: How,
+    peer: Peer,
     reads: bool,
 }
 
@@ -28,10 +33,11 @@ pub(crate) struct Visitor {
 #[derive(Clone, PartialEq, Eq)]
 enum How {
     Unrecognised,
-    Token,
+    /// A token, with its secret.
+    Token(String),
     User,
-    /// A session's cookie, with its secret.
-    Session(String),
+    /// A session's cookie.
+    Session(Session),
 }
 
 impl Visitor {
@@ -115,6 +121,27 @@ impl Visitor {
         self.require_read(machine)
     }
 
+    /// The visitor's session, if there is one.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        match &self.how {
+            How::Session(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Whether the token or session by which the visitor was authenticated is still valid. Answers that take long ask
+    /// this again and again, and end if it is not, or cannot be found out.
+    pub(crate) async fn is_still_valid(&self, app: &App) -> bool {
+        let actor = self.peer.scope(async {
+            match &self.how {
+                How::Unrecognised | How::User => Ok(Some(self.actor.clone())),
+                How::Token(secret) => token(app, secret).await,
+                How::Session(session) => session.actor(app).await,
+            }
+        });
+        actor.await.is_ok_and(|actor| actor.is_some())
+    }
+
     /// Checks the field `form_token` of a form that changes something. It is required only from visitors with a
     /// session, as browsers send cookies, but no tokens, by themselves.
     ///
@@ -144,28 +171,26 @@ impl FromRequestParts<App> for Visitor {
         let visitor = |actor, how| Self {
             actor,
             form_token: match &how {
-                How::Session(secret) => Some(form_token(secret)),
+                How::Session(session) => Some(session.form_token()),
                 _ => None,
             },
             how,
+            peer,
             reads: app.service.configuration().open_reading,
         };
         if let Some(given) = parts.headers.get(header::AUTHORIZATION) {
-            let actor = by_token(app, peer, bearer(given)).await?;
-            return Ok(visitor(actor, How::Token));
+            let (actor, secret) = by_token(app, peer, bearer(given)).await?;
+            return Ok(visitor(actor, How::Token(secret)));
         }
-        if let Some(secret) = cookie(&parts.headers, cookie_name(app)) {
-            let session = secret.clone();
-            // The browser may still send the cookie of a session that has ended; it is ignored.
-            if let Some(actor) = app.ask(move |service| service.session(&session)).await? {
-                let visitor = visitor(actor, How::Session(secret));
-                // Requests to the interface are checked here; handlers of pages check the field of the form.
-                if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
-                    let given = parts.headers.get("x-form-token");
-                    visitor.check_form(given.and_then(|given| given.to_str().ok()))?;
-                }
-                return Ok(visitor);
+        // The browser may still send the cookie of a session that has ended; it is ignored.
+        if let Some((actor, session)) = sessions::find(app, peer, &parts.headers).await? {
+            let visitor = visitor(actor, How::Session(session));
+            // Requests to the interface are checked here; handlers of pages check the field of the form.
+            if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
+                let given = parts.headers.get("x-form-token");
+                visitor.check_form(given.and_then(|given| given.to_str().ok()))?;
             }
+            return Ok(visitor);
         }
         match peer {
             // Behind a proxy the peer is always the proxy.
@@ -193,107 +218,45 @@ impl FromRequestParts<App> for Visitor {
     }
 }
 
-/// A session that has begun.
-pub(crate) struct Begun {
-    /// The value of `Set-Cookie`.
-    pub(crate) cookie: HeaderValue,
-    pub(crate) form_token: String,
-}
-
-/// Exchanges a token for a session.
-///
-/// # Errors
-/// 401 if the token is wrong, 429 after too many wrong ones.
-pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
-    let token = token.trim().to_owned();
-    check_failures(app, peer)?;
-    let begun = app
-        .ask(move |service| service.begin_session(&token))
-        .await?;
-    let Some((session, lasts)) = begun else {
-        return Err(wrong_token(app, peer));
-    };
-    Ok(Begun {
-        cookie: set_cookie(app, session.expose(), lasts.as_secs())?,
-        form_token: form_token(session.expose()),
-    })
-}
-
-/// Ends the visitor's session, if there is one. Returns the value of `Set-Cookie`.
-///
-/// # Errors
-/// Errors of the service.
-pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue, Problem> {
-    if let How::Session(secret) = &visitor.how {
-        let secret = secret.clone();
-        app.ask(move |service| service.end_session(&secret)).await?;
-    }
-    set_cookie(app, "", 0)
-}
-
-/// The name of the session cookie. The prefix `__Host-` keeps other hosts of the domain from setting it; browsers
-/// accept it only with `Secure`.
-pub(crate) fn cookie_name(app: &App) -> &'static str {
-    match app.is_secure() {
-        true => "__Host-colltune",
-        false => "colltune",
-    }
-}
-
-fn set_cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, Problem> {
-    let name = cookie_name(app);
-    let secure = if app.is_secure() { "; Secure" } else { "" };
-    let text =
-        format!("{name}={value}; Max-Age={seconds}; Path=/; HttpOnly; SameSite=Strict{secure}");
-    HeaderValue::try_from(text).map_err(|error| Problem::internal(&error))
-}
-
-pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(header::COOKIE).iter();
-    let pairs = lines
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(';'));
-    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = named.find(|(key, _)| *key == name)?;
-    Some(value.to_owned())
-}
-
-/// The form token of a session: a digest that does not reveal the secret.
-fn form_token(secret: &str) -> String {
-    let labelled = format!("colltune form token 1\n{secret}");
-    Digest::of(labelled.as_bytes()).to_string()
-}
-
 fn bearer(given: &HeaderValue) -> Option<String> {
     let (scheme, secret) = given.to_str().ok()?.split_once(' ')?;
     let is_bearer = scheme.eq_ignore_ascii_case("bearer");
     is_bearer.then(|| secret.trim().to_owned())
 }
 
-async fn by_token(app: &App, peer: Peer, secret: Option<String>) -> Result<Actor, Problem> {
-    check_failures(app, peer)?;
+/// The actor of a token, and the token's secret.
+async fn by_token(
+    app: &App,
+    peer: Peer,
+    secret: Option<String>,
+) -> Result<(Actor, String), Problem> {
     let Some(secret) = secret else {
         let detail = "`Authorization` must be `Bearer` and a token";
         return Err(unauthorized(detail));
     };
-    let actor = app
-        .ask(move |service| service.authenticate(&secret))
-        .await?;
-    actor.ok_or_else(|| wrong_token(app, peer))
-}
-
-fn check_failures(app: &App, peer: Peer) -> Result<(), Problem> {
-    match app.shared.failures.wait(peer, Instant::now()) {
-        None => Ok(()),
-        Some(wait) => {
-            let detail = "too many wrong tokens came from this address";
-            Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(wait))
-        }
+    match token(app, &secret).await? {
+        Some(actor) => Ok((actor, secret)),
+        None => Err(wrong_token(app, peer)),
     }
 }
 
-fn wrong_token(app: &App, peer: Peer) -> Problem {
-    app.shared.failures.note(peer, Instant::now());
+/// The actor of a token. The database is read only if tokens have changed, so this rarely waits.
+async fn token(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
+    if let Some(known) = app.service.authenticate_from_memory(secret) {
+        return Ok(known);
+    }
+    let secret = secret.to_owned();
+    app.ask(move |service| service.authenticate(&secret)).await
+}
+
+/// Counts a wrong token: 401, or 429 after too many.
+pub(crate) fn wrong_token(app: &App, peer: Peer) -> Problem {
+    let (failures, now) = (&app.shared.failures, Instant::now());
+    if let Some(wait) = failures.wait(peer, now) {
+        let detail = "the token is wrong, and so were too many others from this client; a right one is accepted at any time";
+        return Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(wait);
+    }
+    failures.note(peer, now);
     unauthorized("the token is unknown, expired or revoked")
 }
 

@@ -1,5 +1,7 @@
 //! Extractors of the parts of requests. An extractor that fails answers with a [`Problem`].
 
+use std::marker::PhantomData;
+
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -22,6 +24,13 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// A JSON body: 415 for other media types, 400 for invalid JSON, 422 for unexpected content, 413 for over 1 MiB.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
+
+/// A JSON body as [`Json`], read by its handler where that may take long.
+#[derive(Debug)]
+pub(crate) struct Unread<T> {
+    body: Bytes,
+    content: PhantomData<fn() -> T>,
+}
 
 /// A text body: 400 if it is not UTF-8, 413 for over 1 MiB.
 #[derive(Debug)]
@@ -53,14 +62,34 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Unread::from_request(request, state).await?.read().map(Self)
+    }
+}
+
+impl<S: Send + Sync, T> FromRequest<S> for Unread<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let media = text_of(request.headers(), &header::CONTENT_TYPE)?.unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default().trim();
         if !media.eq_ignore_ascii_case("application/json") {
             let detail = "the body must be JSON, with `Content-Type: application/json`";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
         }
-        let body = Bytes::from_request(request, state).await?;
-        serde_json::from_slice(&body).map(Self).map_err(|error| {
+        Ok(Self {
+            body: Bytes::from_request(request, state).await?,
+            content: PhantomData,
+        })
+    }
+}
+
+impl<T: DeserializeOwned> Unread<T> {
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// 400 and 422 as for [`Json`].
+    pub(crate) fn read(&self) -> Result<T, Problem> {
+        serde_json::from_slice(&self.body).map_err(|error| {
             let status = match error.is_data() {
                 true => StatusCode::UNPROCESSABLE_ENTITY,
                 false => StatusCode::BAD_REQUEST,

@@ -23,7 +23,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// The time that a peer must wait before its tokens are checked again; `None` if it need not wait.
+    /// The time that a peer must wait before a wrong token of its is counted again; `None` if it need not wait.
     pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
         let full_at = locked(&self.full_at);
         let missing = full_at.get(&peer.counted())?.checked_duration_since(now)?;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_wrong_tokens_are_checked_and_then_one_every_six_seconds() {
+    fn ten_wrong_tokens_are_counted_and_then_one_every_six_seconds() {
         let (failures, start) = (Failures::default(), Instant::now());
         for _ in 0..BURST {
             assert_eq!(failures.wait(peer(1), start), None);

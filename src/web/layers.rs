@@ -12,7 +12,8 @@ use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::{App, Peer, Problem, auth, hosts, pages};
+use crate::pools::refused;
+use crate::{App, Peer, Problem, hosts, pages, sessions};
 
 /// The largest body of a request, in bytes.
 pub(crate) const BODY_BYTES: usize = 1 << 20;
@@ -53,6 +54,7 @@ pub(crate) fn around(router: Router<App>, app: App) -> Router {
             WHOLE_REQUEST,
         ))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app.clone(), share))
         .layer(from_fn_with_state(app.clone(), finish))
         .with_state(app)
 }
@@ -90,27 +92,41 @@ fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response()
 }
 
-/// Counts the request, renders errors as JSON or as a page, and adds headers.
+/// Answers the request for its client.
 async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
+    let client = Peer::of(&app, request.extensions(), request.headers());
+    client.scope(finished(app, client, request, next)).await
+}
+
+/// Refuses a request behind a proxy if its client has too many others. Other clients are limited by their connections.
+async fn share(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+    let client = match app.service.configuration().behind_proxy {
+        true => Peer::current(),
+        false => None,
+    };
+    let taken = "requests are being answered";
+    let place = app.shared.forwarded.take(client);
+    let _place = place.map_err(|full| refused(full, taken))?;
+    Ok(next.run(request).await)
+}
+
+/// Counts the request, renders errors as JSON or as a page, and adds headers.
+async fn finished(app: App, client: Peer, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let wants_page = wants_page(request.uri().path(), request.headers());
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    let session = auth::cookie(request.headers(), auth::cookie_name(&app));
+    let cookies = request.headers().get_all(header::COOKIE).iter().cloned();
+    let cookies: HeaderMap = cookies.map(|line| (header::COOKIE, line)).collect();
 
     let response = next.run(request).await;
     let route = route.as_ref().map_or("none", |route| route.as_str());
     let mut response = with_problem(response).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         // The session may have ended; then the visitor is anonymous.
-        let is_known = match session.filter(|_| problem.lacks_scope && !has_token) {
-            Some(secret) => {
-                let actor = app.ask(move |service| service.session(&secret)).await;
-                actor.is_ok_and(|actor| actor.is_some())
-            }
-            None => has_token,
-        };
+        let is_known =
+            has_token || (problem.lacks_scope && has_session(&app, client, &cookies).await);
         let problem = match problem.lacks_scope && !is_known {
             true => problem.unrecognised(),
             false => problem,
@@ -144,6 +160,12 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
     let metrics = &app.shared.metrics;
     metrics.count(&method, route, response.status(), start.elapsed());
     response
+}
+
+/// Whether the request has a valid session.
+async fn has_session(app: &App, client: Peer, cookies: &HeaderMap) -> bool {
+    let found = sessions::find(app, client, cookies).await;
+    found.is_ok_and(|found| found.is_some())
 }
 
 fn page(problem: &Problem) -> Response {

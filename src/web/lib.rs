@@ -1,7 +1,8 @@
 //! The service over HTTP: the interface `/api/v1`, the pages and metrics. [`service::Service`] does the work.
 //!
 //! [`serve`] accepts connections within limits; `routes` holds all routes; `layers` wraps all handlers; `auth`
-//! authenticates visitors; every error becomes a `problem`.
+//! and `sessions` authenticate visitors; every error becomes a `problem`. `pools` keeps apart what may not wait for each other, and
+//! `shares` leaves room for other clients; `results` keeps what is made of tables.
 
 mod api;
 mod auth;
@@ -9,19 +10,25 @@ mod conditions;
 mod document;
 mod error;
 mod extract;
+mod facts;
 mod failures;
 mod health;
 mod hosts;
 mod json;
 mod layers;
 mod listen;
+mod local;
 mod metrics;
 mod pages;
 mod peer;
+mod pools;
 mod problem;
 mod pulls;
+mod results;
 mod routes;
 mod serve;
+mod sessions;
+mod shares;
 mod state;
 mod tls;
 

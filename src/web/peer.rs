@@ -5,6 +5,9 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
+use service::Holder;
+use tokio::task::futures::TaskLocalFuture;
 
 use crate::App;
 
@@ -13,15 +16,30 @@ use crate::App;
 pub(crate) enum Peer {
     /// An IP address; behind a proxy the one that the proxy reports.
     Address(IpAddr),
+    /// A user of this host, connected over loopback; `None` if the kernel does not tell which one.
+    Local(Option<u32>),
     /// A user of this host, connected to a Unix socket.
     User(u32),
     /// An unknown user of a Unix socket, or a client for which the proxy reports no address.
     Unknown,
 }
 
+tokio::task_local! {
+    /// The client whose request the running task answers.
+    static CLIENT: Peer;
+}
+
 impl Peer {
-    /// The peer under which wrong tokens are counted. IPv6 addresses are reduced to their first 64 bits, since one
-    /// host can use all of the other bits.
+    /// The client of a request: its peer, or the client that the proxy reports.
+    pub(crate) fn of(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Self {
+        match app.service.configuration().behind_proxy {
+            true => forwarded(headers).unwrap_or(Self::Unknown),
+            false => extensions.get().copied().unwrap_or(Self::Unknown),
+        }
+    }
+
+    /// The client as which a peer is counted. IPv6 addresses are reduced to their first 64 bits, since one host can
+    /// use all of the other bits.
     pub(crate) fn counted(self) -> Self {
         match self {
             Self::Address(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
@@ -34,24 +52,41 @@ impl Peer {
             other => other,
         }
     }
+
+    /// The holder of the sessions that this peer begins and uses. `None` if it can have none: other users of this host
+    /// could use the session, too, as browsers send its cookie to every port.
+    pub(crate) fn holder(self, app: &App) -> Option<Holder> {
+        match self {
+            Self::Local(Some(uid)) | Self::User(uid) => Some(Holder::User(uid)),
+            // Cookies go over TLS only.
+            _ if app.is_secure() => Some(Holder::Anyone),
+            Self::Address(_) | Self::Local(None) | Self::Unknown => None,
+        }
+    }
+
+    /// Runs `answering` for this client: [`Self::current`] returns it there.
+    pub(crate) fn scope<F: Future>(self, answering: F) -> TaskLocalFuture<Self, F> {
+        CLIENT.scope(self, answering)
+    }
+
+    /// The client whose request the running task answers; `None` for the service's own work.
+    pub(crate) fn current() -> Option<Self> {
+        CLIENT.try_with(|client| client.counted()).ok()
+    }
 }
 
 impl FromRequestParts<App> for Peer {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        let peer = parts.extensions.get().copied().unwrap_or(Self::Unknown);
-        match app.service.configuration().behind_proxy {
-            true => Ok(forwarded(parts).unwrap_or(Self::Unknown)),
-            false => Ok(peer),
-        }
+        Ok(Self::of(app, &parts.extensions, &parts.headers))
     }
 }
 
 /// The address that the proxy itself has added: the last one of the header.
-fn forwarded(parts: &Parts) -> Option<Peer> {
-    let headers = parts.headers.get_all("x-forwarded-for");
-    let last = headers.iter().next_back()?.to_str().ok()?;
+fn forwarded(headers: &HeaderMap) -> Option<Peer> {
+    let last = headers.get_all("x-forwarded-for").iter().next_back()?;
+    let last = last.to_str().ok()?;
     let address = last.rsplit(',').next()?.trim().parse().ok()?;
     Some(Peer::Address(address))
 }

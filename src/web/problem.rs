@@ -117,6 +117,12 @@ impl Problem {
         }
     }
 
+    /// The problem in JSON.
+    pub(crate) fn body(&self) -> Vec<u8> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        Plain(text).to_string().into_bytes()
+    }
+
     /// Sets the headers of the problem, which do not depend on the form of its body.
     pub(crate) fn set_headers(&self, response: &mut Response) {
         let headers = response.headers_mut();
@@ -183,10 +189,8 @@ impl From<ServiceError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_string(&self).unwrap_or_default();
-        let body = Plain(body).to_string();
         let media = [(header::CONTENT_TYPE, PROBLEM)];
-        let mut response = (self.status, media, body).into_response();
+        let mut response = (self.status, media, self.body()).into_response();
         self.set_headers(&mut response);
         response.extensions_mut().insert(self);
         response

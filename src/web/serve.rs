@@ -19,19 +19,21 @@ use sd_notify::NotifyState;
 use service::Service;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
+use crate::document::PROBLEM;
 use crate::listen::{Listener, Socket, write_at_once};
 use crate::peer::Peer;
+use crate::pools::{THREADS, refused};
+use crate::shares::{Full, Place, Shares};
 use crate::tls::{self, Encryption};
 use crate::{App, WebError, routes};
 
-/// The most connections at a time; further ones are refused at once, with 503 unless TLS is used.
+/// The most connections at a time. Further ones, and those beyond a client's share, are refused at once, with a status
+/// unless TLS is used.
 const CONNECTIONS: usize = 2048;
-/// The number of threads that call the service, which may block.
-const BLOCKING_THREADS: usize = 8;
 /// The longest time for a TLS handshake, and for the headers of a request.
 const HEADERS: Duration = Duration::from_secs(10);
 /// The longest request line and headers, in bytes.
@@ -42,8 +44,19 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The interval at which `stop` is read.
 const LOOK: Duration = Duration::from_millis(200);
 
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
-    Connection: close\r\n\r\n";
+/// The answer to a connection for which there is no place.
+fn full(full: Full) -> Vec<u8> {
+    let problem = refused(full, "connections are open");
+    let body = problem.body();
+    let head = format!(
+        "HTTP/1.1 {} {}\r\nRetry-After: 1\r\nContent-Type: {PROBLEM}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        problem.status.as_u16(),
+        problem.title,
+        body.len(),
+    );
+    [head.into_bytes(), body].concat()
+}
 
 /// Serves the interface and the pages until `stop` is set. Then running requests are answered and event streams end,
 /// within five seconds. The threads started here run at a lower priority ([`service::lower_priority`]) and end before
@@ -64,7 +77,7 @@ pub fn serve(
     raise_open_files();
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(THREADS)
         .thread_name("web")
         .on_thread_start(service::lower_priority)
         .enable_all()
@@ -81,7 +94,8 @@ pub fn serve(
         }
         let app = App::new(service, ending)?;
         let server = Server {
-            connections: Arc::new(Semaphore::new(CONNECTIONS)),
+            connections: Shares::new(CONNECTIONS),
+            is_behind_proxy: app.service.configuration().behind_proxy,
             router: routes::router(app.clone()),
             graceful: GracefulShutdown::new(),
             http: http(),
@@ -132,7 +146,8 @@ fn http() -> http1::Builder {
 }
 
 struct Server {
-    connections: Arc<Semaphore>,
+    connections: Shares,
+    is_behind_proxy: bool,
     router: Router,
     graceful: GracefulShutdown,
     http: http1::Builder,
@@ -160,11 +175,16 @@ impl Server {
                     continue;
                 }
             };
-            let Ok(place) = Arc::clone(&self.connections).try_acquire_owned() else {
-                if self.tls.is_none() {
-                    write_at_once(stream, FULL).await;
+            // A proxy has many clients, whose shares are counted by request.
+            let client = (!self.is_behind_proxy).then(|| peer.counted());
+            let place = match self.connections.take(client) {
+                Ok(place) => place,
+                Err(reason) => {
+                    if self.tls.is_none() {
+                        write_at_once(stream, &full(reason)).await;
+                    }
+                    continue;
                 }
-                continue;
             };
             let connection = Connection {
                 router: self.router.clone(),
@@ -199,7 +219,7 @@ struct Connection {
     watcher: Watcher,
     peer: Peer,
     /// Released when the connection ends.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Connection {

@@ -2,18 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use printable::Plain;
+use serde::Serialize;
 use service::{Service, ServiceError};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::failures::Failures;
 use crate::hosts::Hosts;
-use crate::json::Json;
 use crate::metrics::Metrics;
+use crate::pools::{Pool, Pools};
 use crate::pulls::Pulls;
+use crate::results::Results;
+use crate::shares::Shares;
 use crate::{Problem, WebError};
 
 /// The most event streams at a time.
 const STREAMS: usize = 512;
+/// The most requests that are answered at a time behind a proxy, of all clients together.
+const FORWARDED: usize = 2048;
 
 /// The service and the state of its HTTP interface. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -31,8 +40,14 @@ pub(crate) struct Shared {
     /// Pulls that wait to be recorded.
     pub(crate) pulls: Pulls,
     pub(crate) metrics: Metrics,
-    /// Permits for event streams.
-    pub(crate) streams: Arc<Semaphore>,
+    /// Places for event streams.
+    pub(crate) streams: Shares,
+    /// Places for requests behind a proxy, whose clients are not known by their connections.
+    pub(crate) forwarded: Shares,
+    /// Threads that may block.
+    pub(crate) pools: Pools,
+    /// What was made of tables.
+    pub(crate) results: Results,
     /// Becomes true when the service stops, which ends event streams.
     pub(crate) ending: watch::Receiver<bool>,
 }
@@ -47,7 +62,10 @@ impl App {
             failures: Failures::default(),
             pulls: Pulls::default(),
             metrics: Metrics::new().map_err(WebError::Metrics)?,
-            streams: Arc::new(Semaphore::new(STREAMS)),
+            streams: Shares::new(STREAMS),
+            forwarded: Shares::new(FORWARDED),
+            pools: Pools::default(),
+            results: Results::default(),
             ending,
         };
         let shared = Arc::new(shared);
@@ -60,29 +78,70 @@ impl App {
         configuration.tls.is_some() || configuration.behind_proxy
     }
 
-    /// Runs `question` on a thread that may block.
+    /// Runs `question` where no reading delays it ([`Pools::urgent`]): for authentication, pulls and changes.
     ///
     /// # Errors
-    /// Errors of the service; 500 if it panics.
+    /// Errors of the service; those of [`Pool::run`].
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<T, Problem> {
-        let service = Arc::clone(&self.service);
-        match tokio::task::spawn_blocking(move || question(&service)).await {
-            Ok(answer) => Ok(answer?),
-            Err(error) => Err(Problem::internal(&error)),
-        }
+        self.ask_in(&self.shared.pools.urgent, question).await
     }
 
-    /// The answer of [`Self::ask`] as JSON.
+    /// Runs `question` among those that read rows and small files ([`Pools::reading`]).
     ///
     /// # Errors
     /// Those of [`Self::ask`].
-    pub(crate) async fn json<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
-    ) -> Result<Json<T>, Problem> {
-        self.ask(question).await.map(Json)
+    ) -> Result<T, Problem> {
+        self.ask_in(&self.shared.pools.reading, question).await
+    }
+
+    /// Runs `question` among those that take the processor for long ([`Pools::heavy`]).
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(crate) async fn work_out<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.ask_in(&self.shared.pools.heavy, question).await
+    }
+
+    async fn ask_in<T: Send + 'static>(
+        &self,
+        pool: &Pool,
+        question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let service = Arc::clone(&self.service);
+        Ok(pool.run(move || question(&service)).await??)
+    }
+
+    /// The answer of [`Self::read`] as JSON, which the same thread writes.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(crate) async fn json<T: Serialize>(
+        &self,
+        question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<Encoded, Problem> {
+        let text = self.read(move |service| Ok(serde_json::to_string(&question(service)?)));
+        let text = text.await?.map_err(|error| Problem::internal(&error))?;
+        // Terminals show answers.
+        Ok(Encoded(Plain(text).to_string().into()))
+    }
+}
+
+/// An answer in JSON.
+#[derive(Debug)]
+pub(crate) struct Encoded(pub(crate) Bytes);
+
+impl IntoResponse for Encoded {
+    fn into_response(self) -> Response {
+        let media = [(header::CONTENT_TYPE, "application/json")];
+        (media, self.0).into_response()
     }
 }

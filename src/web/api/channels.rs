@@ -10,6 +10,7 @@ use utoipa::IntoParams;
 use crate::conditions::{Expected, channel_tag, mark, unchanged};
 use crate::extract::{self, Path, Query};
 use crate::json::Json;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a manifest: clients revalidate it on each use, and get 304 if it has not changed.
@@ -28,7 +29,7 @@ pub(crate) async fn list(
     visitor: Visitor,
 ) -> Result<Json<Vec<Release>>, Problem> {
     visitor.require_read_anything()?;
-    let mut channels = app.ask(service::Service::channels).await?;
+    let mut channels = app.read(service::Service::channels).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     Ok(Json(channels))
 }
@@ -106,7 +107,7 @@ pub(crate) async fn releases(
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
     Query(slice): Query<Slice>,
-) -> Result<Json<Page<Release>>, Problem> {
+) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&key.machine))?;
     app.json(move |service| service.releases(&key, slice)).await
 }
@@ -184,6 +185,6 @@ pub(crate) async fn gates(
         library: of.library,
         channel: of.channel,
     };
-    app.json(move |service| service.gates(&key, &of.digest))
-        .await
+    let gates = app.work_out(move |service| service.gates(&key, &of.digest));
+    gates.await.map(Json)
 }

@@ -5,31 +5,39 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use printable::Plain;
 use service::{FeedItem, Notice, TaskId};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::sync::{broadcast, watch};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::tasks::seen;
 use crate::extract::{Path, text_of};
-use crate::{App, Problem, Visitor};
+use crate::pools::refused;
+use crate::shares::Place;
+use crate::{App, Peer, Problem, Visitor};
 
 /// The interval of the comments that are sent while there are no events; they detect dead connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The interval at which the visitor's token or session is checked while there are no events. Before each event it is
+/// checked anyway.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// All events: `task`, `progress`, `release`, each with a JSON object.
 ///
 /// After a reconnect, events since `Last-Event-ID` come first. If some of them are no longer kept, the event `lost`
-/// comes instead: the client must reload what it shows.
+/// comes instead: the client must reload what it shows. The stream ends when the token or session with which it was
+/// requested ends.
 #[utoipa::path(
     get, path = "/api/v1/events", tag = "tasks",
     params(("Last-Event-ID" = Option<String>, Header)),
     responses(
         (status = 200, body = FeedItem, content_type = "text/event-stream"),
         (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 429, description = "Too many event streams of this client", body = Problem),
         (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
@@ -39,16 +47,17 @@ pub(crate) async fn all(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     visitor.require_read(None)?;
-    stream_of(&app, &headers, None)
+    stream_of(app, visitor, &headers, None)
 }
 
-/// The events of a task.
+/// The events of a task, as long as the token or session with which they were requested is valid.
 #[utoipa::path(
     get, path = "/api/v1/tasks/{id}/events", tag = "tasks",
     params(("id" = u64, Path), ("Last-Event-ID" = Option<String>, Header)),
     responses(
         (status = 200, body = FeedItem, content_type = "text/event-stream"),
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+        (status = 429, description = "Too many event streams of this client", body = Problem),
         (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
@@ -59,28 +68,34 @@ pub(crate) async fn of_task(
     Path(id): Path<TaskId>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     seen(&app, &visitor, id).await?;
-    stream_of(&app, &headers, Some(id))
+    stream_of(app, visitor, &headers, Some(id))
 }
 
 fn stream_of(
-    app: &App,
+    app: App,
+    visitor: Visitor,
     headers: &HeaderMap,
     task: Option<TaskId>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Problem> {
-    let Ok(place) = app.shared.streams.clone().try_acquire_owned() else {
-        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many event streams");
-        return Err(problem.retry_after(Duration::from_secs(10)));
-    };
+    let place = app.shared.streams.take(Peer::current());
+    let place = place.map_err(|full| {
+        refused(full, "event streams are open").retry_after(Duration::from_secs(10))
+    })?;
     let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
     // The service sends only valid numbers. An invalid one counts as 0, so the client gets the event `lost`.
     let after = last.map(|last| last.trim().parse().unwrap_or(0));
     let (missed, receiver) = app.service.feed().listen(after);
+    let mut checks = interval(CHECK);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let state = Listening {
         task,
         is_lost: missed.is_none(),
         waiting: missed.unwrap_or_default().into(),
         receiver,
         ending: app.shared.ending.clone(),
+        checks,
+        app,
+        visitor,
         _place: place,
     };
     let events = stream::unfold(state, |mut state| async {
@@ -97,14 +112,38 @@ struct Listening {
     is_lost: bool,
     receiver: broadcast::Receiver<FeedItem>,
     ending: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
+    app: App,
+    visitor: Visitor,
+    checks: Interval,
+    _place: Place,
+}
+
+/// What comes next on an event stream.
+enum Step {
+    Send(Event),
+    /// Nothing, but time has passed.
+    Check,
+    End,
 }
 
 impl Listening {
+    /// The next event; `None` at the end, which also comes when the visitor's token or session has ended.
     async fn next(&mut self) -> Option<Event> {
         loop {
+            let step = self.wait().await;
+            if matches!(step, Step::End) || !self.visitor.is_still_valid(&self.app).await {
+                return None;
+            }
+            if let Step::Send(event) = step {
+                return Some(event);
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Step {
+        loop {
             if std::mem::take(&mut self.is_lost) {
-                return Some(Event::default().event("lost").data("{}"));
+                return Step::Send(Event::default().event("lost").data("{}"));
             }
             let item = match self.waiting.pop_front() {
                 Some(item) => item,
@@ -115,13 +154,14 @@ impl Listening {
                             self.is_lost = true;
                             continue;
                         }
-                        Err(RecvError::Closed) => return None,
+                        Err(RecvError::Closed) => return Step::End,
                     },
-                    _ = self.ending.wait_for(|ends| *ends) => return None,
+                    _ = self.checks.tick() => return Step::Check,
+                    _ = self.ending.wait_for(|ends| *ends) => return Step::End,
                 },
             };
             if let Some(event) = self.event(&item) {
-                return Some(event);
+                return Step::Send(event);
             }
         }
     }

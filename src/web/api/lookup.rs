@@ -1,16 +1,18 @@
 //! Lookups in the released table of a channel, answered from memory.
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use service::ChannelKey;
-use table::{DecisionJson, Deployment, OperatorClass};
+use table::{DecisionJson, Deployment, OperatorClass, Table};
 use utoipa::{IntoParams, ToSchema};
 use vocabulary::{CommShape, RankOrder, units};
 
 use crate::extract::{self, Path, Query};
 use crate::json::Json;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// The most questions in one request.
@@ -121,15 +123,22 @@ pub(crate) async fn many(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
-    extract::Json(questions): extract::Json<Vec<Question>>,
-) -> Result<Json<Answers>, Problem> {
+    questions: extract::Unread<Vec<Question>>,
+) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&key.machine))?;
+    let table = app.service.released_table(&key)?;
+    let answered = app.work_out(move |_| Ok(answers(&table, &questions)));
+    answered.await?.map(Encoded)
+}
+
+/// The answers in JSON.
+fn answers(table: &Table, questions: &extract::Unread<Vec<Question>>) -> Result<Bytes, Problem> {
+    let questions = questions.read()?;
     if questions.len() > QUESTIONS {
         return Err(refused(format!(
             "there are more than {QUESTIONS} questions"
         )));
     }
-    let table = app.service.released_table(&key)?;
     let answers = questions.iter().enumerate().map(|(index, question)| {
         let query = question
             .query()
@@ -137,7 +146,9 @@ pub(crate) async fn many(
         Ok(table.lookup(&query).to_json())
     });
     let answers = answers.collect::<Result<_, Problem>>()?;
-    Ok(Json(Answers { answers }))
+    let text = serde_json::to_vec(&Answers { answers });
+    text.map(Bytes::from)
+        .map_err(|error| Problem::internal(&error))
 }
 
 fn refused(detail: String) -> Problem {

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::json::Json;
 use crate::pages::readable_campaigns;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// A machine that tasks run on.
@@ -36,7 +37,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Json<Vec<Machine>>, Problem> {
-    let machines = app.ask(|service| {
+    let machines = app.read(|service| {
         let machines = service.configuration().machines.iter();
         let described = machines.map(|machine| {
             let spent = service.node_seconds_this_month(&machine.name)?;
@@ -69,7 +70,7 @@ pub(crate) async fn list(
 pub(crate) async fn campaigns(
     State(app): State<App>,
     visitor: Visitor,
-) -> Result<Json<Vec<CampaignEntry>>, Problem> {
+) -> Result<Encoded, Problem> {
     visitor.require_read_anything()?;
     app.json(move |service| readable_campaigns(service, &visitor))
         .await

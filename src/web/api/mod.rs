@@ -16,6 +16,8 @@ mod session;
 mod tables;
 mod tasks;
 
+pub(crate) use self::tables::{difference, exported};
+
 /// All routes of the interface, with their parts of the OpenAPI document.
 pub(crate) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Document::openapi())

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::extract::{self, Path, Query};
 use crate::json::Json;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// A token with its secret.
@@ -28,10 +29,7 @@ pub(crate) struct MadeToken {
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn tokens(
-    State(app): State<App>,
-    visitor: Visitor,
-) -> Result<Json<Vec<TokenRow>>, Problem> {
+pub(crate) async fn tokens(State(app): State<App>, visitor: Visitor) -> Result<Encoded, Problem> {
     app.json(move |service| service.tokens(&visitor.actor))
         .await
 }
@@ -95,7 +93,7 @@ pub(crate) async fn audit(
     State(app): State<App>,
     visitor: Visitor,
     Query(slice): Query<Slice>,
-) -> Result<Json<Page<AuditRow>>, Problem> {
+) -> Result<Encoded, Problem> {
     app.json(move |service| service.audit(&visitor.actor, slice))
         .await
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::json::Json;
-use crate::{App, Peer, Problem, Visitor, auth, extract};
+use crate::{App, Peer, Problem, Visitor, extract, sessions};
 
 /// A token to exchange for a session.
 #[derive(Deserialize, ToSchema)]
@@ -24,15 +24,15 @@ pub(crate) struct Session {
     form_token: String,
 }
 
-/// Exchanges a token for a session cookie, which is valid for 12 hours.
+/// Exchanges a token for a session cookie, which is valid for 12 hours; over loopback, for this user of the host alone.
 #[utoipa::path(
     post, path = "/api/v1/session", tag = "session", request_body = LogIn,
     responses(
         (status = 201, description = "`Set-Cookie` has the session", body = Session),
         (status = 400, body = Problem), (status = 401, description = "A wrong token", body = Problem),
-        (status = 403, description = "The request comes from a page of another site", body = Problem),
+        (status = 403, description = "The request comes from a page of another site, or over loopback from an unknown user", body = Problem),
         (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
-        (status = 429, description = "Too many wrong tokens", body = Problem),
+        (status = 429, description = "A wrong token after too many others", body = Problem),
     )
 )]
 pub(crate) async fn begin(
@@ -40,7 +40,7 @@ pub(crate) async fn begin(
     peer: Peer,
     extract::Json(LogIn { token }): extract::Json<LogIn>,
 ) -> Result<impl IntoResponse, Problem> {
-    let begun = auth::begin(&app, peer, &token).await?;
+    let begun = sessions::begin(&app, peer, &token).await?;
     let session = Session {
         form_token: begun.form_token,
     };
@@ -64,6 +64,6 @@ pub(crate) async fn end(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<impl IntoResponse, Problem> {
-    let cookie = auth::log_out(&app, &visitor).await?;
+    let cookie = sessions::log_out(&app, &visitor).await?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use export::Options;
-use report::View;
+use printable::Plain;
 use serde::Serialize;
 use service::{Digest, Page, Service, ServiceError, Slice, Validation, Version};
 use table::Table;
@@ -14,7 +14,10 @@ use utoipa::ToSchema;
 
 use crate::conditions::{mark, tag, unchanged};
 use crate::extract::{Path, Query, Text};
+use crate::facts::Facts;
 use crate::json::Json;
+use crate::results::Made;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a table: the content of a digest never changes.
@@ -75,7 +78,7 @@ pub(crate) async fn of_machine(
     visitor: Visitor,
     Path(machine): Path<String>,
     Query(slice): Query<Slice>,
-) -> Result<Json<Page<Version>>, Problem> {
+) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&machine))?;
     let versions = app.json(move |service| {
         service.configuration().machine(&machine)?;
@@ -102,7 +105,7 @@ pub(crate) async fn take_in(
     Path(machine): Path<String>,
     Text(text): Text,
 ) -> Result<impl IntoResponse, Problem> {
-    let taken = app.ask(move |service| service.take_in(&visitor.actor, &machine, &text));
+    let taken = app.work_out(move |service| service.take_in(&visitor.actor, &machine, &text));
     let version = taken.await?;
     let location = format!("/api/v1/tables/{}", version.digest);
     Ok((
@@ -137,25 +140,22 @@ pub(crate) struct TableView {
     validations: BTreeMap<String, Vec<Validation>>,
 }
 
-fn view(service: &Service, digest: Digest) -> Result<TableView, ServiceError> {
-    let table = service.table(&digest)?;
-    let versions = service.versions_of(&digest)?;
+/// What the service knows about a table beside its text.
+struct Uses {
+    /// On the machines that have it.
+    versions: Vec<Version>,
+    /// By machine.
+    validations: BTreeMap<String, Vec<Validation>>,
+}
+
+fn uses(service: &Service, digest: &Digest) -> Result<Uses, ServiceError> {
+    let versions = service.versions_of(digest)?;
     let mut validations = BTreeMap::new();
     for Version { machine, .. } in &versions {
-        let of_machine = service.validations(machine, &digest)?;
+        let of_machine = service.validations(machine, digest)?;
         validations.insert(machine.clone(), of_machine);
     }
-    let rules = table.entries().map(|entry| entry.rules.len()).sum();
-    let provenance = table.provenance;
-    Ok(TableView {
-        digest,
-        name: table.name,
-        library: provenance.library.to_string(),
-        cpu: provenance.cpu,
-        date: provenance.date,
-        launches: provenance.launches,
-        warnings: provenance.warnings,
-        rules,
+    Ok(Uses {
         versions,
         validations,
     })
@@ -175,14 +175,27 @@ pub(crate) async fn one(
     Path(digest): Path<Digest>,
 ) -> Result<Json<TableView>, Problem> {
     require_read(&app, &visitor, &digest).await?;
-    let mut found = app.ask(move |service| view(service, digest)).await?;
-    found
-        .versions
-        .retain(|version| visitor.may_read(Some(&version.machine)));
-    found
-        .validations
-        .retain(|machine, _| visitor.may_read(Some(machine)));
-    Ok(Json(found))
+    let facts = Facts::read(&app, &digest).await?;
+    let asked = digest.clone();
+    let found = app.read(move |service| uses(service, &asked));
+    let Uses {
+        mut versions,
+        mut validations,
+    } = found.await?;
+    versions.retain(|version| visitor.may_read(Some(&version.machine)));
+    validations.retain(|machine, _| visitor.may_read(Some(machine)));
+    Ok(Json(TableView {
+        digest,
+        name: facts.name,
+        library: facts.library,
+        cpu: facts.cpu,
+        date: facts.date,
+        launches: facts.launches,
+        warnings: facts.warnings,
+        rules: facts.rules,
+        versions,
+        validations,
+    }))
 }
 
 /// The changes from one table to another.
@@ -211,18 +224,27 @@ pub(crate) async fn diff(
     State(app): State<App>,
     visitor: Visitor,
     Path((after, before)): Path<(Digest, Digest)>,
-) -> Result<Json<Difference>, Problem> {
+) -> Result<Encoded, Problem> {
     require_read(&app, &visitor, &after).await?;
     require_read(&app, &visitor, &before).await?;
-    let difference = app.json(move |service| {
-        let diff = service.table(&before)?.diff(&service.table(&after)?);
-        Ok(Difference {
-            before,
-            after,
-            diff,
-        })
-    });
-    difference.await
+    app.made(Made::Difference { before, after })
+        .await
+        .map(Encoded)
+}
+
+/// The changes in JSON.
+pub(crate) fn difference(
+    before: &Digest,
+    after: &Digest,
+    diff: table::Diff,
+) -> Result<String, Problem> {
+    let difference = Difference {
+        before: before.clone(),
+        after: after.clone(),
+        diff,
+    };
+    let text = serde_json::to_string(&difference).map_err(|error| Problem::internal(&error))?;
+    Ok(Plain(text).to_string())
 }
 
 /// A self-contained page about the table.
@@ -239,10 +261,7 @@ pub(crate) async fn report(
     Path(digest): Path<Digest>,
 ) -> Result<impl IntoResponse, Problem> {
     require_read(&app, &visitor, &digest).await?;
-    let page = app.ask(move |service| {
-        let table = service.table(&digest)?;
-        Ok(report::render_html(&View::of_table(&table)))
-    });
+    let page = app.made(Made::Report(digest));
     // The page has inline styles and no scripts.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                   form-action 'none'; frame-ancestors 'none'; sandbox";
@@ -273,7 +292,8 @@ pub(crate) async fn export(
         return Err(Problem::not_found("format", format));
     };
     let name = format!("{}.{}", digest.short(), found.suffix());
-    let text = app.ask(move |service| Ok(exported(&service.table(&digest)?, found)?));
+    let format = found.name();
+    let text = app.made(Made::Export { digest, format });
     let headers: [(HeaderName, String); 2] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (
@@ -284,12 +304,15 @@ pub(crate) async fn export(
     Ok((headers, text.await?))
 }
 
-fn exported(
-    table: &Table,
-    format: &dyn export::Format,
-) -> Result<String, export::deploy::DeployError> {
+/// The table in a format; 404 if there is no such format.
+pub(crate) fn exported(table: &Table, format: &'static str) -> Result<String, Problem> {
+    let Some(found) = export::find(format) else {
+        return Err(Problem::not_found("format", format));
+    };
     let version = &table.provenance.library.version;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let options = Options::installed(Some(format), version, &path);
-    Ok(format.render(table, &options)?.text)
+    let options = Options::installed(Some(found), version, &path);
+    let rendered = found.render(table, &options);
+    let written = rendered.map_err(export::deploy::DeployError::from);
+    Ok(written.map_err(ServiceError::from)?.text)
 }

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::extract::{self, Path, Query, text_of};
 use crate::json::Json;
+use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
 /// The selection of tasks.
@@ -41,7 +42,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     visitor: Visitor,
     Query(asked): Query<Asked>,
-) -> Result<Json<Page<Task>>, Problem> {
+) -> Result<Encoded, Problem> {
     visitor.require_read(asked.machine.as_deref())?;
     let slice = Slice {
         before: asked.before,
@@ -102,7 +103,7 @@ pub(crate) async fn submit(
 pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Task, Problem> {
     visitor.require_read_anything()?;
     let reader = visitor.clone();
-    app.ask(move |service| reader.task(service, id)).await
+    app.read(move |service| reader.task(service, id)).await
 }
 
 /// A task.
@@ -176,6 +177,6 @@ pub(crate) async fn log(
     Query(From { from }): Query<From>,
 ) -> Result<Json<LogPart>, Problem> {
     seen(&app, &visitor, id).await?;
-    let LogText { text, next, length } = app.ask(move |service| service.log(id, from)).await?;
+    let LogText { text, next, length } = app.read(move |service| service.log(id, from)).await?;
     Ok(Json(LogPart { text, next, length }))
 }

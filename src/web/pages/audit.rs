@@ -25,7 +25,9 @@ pub(super) async fn show(
         before,
         limit: None,
     };
-    let rows = app.ask(move |service| service.audit(&actor, slice)).await?;
+    let rows = app
+        .read(move |service| service.audit(&actor, slice))
+        .await?;
     let frame = Frame::new("Audit", Some(&visitor), "/audit");
     let content = html! {
         @if rows.items.is_empty() { p { "No entries yet." } }

@@ -8,11 +8,12 @@ use serde::Deserialize;
 use service::Digest;
 use table::{Diff, OnlyIn, Side};
 
-use super::elements::{table_address, table_link, wide};
+use super::elements::{rendered, table_address, table_link, wide};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
 use super::table::parsed;
 use crate::extract::{Path, Query};
+use crate::results::Made;
 use crate::{App, Problem};
 
 /// The most changes that are shown.
@@ -34,17 +35,20 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let (after, before) = (parsed(&digest)?, parsed(&asked.to)?);
     let reader = visitor.clone();
-    let content = app
-        .ask(move |service| {
-            for digest in [&before, &after] {
-                reader.versions_of(service, digest)?;
-            }
-            let diff = service.table(&before)?.diff(&service.table(&after)?);
-            Ok(content(&before, &after, &diff))
-        })
-        .await?;
+    let both = [before.clone(), after.clone()];
+    let may_read = app.read(move |service| {
+        let mut both = both.iter();
+        both.try_for_each(|digest| reader.versions_of(service, digest).map(drop))
+    });
+    may_read.await?;
+    let content = app.made(Made::Changes { before, after }).await?;
     let frame = Frame::new("What changed between two tables", Some(&visitor), "/tables");
-    Ok(frame.html(&content).into_response())
+    Ok(frame.html(&rendered(&content)).into_response())
+}
+
+/// The content of the page.
+pub(crate) fn changes(before: &Digest, after: &Digest, diff: &Diff) -> String {
+    content(before, after, diff).into_string()
 }
 
 fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {

@@ -1,11 +1,16 @@
 //! Elements of many pages.
 
 use jiff::Timestamp;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use service::{ChannelKey, Digest, Gate, GateState, Task, TaskId, TaskKind, TaskState};
 
 use super::layout::{encoded, encoded_path};
 use crate::Problem;
+
+/// Markup that was rendered before.
+pub(super) fn rendered(markup: &[u8]) -> Markup {
+    PreEscaped(String::from_utf8_lossy(markup).into_owned())
+}
 
 /// A time, to the minute.
 pub(super) fn when(at: Timestamp) -> Markup {

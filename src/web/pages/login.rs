@@ -10,7 +10,7 @@ use super::elements::refusal;
 use super::forms::{Fields, Sent};
 use super::layout::Frame;
 use crate::extract::Query;
-use crate::{App, Peer, Problem, auth};
+use crate::{App, Peer, Problem, sessions};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
@@ -47,7 +47,7 @@ pub(super) async fn begin(
     fields: Fields,
 ) -> Result<Response, Problem> {
     let next = own_address(fields.text("next"));
-    match auth::begin(&app, peer, fields.text("token")).await {
+    match sessions::begin(&app, peer, fields.text("token")).await {
         Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status.is_client_error() => {
             let mut answer = page(next, Some(&problem)).into_response();
@@ -60,7 +60,7 @@ pub(super) async fn begin(
 }
 
 pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
-    let cookie = auth::log_out(&app, &sent.visitor).await?;
+    let cookie = sessions::log_out(&app, &sent.visitor).await?;
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 

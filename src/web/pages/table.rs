@@ -5,18 +5,18 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use report::View;
 use serde::Deserialize;
 use service::{Digest, Scope, Service, ServiceError, Slice, Validation, Version};
-use table::{Deployment, Table};
 
-use super::elements::{refusal, table_address, task_link, when, wide};
+use super::elements::{refusal, rendered, table_address, task_link, when, wide};
 use super::forms::{Fields, Reader};
 use super::layout::{Frame, form_token};
 use super::overview::speedup;
 use super::release::{self, Place};
 use super::{submit, tables};
 use crate::extract::{Path, Query};
+use crate::facts::Facts;
+use crate::results::Made;
 use crate::{App, Problem, Visitor};
 
 /// The most tables that are offered for a comparison.
@@ -36,84 +36,70 @@ pub(super) struct Asked {
 #[derive(Debug)]
 struct Shown {
     digest: Digest,
-    name: String,
-    about: Vec<(&'static str, String)>,
-    figures: String,
+    facts: Facts,
+    figures: Markup,
+    uses: Uses,
+}
+
+/// What the service knows about a table beside its text.
+#[derive(Debug, Default)]
+struct Uses {
     versions: Vec<Version>,
     validations: Vec<Validation>,
-    deployments: Vec<Deployment>,
     others: Vec<Version>,
     /// The paths of the machine's campaigns, with which the table can be measured.
     campaigns: Vec<String>,
     place: Option<Place>,
 }
 
-impl Shown {
+impl Uses {
     fn read(
         service: &Service,
-        digest: Digest,
+        digest: &Digest,
         asked: &Asked,
+        versions: Vec<Version>,
         reader: &Visitor,
     ) -> Result<Self, ServiceError> {
-        let versions = reader.versions_of(service, &digest)?;
-        let table = service.table(&digest)?;
         let wanted = versions
             .iter()
             .find(|version| version.machine == asked.machine);
-        let version = wanted.or(versions.first()).cloned();
-        let (mut validations, mut others, mut place) = (Vec::new(), Vec::new(), None);
-        let mut campaigns = Vec::new();
-        if let Some(version) = version {
-            let slice = Slice {
-                before: None,
-                limit: Some(MOST_OTHERS),
-            };
-            validations = service.validations(&version.machine, &digest)?;
-            others = service.versions(Some(&version.machine), None, slice)?.items;
-            others.retain(|other| other.digest != digest);
-            let of_machine = super::campaigns::readable(service, reader)?
-                .into_iter()
-                .filter(|entry| entry.problem.is_none())
-                .filter(|entry| entry.machines.contains(&version.machine));
-            campaigns = of_machine.map(|entry| entry.path).collect();
-            place = Some(Place::read(service, &digest, version, &asked.channel)?);
-        }
+        let Some(version) = wanted.or(versions.first()).cloned() else {
+            return Ok(Self::default());
+        };
+        let slice = Slice {
+            before: None,
+            limit: Some(MOST_OTHERS),
+        };
+        let validations = service.validations(&version.machine, digest)?;
+        let mut others = service.versions(Some(&version.machine), None, slice)?.items;
+        others.retain(|other| other.digest != *digest);
+        let of_machine = super::campaigns::readable(service, reader)?
+            .into_iter()
+            .filter(|entry| entry.problem.is_none())
+            .filter(|entry| entry.machines.contains(&version.machine));
+        let campaigns = of_machine.map(|entry| entry.path).collect();
         Ok(Self {
-            name: table.name.clone(),
-            deployments: deployments(&table),
-            about: about(&table),
-            figures: report::figures(&View::of_table(&table)).into_string(),
-            digest,
             versions,
             validations,
             others,
             campaigns,
-            place,
+            place: Some(Place::read(service, digest, version, &asked.channel)?),
         })
     }
 }
 
-/// The deployments that can be validated, first those that a release activates.
-fn deployments(table: &Table) -> Vec<Deployment> {
-    let activated = service::activated(table);
-    let mut deployments = Deployment::ALL.to_vec();
-    deployments.sort_by_key(|deployment| !activated.contains(deployment));
-    deployments
-}
-
 /// The provenance of a table.
-fn about(table: &Table) -> Vec<(&'static str, String)> {
-    let of = &table.provenance;
-    vec![
-        ("MPI library", of.library.to_string()),
-        ("CPU", of.cpu.clone()),
-        ("Hosts", of.hosts.join(", ")),
-        ("Measured until", of.date.clone()),
-        ("Launches", of.launches.to_string()),
-        ("Made by", format!("colltune {}", of.colltune)),
+fn about(facts: &Facts) -> [(&'static str, String); 7] {
+    [
+        ("MPI library", facts.library.clone()),
+        ("CPU", facts.cpu.clone()),
+        ("Hosts", facts.hosts.join(", ")),
+        ("Measured until", facts.date.clone()),
+        ("Launches", facts.launches.to_string()),
+        ("Made by", format!("colltune {}", facts.colltune)),
         (
             "Least confidence of deployed rules",
-            of.min_confidence.to_string(),
+            facts.min_confidence.clone(),
         ),
     ]
 }
@@ -151,11 +137,22 @@ pub(super) async fn page(
     fields: &Fields,
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
-    let reader = visitor.clone();
-    let shown = app
-        .ask(move |service| Shown::read(service, digest, &asked, &reader))
-        .await?;
-    let title = format!("Table {}", shown.name);
+    // Nothing about the table is read before it is known that the visitor may see it.
+    let (reader, of) = (visitor.clone(), digest.clone());
+    let versions = app.read(move |service| reader.versions_of(service, &of));
+    let versions = versions.await?;
+    let facts = Facts::read(app, &digest).await?;
+    let figures = app.made(Made::Figures(digest.clone())).await?;
+    // The gates read tables.
+    let (reader, of) = (visitor.clone(), digest.clone());
+    let uses = app.work_out(move |service| Uses::read(service, &of, &asked, versions, &reader));
+    let shown = Shown {
+        digest,
+        facts,
+        figures: rendered(&figures),
+        uses: uses.await?,
+    };
+    let title = format!("Table {}", shown.facts.name);
     let frame = Frame::new(&title, Some(visitor), "/tables");
     let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((
@@ -180,14 +177,14 @@ fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&P
         }
         dl {
             dt { "Digest" } dd { code { (shown.digest) } }
-            @for (name, value) in &shown.about {
+            @for (name, value) in about(&shown.facts) {
                 @if !value.is_empty() { dt { (name) } dd { (value) } }
             }
         }
-        @if !shown.versions.is_empty() { (wide("Origin", &tables::rows(&shown.versions))) }
+        @if !shown.uses.versions.is_empty() { (wide("Origin", &tables::rows(&shown.uses.versions))) }
         (validations(visitor, shown))
-        @if let Some(place) = &shown.place { (release::section(visitor, &shown.digest, place, &shown.versions, fields)) }
-        div.report { (maud::PreEscaped(&shown.figures)) }
+        @if let Some(place) = &shown.uses.place { (release::section(visitor, &shown.digest, place, &shown.uses.versions, fields)) }
+        div.report { (shown.figures) }
         (exports(&shown.digest))
         (compare(shown))
     }
@@ -198,7 +195,7 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
     html! {
         section #validations aria-labelledby="validations-head" {
             h2 #validations-head { "Validations" }
-            @if shown.validations.is_empty() {
+            @if shown.uses.validations.is_empty() {
                 p { "None: this table has not been measured against the library's default." }
             } @else {
                 (wide("Validations", &html! {
@@ -206,7 +203,7 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                         thead { tr { th scope="col" { "task" } th scope="col" { "deployment" } th scope="col" { "ended" }
                             th.number scope="col" { "points" } th.number scope="col" { "not judged" } th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "overall" } } }
                         tbody {
-                            @for found in &shown.validations {
+                            @for found in &shown.uses.validations {
                                 tr {
                                     th scope="row" { (task_link(found.task)) }
                                     td { (found.deployment) }
@@ -222,7 +219,7 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                     }
                 }))
             }
-            @if let Some(place) = &shown.place {
+            @if let Some(place) = &shown.uses.place {
                 @if visitor.actor.may(Scope::Submit, Some(&place.key.machine)) && !visitor.is_anonymous() {
                     form.row method="post" action="/queue" {
                         (form_token(visitor))
@@ -232,14 +229,14 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                         div {
                             label for="deployment" { "Deployment" }
                             select #deployment name="deployment" {
-                                @for deployment in &shown.deployments { option value=(deployment) { (deployment) } }
+                                @for deployment in &shown.facts.deployments { option value=(deployment) { (deployment) } }
                             }
                         }
                         div {
                             label for="measured-with" { "Campaign" }
                             select #measured-with name="campaign" {
                                 option value="" { "the one that made the table" }
-                                @for path in &shown.campaigns { option value=(path) { (path) } }
+                                @for path in &shown.uses.campaigns { option value=(path) { (path) } }
                             }
                         }
                         button.quiet name="kind" value="validate" { "Validate on " (place.key.machine) }
@@ -270,18 +267,22 @@ fn exports(digest: &Digest) -> Markup {
 }
 
 fn compare(shown: &Shown) -> Markup {
-    let parent = shown.place.as_ref().and_then(|place| place.parent.as_ref());
+    let parent = shown
+        .uses
+        .place
+        .as_ref()
+        .and_then(|place| place.parent.as_ref());
     html! {
         section #compare aria-labelledby="compare-head" {
             h2 #compare-head { "Compare" }
-            @if shown.others.is_empty() {
+            @if shown.uses.others.is_empty() {
                 p { "The machine has no other table." }
             } @else {
                 form.row method="get" action=(format!("{}/diff", table_address(&shown.digest))) {
                     div {
                         label for="to" { "With the table" }
                         select #to name="to" {
-                            @for other in &shown.others {
+                            @for other in &shown.uses.others {
                                 option value=(other.digest) selected[Some(&other.digest) == parent] {
                                     (other.name) " " (other.digest.short()) ", " (other.library) ", "
                                     (other.added_at.strftime("%Y-%m-%d").to_string())

@@ -32,7 +32,7 @@ pub(super) async fn show(
     };
     let reader = visitor.clone();
     let (versions, machines) = app
-        .ask(move |service| {
+        .read(move |service| {
             let readable = reader.machines();
             let machine = machine.as_deref();
             let versions = service.versions_among(readable.as_deref(), machine, None, slice)?;

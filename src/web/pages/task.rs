@@ -61,7 +61,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let shown = app
-        .ask(move |service| Shown::read(service, id, &reader))
+        .read(move |service| Shown::read(service, id, &reader))
         .await?;
     let events = format!("/api/v1/tasks/{id}/events");
     let has_ended = !matches!(shown.task.state, TaskState::Waiting | TaskState::Running);

@@ -85,7 +85,7 @@ async fn page(
     let actor = visitor.actor.clone();
     let reader = visitor.clone();
     let (tokens, machines) = app
-        .ask(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
+        .read(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
         .await?;
     let frame = Frame::new("Tokens", Some(visitor), "/tokens");
     let content = html! {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use service::{Digest, NewToken, Scope, Service, ServiceError, backup, restore};
+use service::{Digest, Holder, NewToken, Scope, Service, ServiceError, backup, restore};
 
 use crate::fixture::{Place, admin};
 
@@ -63,7 +63,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     let service = place.open();
     let secret = token(&service, "ci");
     let (session, _) = service
-        .begin_session(&secret)
+        .begin_session(&secret, Holder::Anyone)
         .expect("asked")
         .expect("begun");
     service.owner_token().expect("made");
@@ -103,7 +103,10 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     assert_eq!(names, ["owner", "ci"]);
     assert!(service.authenticate(&secret).expect("asked").is_some());
     assert!(
-        service.session(session.expose()).expect("asked").is_none(),
+        service
+            .session(session.expose(), Holder::Anyone)
+            .expect("asked")
+            .is_none(),
         "sessions end"
     );
     assert_eq!(

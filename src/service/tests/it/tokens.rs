@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use service::{Actor, NewToken, Scope, SecretToken, Service, ServiceError};
+use service::{Actor, Holder, NewToken, Scope, SecretToken, Service, ServiceError};
 
 use crate::fixture::{Place, actor, admin};
 
@@ -28,13 +28,21 @@ fn who(service: &Service, secret: &SecretToken) -> Option<String> {
     actor.map(|actor| actor.name)
 }
 
+/// The holder of the sessions of these tests, unless they are about holders.
+const HOLDER: Holder = Holder::User(1000);
+
 fn is_session(service: &Service, secret: &SecretToken) -> bool {
-    service.session(secret.expose()).expect("asked").is_some()
+    is_session_of(service, secret, HOLDER)
+}
+
+fn is_session_of(service: &Service, secret: &SecretToken, holder: Holder) -> bool {
+    let actor = service.session(secret.expose(), holder).expect("asked");
+    actor.is_some()
 }
 
 fn begin(service: &Service, secret: &SecretToken) -> (SecretToken, Duration) {
     service
-        .begin_session(secret.expose())
+        .begin_session(secret.expose(), HOLDER)
         .expect("asked")
         .expect("the token holds")
 }
@@ -55,7 +63,7 @@ fn only_tokens_are_recognised() {
     );
     let (session, holds) = begin(&service, &secret);
     assert_eq!(
-        service.session(session.expose()).expect("asked"),
+        service.session(session.expose(), HOLDER).expect("asked"),
         Some(expected)
     );
     assert_eq!(holds, Duration::from_secs(12 * 3600));
@@ -92,7 +100,10 @@ fn only_tokens_are_recognised() {
             "{wrong}"
         );
         assert!(
-            service.begin_session(&wrong).expect("asked").is_none(),
+            service
+                .begin_session(&wrong, HOLDER)
+                .expect("asked")
+                .is_none(),
             "{wrong}"
         );
     }
@@ -150,7 +161,7 @@ fn revoking_ends_a_token_and_its_sessions() {
         assert!(!is_session(&service, &session));
         assert!(
             service
-                .begin_session(secret.expose())
+                .begin_session(secret.expose(), HOLDER)
                 .expect("asked")
                 .is_none()
         );
@@ -272,7 +283,7 @@ fn expired_tokens_and_sessions_are_refused() {
     assert!(!is_session(&service, &session));
     assert!(
         service
-            .begin_session(secret.expose())
+            .begin_session(secret.expose(), HOLDER)
             .expect("asked")
             .is_none()
     );
@@ -292,11 +303,60 @@ fn sessions_end_and_are_bounded() {
     let last = &sessions[17];
     assert!(is_session(&service, last));
     for _ in 0..2 {
-        service.end_session(last.expose()).expect("ended");
+        service.end_session(last.expose(), HOLDER).expect("ended");
         assert!(!is_session(&service, last));
     }
     assert_eq!(hold(&sessions), 15);
-    service.end_session("nothing").expect("no error");
+    service.end_session("nothing", HOLDER).expect("no error");
+}
+
+#[test]
+fn a_session_is_of_no_use_to_another_user_of_the_host() {
+    let place = Place::new();
+    let service = place.open();
+    let (secret, _) = make(&service, "ci");
+    let holders = [Holder::User(0), Holder::User(1000), Holder::Anyone];
+    for holder in holders {
+        let begun = service.begin_session(secret.expose(), holder);
+        let (session, _) = begun.expect("asked").expect("the token holds");
+        let others = holders.into_iter().filter(|other| *other != holder);
+        for other in others {
+            assert!(!is_session_of(&service, &session, other), "{other:?}");
+            // Nor can another user end it.
+            service
+                .end_session(session.expose(), other)
+                .expect("no error");
+        }
+        assert!(is_session_of(&service, &session, holder), "{holder:?}");
+    }
+}
+
+#[test]
+fn memory_knows_the_tokens_of_the_database_or_says_that_it_does_not() {
+    let place = Place::new();
+    let service = place.open();
+    let (secret, id) = make(&service, "ci");
+    let (session, _) = begin(&service, &secret);
+    let names = || {
+        let name = |actor: Option<Actor>| actor.map(|actor| actor.name);
+        let token = service.authenticate_from_memory(secret.expose());
+        let of_session = service.session_from_memory(session.expose(), HOLDER);
+        (token.map(name), of_session.map(name))
+    };
+    // A change of tokens or sessions empties the memory, and the next question to the database fills it.
+    assert_eq!(names(), (None, None));
+    assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
+    let known = || Some(Some("ci".to_owned()));
+    assert_eq!(names(), (known(), known()));
+    service.revoke_token(&admin(), id).expect("revoked");
+    assert_eq!(names(), (None, None));
+    assert_eq!(who(&service, &secret), None);
+    assert_eq!(names(), (Some(None), Some(None)));
+    // What has not the form of a secret needs no database.
+    service.revoke_token(&admin(), id).expect("no error");
+    assert_eq!(service.authenticate_from_memory("colltune_0"), Some(None));
+    let none = service.session_from_memory("", Holder::Anyone);
+    assert_eq!(none, Some(None));
 }
 
 #[test]

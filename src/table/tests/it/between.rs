@@ -1,5 +1,7 @@
 //! Shapes between measured ones.
 
+use std::collections::BTreeSet;
+
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{
@@ -250,6 +252,27 @@ fn powers_of_two_are_written_out_between_powers_of_two() {
     let written = table.written_out(Collective::Bcast);
     let nodes: Vec<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
     assert_eq!(nodes, [4, 8, 16, 32, 64, 128, 256]);
+}
+
+/// Anyone may write a table with thousands of shapes far apart; nobody's memory may be filled by it.
+#[test]
+fn the_shapes_between_very_many_measured_ones_are_bounded() {
+    let mut table = table(&[]);
+    let entries = table.collectives.get_mut(&Collective::Bcast);
+    let entries = entries.expect("there");
+    let two = [entries[0].clone(), entries[1].clone()];
+    *entries = (1..=300)
+        .map(|index| ShapeRules {
+            shape: CommShape {
+                nodes: index * 100_000 + 3,
+                ppn: 4,
+            },
+            ..two[index as usize % 2].clone()
+        })
+        .collect();
+    let written = table.written_out(Collective::Bcast);
+    let nodes: BTreeSet<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
+    assert!((2000..5000).contains(&nodes.len()), "{}", nodes.len());
 }
 
 #[test]

@@ -90,6 +90,7 @@ fn every_answer_has_a_documented_status() {
                     false => media.contains(found),
                 };
                 assert!(is_documented, "{method} {path}: {media:?}, {answer:?}");
+                assert_ne!(status, 405, "{method} {path}");
                 if status >= 400 {
                     answer.expect(status);
                 } else {
@@ -206,5 +207,12 @@ fn the_document_names_every_schema_that_it_uses() {
             "{method} {path}"
         );
         assert!(path.starts_with("/api/v1/"), "{path}");
+        // The layers around all addresses answer with these.
+        for refusal in [408, 421, 429, 503] {
+            assert!(
+                responses.contains_key(&refusal),
+                "{method} {path}: {refusal}"
+            );
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -100,6 +101,30 @@ impl Site {
 
     /// Sends a request with headers, each `Name: value`, on a new connection.
     pub(crate) fn send(&self, line: &str, headers: &[&str], body: &str) -> Answer {
+        let text = self.request(line, headers, body);
+        exchange(self.connect(), text.as_bytes())
+    }
+
+    /// The same as the user `nobody`, which needs root.
+    pub(crate) fn send_as_nobody(&self, line: &str, headers: &[&str], body: &str) -> Answer {
+        let port = self.address.unwrap().port();
+        let script = "exec 3<>/dev/tcp/127.0.0.1/$0 && cat >&3 && exec cat <&3";
+        let mut command = Command::new("setpriv");
+        let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+        command
+            .args(nobody)
+            .args(["bash", "-c", script, &port.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut running = command.spawn().unwrap();
+        let text = self.request(line, headers, body);
+        let mut stdin = running.stdin.take().unwrap();
+        stdin.write_all(text.as_bytes()).unwrap();
+        drop(stdin);
+        Answer::of(&running.wait_with_output().unwrap().stdout)
+    }
+
+    fn request(&self, line: &str, headers: &[&str], body: &str) -> String {
         let host = self.address.unwrap();
         let mut text = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|header| header.starts_with("Host:")) {
@@ -113,7 +138,7 @@ impl Site {
         }
         text += "\r\n";
         text += body;
-        exchange(self.connect(), text.as_bytes())
+        text
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

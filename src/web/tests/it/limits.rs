@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Site, exchange};
+use crate::events::Events;
+use crate::fixture::{Answer, Site, exchange};
 
 #[test]
 fn requests_that_are_too_large_are_refused() {
@@ -105,28 +106,40 @@ fn headers_must_arrive_within_ten_seconds() {
     );
 }
 
-#[test]
-fn connections_beyond_the_limit_are_refused_at_once() {
-    let site = Site::new();
+/// Opens more connections than one client may, sends the same on each, and returns the answer to the last one. There is
+/// none if this process may not have so many descriptors for both ends.
+fn fill(site: &Site, first: &[u8]) -> (Vec<TcpStream>, Option<Answer>) {
     let mut open = Vec::new();
-    // The limit is 2048; this process may have fewer descriptors for both ends.
-    let refused = (0..2500).find_map(|_| {
-        let stream = TcpStream::connect(site.address.unwrap()).ok()?;
-        stream
-            .set_read_timeout(Some(Duration::from_millis(1)))
-            .unwrap();
-        let mut start = [0; 12];
-        match (&stream).read(&mut start) {
-            Ok(read) => Some(start[..read].to_vec()),
-            Err(_) => {
-                open.push(stream);
-                None
-            }
+    for index in 0..1600 {
+        let Ok(mut stream) = TcpStream::connect(site.address.unwrap()) else {
+            return (open, None);
+        };
+        // One that is refused at once need not take anything.
+        let _ = stream.write_all(first);
+        open.push(stream);
+        // The kernel's queue of connections is short.
+        if index % 50 == 0 {
+            std::thread::sleep(Duration::from_millis(5));
         }
-    });
+    }
+    let last = open.pop().unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    (open, Some(exchange(last, b"")))
+}
+
+#[test]
+fn one_client_takes_three_quarters_of_the_connections_and_is_then_refused_at_once() {
+    let site = Site::new();
+    let (open, refused) = fill(&site, b"");
     if let Some(refused) = refused {
-        assert_eq!(refused, b"HTTP/1.1 503");
-        assert!(open.len() >= 2000, "{}", open.len());
+        let detail = refused.expect(429).json()["detail"].clone();
+        let expected = "of this client, 1536 connections are open, and the other places are kept for other clients: \
+                        try again later";
+        assert_eq!(detail, expected);
+        let root = nix::unistd::geteuid().is_root().then_some(());
+        if testkit::require("namespaces and other users", root).is_some() {
+            site.send_as_nobody("GET /readyz", &[], "").expect(200);
+        }
     }
     drop(open);
     let answered = (0..100).any(|_| {
@@ -134,4 +147,51 @@ fn connections_beyond_the_limit_are_refused_at_once() {
         site.get("/healthz").status == 200
     });
     assert!(answered);
+}
+
+fn behind_a_proxy() -> Site {
+    Site::with(|configuration, _| configuration.behind_proxy = true)
+}
+
+#[test]
+fn requests_behind_a_proxy_leave_some_for_other_clients() {
+    let site = behind_a_proxy();
+    // Their bodies do not arrive.
+    let half = format!(
+        "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\
+         Content-Type: application/json\r\nContent-Length: 10\r\nConnection: close\r\n{}\r\n\r\n",
+        site.bearer()
+    );
+    let (_open, refused) = fill(&site, half.as_bytes());
+    let Some(refused) = refused else { return };
+    let detail = refused.expect(429).json()["detail"].to_string();
+    assert!(
+        detail.contains("of this client, 1536 requests are being answered"),
+        "{detail}"
+    );
+    for (client, status) in [("10.0.0.1", 429), ("10.0.0.2", 200), ("2001:db8::1", 200)] {
+        let client = format!("X-Forwarded-For: {client}");
+        assert_eq!(site.send("GET /readyz", &[&client], "").status, status);
+    }
+}
+
+#[test]
+fn event_streams_are_left_for_other_clients() {
+    let site = behind_a_proxy();
+    let open = |client: &str| {
+        let headers = format!("X-Forwarded-For: {client}\r\n");
+        Events::open(&site, "/api/v1/events", &headers)
+    };
+    let _taken: Vec<_> = (0..384).map(|_| open("10.0.0.1")).collect();
+    let mut one_more = site.connect();
+    one_more
+        .write_all(
+            b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n",
+        )
+        .unwrap();
+    let mut status = [0; 12];
+    one_more.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 429");
+    let _other = open("10.0.0.2");
+    let _third = open("10.0.0.3");
 }

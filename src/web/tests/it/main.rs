@@ -12,6 +12,7 @@ mod malformed;
 mod older;
 mod pages;
 mod pages_bed;
+mod pools;
 mod proxied;
 mod releases;
 mod restricted;

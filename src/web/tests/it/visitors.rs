@@ -107,7 +107,7 @@ fn unknown_host_names_are_refused() {
 }
 
 #[test]
-fn wrong_tokens_are_counted_by_address() {
+fn wrong_tokens_are_counted_and_do_not_keep_right_ones_out() {
     let site = Site::new();
     let line = "GET /api/v1/machines";
     let wrong = ["Authorization: Bearer colltune_00"];
@@ -127,6 +127,54 @@ fn wrong_tokens_are_counted_by_address() {
         .expect(429);
     // Open reading needs no token.
     site.get("/api/v1/machines").expect(200);
+    // Right tokens from the same client are accepted, for requests and sessions.
+    site.send("GET /api/v1/tokens", &[&site.bearer()], "")
+        .expect(200);
+    site.post("/api/v1/session", &[], &json!({"token": site.owner}))
+        .expect(201);
+    site.send(line, &wrong, "").expect(429);
+}
+
+/// Browsers send the cookies of a host to each of its ports, so other users of the host see them.
+#[test]
+fn a_session_is_of_no_use_to_another_user_of_the_host() {
+    let root = nix::unistd::geteuid().is_root().then_some(());
+    let Some(()) = testkit::require("namespaces and other users", root) else {
+        return;
+    };
+    let site = Site::new();
+    let body = json!({"token": site.owner}).to_string();
+    let media = "Content-Type: application/json";
+    let cookie = |begun: &crate::fixture::Answer| {
+        let cookie = begun.header("set-cookie").unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    };
+    let log_in = "POST /api/v1/session";
+    let own = site.send(log_in, &[media], &body).expect(201);
+    let form_token = own.json()["form_token"].as_str().unwrap().to_owned();
+    let form_token = format!("X-Form-Token: {form_token}");
+    let own = cookie(&own);
+    let foreign = cookie(&site.send_as_nobody(log_in, &[media], &body).expect(201));
+
+    let read = "GET /api/v1/tokens";
+    let header = |cookies: &[&str]| format!("Cookie: {}", cookies.join("; "));
+    site.send(read, &[&header(&[&own])], "").expect(200);
+    site.send_as_nobody(read, &[&header(&[&own])], "")
+        .expect(401);
+    let new = json!({"name": "thief", "scopes": ["admin"]}).to_string();
+    let all = [media, &form_token, &header(&[&own])];
+    site.send_as_nobody("POST /api/v1/tokens", &all, &new)
+        .expect(401);
+    site.send_as_nobody("DELETE /api/v1/session", &all, "")
+        .expect(204);
+    // Nor can others put their own session into a browser: it is ignored, wherever it stands.
+    site.send_as_nobody(read, &[&header(&[&foreign])], "")
+        .expect(200);
+    site.send(read, &[&header(&[&foreign])], "").expect(401);
+    for both in [[&*foreign, &*own], [&*own, &*foreign]] {
+        site.send(read, &[&header(&both)], "").expect(200);
+    }
+    site.send("POST /api/v1/tokens", &all, &new).expect(201);
 }
 
 #[test]

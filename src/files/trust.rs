@@ -47,10 +47,10 @@ impl UntrustedFolder {
             Self::OfAnother { owner, .. } => Some(format!(
                 "name a folder of your own, or run the command as {owner}"
             )),
-            Self::OpenToAll { path } => Some(format!(
-                "name a folder that only its owner may write to, such as a new one in it, or `chmod o-w {}`",
-                path.display()
-            )),
+            Self::OpenToAll { .. } => Some(
+                "name a folder that only its owner may write to, such as a new one in it"
+                    .to_owned(),
+            ),
             Self::File { .. } => None,
         }
     }

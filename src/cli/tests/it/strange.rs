@@ -318,6 +318,35 @@ fn unprintable_characters_are_escaped_in_messages_and_json() {
     assert!(field.contains(&key), "{field}");
 }
 
+#[test]
+fn errors_in_json_are_short_whatever_a_file_holds() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    let key = "x".repeat(100_000);
+    // YAML's keys on the line of their values have at most 1024 characters.
+    let in_yaml = format!("? {key}\n        :");
+    place.write(
+        "table.yaml",
+        place.read("table.yaml").replacen("rules:", &in_yaml, 1),
+    );
+    let job = format!("{{\"{key}\": 1}}");
+    place.write(".colltune/made.db.launches/0001.job.json", job);
+    for args in [
+        "lookup table.yaml -c allreduce -n 1 -k 2 -b 8 --json",
+        "jobs campaign.yaml --json",
+    ] {
+        let ran = place.run_line(args);
+        assert_eq!(ran.code, Some(2), "{args}: {}", ran.err);
+        assert!(
+            ran.err.contains("xxx") && ran.err.len() < 3 * MOST_BYTES,
+            "{args}: {}",
+            ran.err.len()
+        );
+    }
+}
+
 /// Names of outputs get into results and events.
 #[test]
 fn unprintable_characters_are_escaped_in_results_and_events() {

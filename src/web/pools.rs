@@ -192,7 +192,7 @@ mod tests {
     fn a_thread_is_left_for_other_clients() {
         with_pool(|pool| async move {
             let running: Vec<_> = (0..6).map(|_| begin(&pool, ONE)).collect();
-            until(|| pool.threads.available_permits() == 1).await;
+            until(|| pool.threads.available_permits() == 1 && pool.places.taken() == 6).await;
             // Places are left, too: this one is beyond the client's share.
             let (_held, refused) = begin(&pool, ONE);
             assert_eq!(refused.await.ok(), Some(429));

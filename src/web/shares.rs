@@ -70,6 +70,12 @@ impl Shares {
             client,
         })
     }
+
+    /// The number of places that are taken.
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        locked(&self.0.taken).all
+    }
 }
 
 impl Drop for Place {

@@ -58,7 +58,7 @@ pub use priority::lower_priority;
 pub use releases::{
     ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseChannel, ReleaseRequest,
 };
-pub use secret::{Holder, SecretToken};
+pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
 pub use tasks::{
     LogText, Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState,

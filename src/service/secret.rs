@@ -51,7 +51,7 @@ impl Eq for SecretToken {}
 
 /// Who may use a session, beside having its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum SessionHolder {
     /// Anyone: the secret goes over TLS only.
     Anyone,
     /// A user of the service's host, as the kernel names the user of a connection. Browsers send cookies to every port
@@ -73,10 +73,10 @@ impl Hash {
 
     /// The hash under which a session is stored. It depends on the session's holder, so that the secret alone does not
     /// find the session.
-    pub(crate) fn of_session(secret: &str, holder: Holder) -> Self {
+    pub(crate) fn of_session(secret: &str, holder: SessionHolder) -> Self {
         match holder {
-            Holder::Anyone => Self::of(secret),
-            Holder::User(uid) => Self::of(&format!("{secret} of the user {uid}")),
+            SessionHolder::Anyone => Self::of(secret),
+            SessionHolder::User(uid) => Self::of(&format!("{secret} of the user {uid}")),
         }
     }
 
@@ -146,7 +146,7 @@ impl TokenCache {
         &self,
         database: &Database,
         secret: &str,
-        holder: Holder,
+        holder: SessionHolder,
     ) -> Result<Option<Actor>, ServiceError> {
         match is_secret(secret) {
             true => self.ask(database, session_of(Hash::of_session(secret, holder))),
@@ -155,7 +155,11 @@ impl TokenCache {
     }
 
     /// As [`Self::session`], without waiting; `None` if that needs the database.
-    pub(crate) fn session_in_memory(&self, secret: &str, holder: Holder) -> Option<Option<Actor>> {
+    pub(crate) fn session_in_memory(
+        &self,
+        secret: &str,
+        holder: SessionHolder,
+    ) -> Option<Option<Actor>> {
         match is_secret(secret) {
             true => self.recall(session_of(Hash::of_session(secret, holder))),
             false => Some(None),

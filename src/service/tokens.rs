@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::database::{from_json, now, rows, time, timestamp};
 use crate::owner::OWNER;
-use crate::secret::{Hash, Holder, SecretToken};
+use crate::secret::{Hash, SecretToken, SessionHolder};
 use crate::{Actor, Scope, Service, ServiceError, audit};
 
 /// The lifetime of a session.
@@ -150,7 +150,7 @@ impl Service {
     pub fn begin_session(
         &self,
         secret: &str,
-        holder: Holder,
+        holder: SessionHolder,
     ) -> Result<Option<(SecretToken, Duration)>, ServiceError> {
         let Some(token) = self.token_cache.token(&self.database, secret)? else {
             return Ok(None);
@@ -182,12 +182,20 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn session(&self, secret: &str, holder: Holder) -> Result<Option<Actor>, ServiceError> {
+    pub fn session(
+        &self,
+        secret: &str,
+        holder: SessionHolder,
+    ) -> Result<Option<Actor>, ServiceError> {
         self.token_cache.session(&self.database, secret, holder)
     }
 
     /// As [`Self::session`], without waiting for anything; `None` if the database must be read.
-    pub fn session_from_memory(&self, secret: &str, holder: Holder) -> Option<Option<Actor>> {
+    pub fn session_from_memory(
+        &self,
+        secret: &str,
+        holder: SessionHolder,
+    ) -> Option<Option<Actor>> {
         self.token_cache.session_in_memory(secret, holder)
     }
 
@@ -195,7 +203,7 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn end_session(&self, secret: &str, holder: Holder) -> Result<(), ServiceError> {
+    pub fn end_session(&self, secret: &str, holder: SessionHolder) -> Result<(), ServiceError> {
         if self.session(secret, holder)?.is_none() {
             return Ok(());
         }

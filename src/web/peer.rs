@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
-use service::Holder;
+use service::SessionHolder;
 use tokio::task::futures::TaskLocalFuture;
 
 use crate::App;
@@ -55,11 +55,11 @@ impl Peer {
 
     /// The holder of the sessions that this peer begins and uses. `None` if it can have none: other users of this host
     /// could use the session, too, as browsers send its cookie to every port.
-    pub(crate) fn holder(self, app: &App) -> Option<Holder> {
+    pub(crate) fn holder(self, app: &App) -> Option<SessionHolder> {
         match self {
-            Self::Local(Some(uid)) | Self::User(uid) => Some(Holder::User(uid)),
+            Self::Local(Some(uid)) | Self::User(uid) => Some(SessionHolder::User(uid)),
             // Cookies go over TLS only.
-            _ if app.is_secure() => Some(Holder::Anyone),
+            _ if app.is_secure() => Some(SessionHolder::Anyone),
             Self::Address(_) | Self::Local(None) | Self::Unknown => None,
         }
     }

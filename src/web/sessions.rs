@@ -1,7 +1,7 @@
 //! Sessions of browsers. Over loopback a session belongs to a user of this host ([`Peer::holder`]).
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use service::{Actor, Digest, Holder};
+use service::{Actor, Digest, SessionHolder};
 
 use crate::auth::wrong_token;
 use crate::{App, Peer, Problem, Visitor};
@@ -13,7 +13,7 @@ const COOKIES: usize = 8;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Session {
     secret: String,
-    holder: Holder,
+    holder: SessionHolder,
 }
 
 impl Session {

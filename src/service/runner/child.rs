@@ -76,7 +76,8 @@ impl ChildSignals {
 pub(super) fn run(
     mut command: Command,
     signals: &ChildSignals,
-    (log, disk): (&Path, &Disk),
+    log: &Path,
+    disk: &Disk,
     mut on_event: impl FnMut(Value) + Send + 'static,
 ) -> io::Result<Ended> {
     command

@@ -47,7 +47,7 @@ impl Service {
         };
         let log = self.task_folder(task.id).join("log");
         let on_event = self.event_handler(task.id, plan, meter);
-        let ended = child::run(command, &signals, (&log, &self.disk), on_event)?;
+        let ended = child::run(command, &signals, &log, &self.disk, on_event)?;
         Ok(ended)
     }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use service::{Digest, Holder, NewToken, Scope, Service, ServiceError, backup, restore};
+use service::{Digest, NewToken, Scope, Service, ServiceError, SessionHolder, backup, restore};
 
 use crate::fixture::{Place, admin};
 
@@ -63,7 +63,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     let service = place.open();
     let secret = token(&service, "ci");
     let (session, _) = service
-        .begin_session(&secret, Holder::Anyone)
+        .begin_session(&secret, SessionHolder::Anyone)
         .expect("asked")
         .expect("begun");
     service.owner_token().expect("made");
@@ -104,7 +104,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     assert!(service.authenticate(&secret).expect("asked").is_some());
     assert!(
         service
-            .session(session.expose(), Holder::Anyone)
+            .session(session.expose(), SessionHolder::Anyone)
             .expect("asked")
             .is_none(),
         "sessions end"

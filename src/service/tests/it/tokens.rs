@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use service::{Actor, Holder, NewToken, Scope, SecretToken, Service, ServiceError};
+use service::{Actor, NewToken, Scope, SecretToken, Service, ServiceError, SessionHolder};
 
 use crate::fixture::{Place, actor, admin};
 
@@ -29,13 +29,13 @@ fn who(service: &Service, secret: &SecretToken) -> Option<String> {
 }
 
 /// The holder of the sessions of these tests, unless they are about holders.
-const HOLDER: Holder = Holder::User(1000);
+const HOLDER: SessionHolder = SessionHolder::User(1000);
 
 fn is_session(service: &Service, secret: &SecretToken) -> bool {
     is_session_of(service, secret, HOLDER)
 }
 
-fn is_session_of(service: &Service, secret: &SecretToken, holder: Holder) -> bool {
+fn is_session_of(service: &Service, secret: &SecretToken, holder: SessionHolder) -> bool {
     let actor = service.session(secret.expose(), holder).expect("asked");
     actor.is_some()
 }
@@ -315,7 +315,11 @@ fn a_session_is_of_no_use_to_another_user_of_the_host() {
     let place = Place::new();
     let service = place.open();
     let (secret, _) = make(&service, "ci");
-    let holders = [Holder::User(0), Holder::User(1000), Holder::Anyone];
+    let holders = [
+        SessionHolder::User(0),
+        SessionHolder::User(1000),
+        SessionHolder::Anyone,
+    ];
     for holder in holders {
         let begun = service.begin_session(secret.expose(), holder);
         let (session, _) = begun.expect("asked").expect("the token holds");
@@ -355,7 +359,7 @@ fn memory_knows_the_tokens_of_the_database_or_says_that_it_does_not() {
     // What has not the form of a secret needs no database.
     service.revoke_token(&admin(), id).expect("no error");
     assert_eq!(service.authenticate_from_memory("colltune_0"), Some(None));
-    let none = service.session_from_memory("", Holder::Anyone);
+    let none = service.session_from_memory("", SessionHolder::Anyone);
     assert_eq!(none, Some(None));
 }
 

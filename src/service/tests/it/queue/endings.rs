@@ -317,7 +317,7 @@ fn results_that_cannot_be_stored_wait_with_a_reason() {
 #[test]
 fn a_log_that_cannot_be_written_is_a_problem_and_does_not_end_the_task() {
     // More than a pipe holds.
-    let mut bed = Bed::new("head -c 300000 /dev/zero | tr '\\0' '\\n' >&2; end");
+    let mut bed = Bed::new("head -c 300000 /dev/zero | tr '\\0' '\\n' >&2 && end");
     bed.service();
     for (id, target) in [(1, "/dev/full"), (2, "/")] {
         let folder = bed.path(&format!("state/tasks/{id}"));

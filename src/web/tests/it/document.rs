@@ -160,8 +160,7 @@ fn conditions_do_not_change_how_requests_are_refused() {
             for token in [&bearer, &elsewhere] {
                 let send = |condition: &str| {
                     let body = if method == "POST" { withdraw } else { "" };
-                    let status = site.send(&line, &[token, json, condition], body).status;
-                    status
+                    site.send(&line, &[token, json, condition], body).status
                 };
                 let plain = send("X-None: 1");
                 if ![401, 403, 404].contains(&plain) {

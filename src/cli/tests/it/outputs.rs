@@ -182,6 +182,7 @@ const READ: &[&str] = &[
     "diff after",
     "validate path",
     "validate --campaign",
+    "validate --store",
     "check path",
     "check --campaign",
     "check --store",

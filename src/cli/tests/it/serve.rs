@@ -175,7 +175,7 @@ fn a_full_disk_is_reported_until_there_is_space() {
     std::fs::create_dir(place.path("service")).unwrap();
     let here = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut there = Command::new("unshare");
-    let script = "mount -t tmpfs -o size=8m none service && exec \"$0\" \"$@\"";
+    let script = "mount -t tmpfs -o size=8m,mode=0700 none service && exec \"$0\" \"$@\"";
     there.args(["--mount", "sh", "-c", script]);
     there.arg(here.get_program()).args(here.get_args());
     let errors = File::create(place.path("errors")).unwrap();

@@ -169,9 +169,36 @@ fn check_owner(path: &Path, found: &Metadata, is_above: bool) -> Result<(), Untr
 fn is_outside(owner: Uid) -> bool {
     let read = |path| crate::read_text(Path::new(path)).unwrap_or_default();
     let overflow = read("/proc/sys/kernel/overflowuid");
-    let is_overflow = overflow.trim().parse() == Ok(owner.as_raw());
     let map = read("/proc/self/uid_map");
+    is_unmapped(owner, &overflow, &map)
+}
+
+/// Whether an account's number is the one that the kernel shows for all accounts without a number in a user namespace,
+/// and the namespace leaves accounts out. The texts are those of `overflowuid` and `uid_map` (`user_namespaces(7)`).
+fn is_unmapped(owner: Uid, overflow: &str, map: &str) -> bool {
+    let is_overflow = overflow.trim().parse() == Ok(owner.as_raw());
     let map: Vec<&str> = map.split_whitespace().collect();
-    // The initial namespace has all numbers.
-    is_overflow && !matches!(map[..], [] | ["0", "0", "4294967295"])
+    let has_all_accounts = matches!(map[..], [] | ["0", "0", "4294967295"]);
+    is_overflow && !has_all_accounts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_namespace_that_leaves_accounts_out_has_unmapped_ones() {
+        let nobody = Uid::from_raw(65534);
+        let own = "         0      65534          1\n";
+        let subordinate = "0 1000 1\n1 100000 65536\n";
+        let initial = "         0          0 4294967295\n";
+        for map in [own, subordinate] {
+            assert!(is_unmapped(nobody, "65534\n", map), "{map}");
+            assert!(!is_unmapped(Uid::from_raw(1000), "65534\n", map), "{map}");
+            assert!(!is_unmapped(nobody, "", map), "{map}");
+        }
+        // There, and where the kernel tells nothing, the number is that of the account `nobody`.
+        assert!(!is_unmapped(nobody, "65534\n", initial));
+        assert!(!is_unmapped(nobody, "65534\n", ""));
+    }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 24] = [
+const REQUIREMENTS: [(&str, &str); 25] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -45,6 +45,10 @@ const REQUIREMENTS: [(&str, &str); 24] = [
     ),
     ("MPICH 4.0", SETUP),
     ("Open MPI 4.1", SETUP),
+    (
+        "namespace of another user",
+        "it needs root, util-linux, and this program in a folder that all users may read",
+    ),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
     ("smpirun", SETUP),
     (
@@ -60,9 +64,13 @@ const REQUIREMENTS: [(&str, &str); 24] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 3] = [
+const OPTIONAL: [(&str, &str); 4] = [
     ("CPU with a name", "only x86 has one"),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    (
+        "namespace of another user",
+        "hosts and containers may forbid namespaces to users",
+    ),
     ("newer MPI library", PACKAGE_INDEX),
 ];
 

@@ -151,7 +151,7 @@ fn the_root_of_a_namespace_uses_folders_below_those_of_the_host() {
     let ended = process::run(&mut inner, Duration::from_secs(20));
     // A host may forbid namespaces to users, or keep its programs from them.
     let works = !ended.err.contains("unshare: ");
-    if require("namespaces and other users", works.then_some(())).is_some() {
+    if require("namespace of another user", works.then_some(())).is_some() {
         let is_good = ended.status.success() && ended.out.contains("1 passed");
         assert!(is_good, "{ended:?}");
     }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
 use vocabulary::bounds::REPETITIONS;
-use vocabulary::defaults::{CONFIDENCE, MATERIALITY, MAX_REGRET};
+use vocabulary::defaults::{CONFIDENCE, LAUNCHES, MATERIALITY, MAX_REGRET};
 use vocabulary::units::parse_seconds;
 use vocabulary::{CacheState, Datatype, Operator, Pattern, Synchronisation};
 
@@ -38,9 +38,8 @@ const DATATYPES: [Datatype; 4] = [
     Datatype::Float32,
     Datatype::Float64,
 ];
-const DEFAULT_LAUNCHES: u32 = 6;
 /// The range of `launches`.
-const LAUNCHES: &str = "a whole number between 1 and 1000";
+const RANGE_OF_LAUNCHES: &str = "a whole number between 1 and 1000";
 const DEFAULT_TARGET_REGRET: f64 = 0.02;
 const DEFAULT_BUDGET_SECONDS: f64 = 600.0;
 const DEFAULT_WATCHDOG_SECONDS: f64 = 30.0;
@@ -76,7 +75,7 @@ impl Machine {
 /// Names the range in an error about `launches`, since the field's type allows more; returns other errors unchanged.
 pub(crate) fn with_range(document: &Document<'_>, error: Box<Diagnostic>) -> Box<Diagnostic> {
     match Field::of("launches") {
-        launches if launches == error.field => document.unfit(&launches, LAUNCHES),
+        launches if launches == error.field => document.unfit(&launches, RANGE_OF_LAUNCHES),
         _ => error,
     }
 }
@@ -201,9 +200,11 @@ impl Check<'_> {
 
     fn launches(&self, value: Option<u32>) -> Checked<u32> {
         match value {
-            None => Ok(DEFAULT_LAUNCHES),
+            None => Ok(LAUNCHES),
             Some(value @ 1..=1000) => Ok(value),
-            Some(_) => Err(self.document.unfit(&Field::of("launches"), LAUNCHES)),
+            Some(_) => Err(self
+                .document
+                .unfit(&Field::of("launches"), RANGE_OF_LAUNCHES)),
         }
     }
 

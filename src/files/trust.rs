@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn only_a_namespace_that_leaves_accounts_out_has_unmapped_ones() {
         let nobody = Uid::from_raw(65534);
-        let own = "         0      65534          1\n";
+        let own = "0 65534 1\n";
         let subordinate = "0 1000 1\n1 100000 65536\n";
-        let initial = "         0          0 4294967295\n";
+        let initial = "0 0 4294967295\n";
         for map in [own, subordinate] {
             assert!(is_unmapped(nobody, "65534\n", map), "{map}");
             assert!(!is_unmapped(Uid::from_raw(1000), "65534\n", map), "{map}");

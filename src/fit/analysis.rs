@@ -12,6 +12,7 @@ use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Placement, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
+use crate::power::campaign_power;
 use crate::repetitions::{about_repetitions, common_starts};
 use crate::rules::build_rules;
 #[cfg(doc)]
@@ -159,6 +160,7 @@ impl Analysis {
         };
         let everything = measured.everything.as_ref();
         cost.effort = everything.and_then(|everything| effort(everything, samples, &cost));
+        cost.detectable = campaign_power(&summaries, measured.fresh, &options);
         Ok(Self {
             cost,
             blocks: compare_blocks(&summaries, Some(&machine)),

@@ -65,6 +65,8 @@ pub struct Trial {
     pub candidates: Vec<Candidate>,
     /// Launches that have compared all of them.
     pub done: u32,
+    /// Launches that are to compare all of them.
+    pub wanted: u32,
 }
 
 /// Compares the choices of exploring launches with the default in fresh launches.
@@ -227,20 +229,23 @@ impl<'a> Confirmation<'a> {
         for (cell, candidate) in tried {
             cells.entry(*cell).or_default().push(candidate);
         }
-        let (fresh, wanted) = (self.fresh, self.fresh.launches);
+        let fresh = self.fresh;
         self.finished = 0;
         self.open.clear();
         self.turns = fresh.patterns() * (cells.len() + tried.len());
         for (cell, nominees) in cells {
             for pattern in 0..fresh.patterns() {
                 let done = |candidate: &Candidate| fresh.done(pattern, &cell, candidate);
+                let wanted = |candidate: &Candidate| fresh.wanted(pattern, &cell, candidate);
                 let open: Vec<&Candidate> = nominees
                     .iter()
                     .copied()
-                    .filter(|nominee| done(nominee) < wanted)
+                    .filter(|nominee| done(nominee) < wanted(nominee))
                     .collect();
-                let Some(least) = open.iter().map(|candidate| done(candidate)).min() else {
-                    self.finished += u64::from(wanted);
+                let least = open.iter().map(|candidate| done(candidate)).min();
+                let most = |of: &[&Candidate]| of.iter().map(|candidate| wanted(candidate)).max();
+                let Some((least, most)) = least.zip(most(&open)) else {
+                    self.finished += u64::from(most(&nominees).unwrap_or(0));
                     continue;
                 };
                 let all = [&Candidate::Default].into_iter().chain(open);
@@ -249,6 +254,7 @@ impl<'a> Confirmation<'a> {
                     pattern,
                     candidates: all.cloned().collect(),
                     done: least,
+                    wanted: most,
                 });
             }
         }

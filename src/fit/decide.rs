@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::{Collective, Schedule};
 use table::{Deployment, Operators};
-use vocabulary::defaults::{CONFIDENCE, MATERIALITY, MAX_REGRET};
+use vocabulary::defaults::{CONFIDENCE, LAUNCHES, MATERIALITY, MAX_REGRET};
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::ranking;
@@ -33,6 +33,8 @@ pub struct DecideOptions {
     /// significantly, where choosing it lets neighbouring sizes share a rule. Such a candidate must itself beat the
     /// default.
     pub max_regret: f64,
+    /// The number of launches that the campaign asks for. A candidate needs at least half of it to be chosen.
+    pub launches: u32,
     /// Whether fresh launches make the final decision. Then each candidate with a material gain is a nominee,
     /// significant or not.
     pub proposes: bool,
@@ -45,6 +47,7 @@ impl Default for DecideOptions {
             confidence: CONFIDENCE,
             tie: 0.02,
             max_regret: MAX_REGRET,
+            launches: LAUNCHES,
             proposes: false,
         }
     }
@@ -226,20 +229,31 @@ fn decide_alone(
         return kept;
     };
     let (ranking, confidence) = ranking::rank(&cell, admitted, default, machine, options);
-    let verdict = match ranking.iter().find(|ranked| ranked.speedup.is_some()) {
-        None => Verdict::NoRival,
-        Some(_) if ranking.iter().any(|ranked| ranked.acceptable) => Verdict::Fastest,
-        Some(best) => match best.speedup.map(|speedup| speedup.interval) {
-            Some(interval) if interval.high < 1.0 => Verdict::DefaultFastest,
-            // The interval lies above 1, so only the small gain keeps the candidate from being chosen.
-            Some(interval) if interval.low > 1.0 => Verdict::Immaterial,
-            _ => Verdict::WithinNoise,
-        },
+    let best = ranking.iter().find_map(|ranked| ranked.speedup);
+    let verdict = if ranking.iter().any(|ranked| ranked.acceptable) {
+        Verdict::Fastest
+    } else if let Some(best) = best {
+        verdict_without_choice(&best, options)
+    } else {
+        Verdict::NoRival
     };
     CellDecision {
         verdict,
         confidence,
         ranking,
         ..kept
+    }
+}
+
+/// The reason why the default stays, by the speed-up of the best other candidate.
+fn verdict_without_choice(best: &PairedRatio, options: &DecideOptions) -> Verdict {
+    if options.beats(best) {
+        Verdict::TooFewLaunches
+    } else if best.interval.high < 1.0 {
+        Verdict::DefaultFastest
+    } else if best.interval.low > 1.0 && best.median < 1.0 + options.materiality {
+        Verdict::Immaterial
+    } else {
+        Verdict::WithinNoise
     }
 }

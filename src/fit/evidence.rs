@@ -1,6 +1,7 @@
 //! The measurements that support a decision.
 
 use results::{CellDecision, Evidence, OftenInvalid, Ranked};
+use statistics::Interval;
 use table::{Decision, Operators, Query, ShapeMatch, rounded};
 use vocabulary::{Candidate, CommShape};
 
@@ -90,17 +91,15 @@ fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence 
     {
         speedup.median = rounded(speedup.median);
     }
-    let is_chosen = |ranked: &&Ranked| ranked.candidate == decision.chosen;
-    let chosen = ranking.iter().find(is_chosen);
-    let others = ranking.iter().filter(|ranked| !is_chosen(ranked));
-    let runner_up = others.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
+    let best_other = best_other(&ranking, &decision.chosen);
+    let margin = best_other.and_then(|other| margin(&decision.chosen, other, &ranking));
     Evidence {
         bytes: decision.cell.bytes,
         chosen: decision.chosen.to_string(),
         why: decision.verdict.to_string(),
-        margin: chosen
-            .zip(runner_up)
-            .map(|(chosen, other)| times_as_long(chosen, other) - 1.0),
+        best_other: best_other.map(|other| other.candidate.to_string()),
+        margin: margin.map(|margin| margin.share),
+        margin_interval: margin.and_then(|margin| margin.interval),
         ranking,
         never_valid: never_valid
             .iter()
@@ -110,13 +109,54 @@ fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence 
     }
 }
 
-/// The ratio of another candidate's time to the chosen one's. If one of them is the default, this uses the ratios
-/// paired within launches that the decision rests on.
-fn times_as_long(chosen: &Ranked, other: &Ranked) -> f64 {
-    let paired = match (&chosen.candidate, &other.candidate) {
-        (Candidate::Default, _) => other.speedup.map(|speedup| 1.0 / speedup.median),
-        (_, Candidate::Default) => chosen.speedup.map(|speedup| speedup.median),
-        _ => None,
-    };
-    paired.unwrap_or(other.median_seconds / chosen.median_seconds)
+/// The candidate beside the chosen one with the largest speed-up over the default, which has 1. Candidates with less
+/// than half of the launches of the most measured one are left out, as their times are uncertain.
+fn best_other<'a>(ranking: &'a [Ranked], chosen: &Candidate) -> Option<&'a Ranked> {
+    let launches = |ranked: &Ranked| ranked.speedup.map_or(0, |speedup| speedup.launches);
+    let most = ranking.iter().map(launches).max().unwrap_or(0);
+    let is_default = |ranked: &Ranked| ranked.candidate == Candidate::Default;
+    let others = ranking.iter().filter(|ranked| {
+        ranked.candidate != *chosen && (is_default(ranked) || 2 * launches(ranked) >= most.max(1))
+    });
+    let speedup = |ranked: &Ranked| ranked.speedup.map_or(1.0, |speedup| speedup.median);
+    others.max_by(|a, b| speedup(a).total_cmp(&speedup(b)))
+}
+
+/// The extra time of another candidate over the chosen one.
+#[derive(Clone, Copy)]
+struct Margin {
+    share: f64,
+    /// `None` if neither of the two is the default.
+    interval: Option<Interval>,
+}
+
+/// The extra time of `other` over the chosen candidate, from the ratios to the default that are paired within launches.
+fn margin(chosen: &Candidate, other: &Ranked, ranking: &[Ranked]) -> Option<Margin> {
+    let chosen = ranking.iter().find(|ranked| ranked.candidate == *chosen)?;
+    let share = |times_as_long: f64| times_as_long - 1.0;
+    match (chosen.speedup, other.speedup) {
+        // The default is chosen.
+        (None, Some(of_other)) => Some(Margin {
+            share: share(1.0 / of_other.median),
+            interval: Some(Interval {
+                low: share(1.0 / of_other.interval.high),
+                high: share(1.0 / of_other.interval.low),
+                ..of_other.interval
+            }),
+        }),
+        // The default is the best other candidate.
+        (Some(of_chosen), None) => Some(Margin {
+            share: share(of_chosen.median),
+            interval: Some(Interval {
+                low: share(of_chosen.interval.low),
+                high: share(of_chosen.interval.high),
+                ..of_chosen.interval
+            }),
+        }),
+        (Some(of_chosen), Some(of_other)) => Some(Margin {
+            share: share(of_chosen.median / of_other.median),
+            interval: None,
+        }),
+        (None, None) => None,
+    }
 }

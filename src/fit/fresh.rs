@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::Summary;
-use statistics::{
-    PairedRatio, median, paired_ratio, paired_ratios, sign_test, values_for_sign_test,
-};
+use statistics::{PairedRatio, median, paired_ratio, paired_ratios, values_for_sign_test};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 use crate::{DecideOptions, FitError, summarise};
@@ -13,11 +11,8 @@ use crate::{DecideOptions, FitError, summarise};
 /// The largest number of candidates tried at a point, one after the other.
 pub(crate) const MOST_TRIED: usize = 3;
 
-/// The number of launches in which a confirmed candidate may be slower: 0 in the campaign's own pattern of calls, 1 in
-/// any other.
-fn contrary_launches(pattern: usize) -> usize {
-    usize::from(pattern != 0)
-}
+/// The most launches that a comparison may take, however small the probability that is left for the last of them.
+const MOST_LAUNCHES: u32 = 60;
 
 /// Additional launches that are made if some of the wanted ones have no valid repetition.
 const SPARE: u32 = 3;
@@ -30,7 +25,8 @@ fn level(confidence: f64) -> f64 {
     (1.0 - confidence) / MOST_TRIED as f64
 }
 
-/// The number of launches in which a candidate is compared with the default; it must be faster in all of them.
+/// The number of launches in which a candidate is compared with the default first. A candidate that is faster in all of
+/// them is confirmed; one that is slower in a single launch is measured in [further ones](launches_with_one_contrary).
 ///
 /// A candidate that is as fast as the default is faster in one launch with probability 1/2, and in all of `n` launches
 /// with `2^-n`. With at most [`MOST_TRIED`] candidates at a point, the probability of replacing the default wrongly is
@@ -42,6 +38,29 @@ fn level(confidence: f64) -> f64 {
 /// (`power.rs`) count both.
 pub fn confirming_launches(confidence: f64) -> u32 {
     values_for_sign_test(level(confidence), 0)
+}
+
+/// The number of launches in which a candidate must be faster, all but one, if it was slower in one of the first
+/// [`confirming_launches`].
+///
+/// In the campaign's own pattern of calls this keeps the probability of replacing the default wrongly: a candidate as
+/// fast as the default passes in the first `n` launches with `2^-n`, or is slower in one of these and faster in all
+/// others of `m` launches, with `n * 2^-m`. Both together must not exceed the level of one candidate: 13 launches for
+/// 0.95, with 3 (1/64 + 6/8192) = 4.9 %. Another pattern can only refuse what the own one shows, so there it suffices
+/// that the interval lies above 1: 9 launches for 0.95.
+pub fn launches_with_one_contrary(confidence: f64, is_own_pattern: bool) -> u32 {
+    if !is_own_pattern {
+        // The interval has two ends.
+        return values_for_sign_test((1.0 - confidence) / 2.0, 1);
+    }
+    let first = confirming_launches(confidence);
+    let without = 0.5_f64.powf(f64::from(first));
+    let left = level(confidence) - without;
+    let is_rare_enough =
+        |launches: &u32| f64::from(first) * 0.5_f64.powf(f64::from(*launches)) <= left;
+    (first + 1..=MOST_LAUNCHES)
+        .find(is_rare_enough)
+        .unwrap_or(MOST_LAUNCHES)
 }
 
 /// The result of the comparison of a candidate with the default in a cell.
@@ -65,7 +84,7 @@ pub struct Fresh {
     /// By pattern of calls, that of the campaign first.
     patterns: Vec<Known>,
     failed: BTreeSet<(Cell, Candidate)>,
-    /// The number of launches wanted for each candidate in each pattern.
+    /// The number of launches wanted for each candidate in each pattern, if it is faster in all of them.
     pub launches: u32,
     options: DecideOptions,
 }
@@ -106,7 +125,7 @@ impl Fresh {
     }
 
     /// The number of patterns of calls.
-    pub(crate) fn patterns(&self) -> usize {
+    pub fn patterns(&self) -> usize {
         self.patterns.len()
     }
 
@@ -123,27 +142,44 @@ impl Fresh {
         tried.map(|(cell, _)| *cell).collect()
     }
 
+    /// The number of launches in which a candidate is to be compared with the default in a pattern: more if it was
+    /// slower in one of the first.
+    pub fn wanted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
+        let ratios = self.patterns[pattern].ratios(cell, candidate);
+        self.wanted_for(pattern, &ratios)
+    }
+
+    fn wanted_for(&self, pattern: usize, ratios: &[f64]) -> u32 {
+        if contrary(ratios) == 0 {
+            self.launches
+        } else {
+            launches_with_one_contrary(self.options.confidence, pattern == 0)
+        }
+    }
+
     /// The number of launches that have compared a candidate with the default in a pattern. It is the number wanted if
     /// no more launches are needed, because the candidate failed or is refuted in any pattern.
     pub(crate) fn done(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
         let known = &self.patterns[pattern];
+        let wanted = self.wanted(pattern, cell, candidate);
         let tried = known.tried.get(&(*cell, candidate.clone()));
-        let is_hopeless = tried.is_some_and(|tried| *tried >= self.launches + SPARE);
+        let is_hopeless = tried.is_some_and(|tried| *tried >= wanted + SPARE);
         let is_refuted = || (0..self.patterns.len()).any(|p| self.is_refuted(p, cell, candidate));
-        match is_hopeless || self.has_failed(cell, candidate) || is_refuted() {
-            true => self.launches,
-            false => (known.ratios(cell, candidate).len() as u32).min(self.launches),
+        if is_hopeless || self.has_failed(cell, candidate) || is_refuted() {
+            wanted
+        } else {
+            (known.ratios(cell, candidate).len() as u32).min(wanted)
         }
     }
 
-    /// Whether no further launches can confirm a candidate: it was slower in more of them than allowed, or its gain was
-    /// not material in more than half of them.
+    /// Whether no further launches can confirm a candidate: it was slower in more than one of them, or its gain was not
+    /// material in more than half of them.
     fn is_refuted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> bool {
         let ratios = self.patterns[pattern].ratios(cell, candidate);
-        let below = |least: f64| ratios.iter().filter(|ratio| **ratio < least).count();
-        let contrary = ratios.iter().filter(|ratio| **ratio <= 1.0).count();
-        let most = (self.launches as usize).max(ratios.len());
-        contrary > contrary_launches(pattern) || 2 * below(1.0 + self.options.materiality) > most
+        let least = 1.0 + self.options.materiality;
+        let immaterial = ratios.iter().filter(|ratio| **ratio < least).count();
+        let most = (self.wanted_for(pattern, &ratios) as usize).max(ratios.len());
+        contrary(&ratios) > 1 || 2 * immaterial > most
     }
 
     fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
@@ -167,63 +203,74 @@ impl Fresh {
         rivals.map(|summary| summary.candidate.clone()).collect()
     }
 
+    /// The default's time divided by the candidate's, launch by launch, for each cell, candidate and pattern.
+    pub(crate) fn all_ratios(&self) -> Vec<Vec<f64>> {
+        let of_pattern = |known: &Known| -> Vec<Vec<f64>> {
+            let keys = known.medians.keys();
+            let rivals = keys.filter(|(_, candidate)| *candidate != Candidate::Default);
+            rivals
+                .map(|(cell, candidate)| known.ratios(cell, candidate))
+                .collect()
+        };
+        self.patterns.iter().flat_map(of_pattern).collect()
+    }
+
     /// Whether the launches confirm a candidate.
     pub(crate) fn confirms(&self, cell: &Cell, candidate: &Candidate) -> bool {
         matches!(self.finding(cell, candidate), Finding::Confirmed(..))
     }
 
-    /// The finding about a candidate. It is confirmed if it is faster than the default in every launch of the
-    /// campaign's own pattern and in all launches but at most one of each other pattern, and if its median gain is
-    /// material in all patterns.
+    /// The finding about a candidate. It is confirmed if in each pattern of calls it is faster than the default in all
+    /// launches, or in all but one of a larger number, its median gain is material, and the interval of the gain lies
+    /// above 1.
     pub(crate) fn finding(&self, cell: &Cell, candidate: &Candidate) -> Finding {
         if self.has_failed(cell, candidate) {
             return Finding::Failed;
         }
-        let places = 0..self.patterns.len();
-        if self.is_refuted(0, cell, candidate) {
-            return Finding::NotFaster;
-        }
-        let mut others = places.clone().skip(1);
-        if others.any(|pattern| self.is_refuted(pattern, cell, candidate)) {
-            return match self.faster_in(0, cell, candidate) {
-                Some(_) => Finding::PatternsDisagree,
-                None => Finding::NotFaster,
+        let patterns = 0..self.patterns.len();
+        let is_refuted = |pattern: usize| self.is_refuted(pattern, cell, candidate);
+        if patterns.clone().any(is_refuted) {
+            // Another pattern disagrees only with what the campaign's own pattern shows for sure.
+            let is_confirmed_in_own = self.confirmed_in(0, cell, candidate).is_some();
+            return if is_confirmed_in_own {
+                Finding::PatternsDisagree
+            } else {
+                Finding::NotFaster
             };
         }
-        let is_open = |pattern: usize| self.done(pattern, cell, candidate) < self.launches;
-        if places.clone().any(is_open) {
+        let is_open = |pattern: usize| {
+            self.done(pattern, cell, candidate) < self.wanted(pattern, cell, candidate)
+        };
+        if patterns.clone().any(is_open) {
             return Finding::Open;
         }
-        let has_too_few = |pattern: usize| {
-            let ratios = self.patterns[pattern].ratios(cell, candidate);
-            ratios.len() < self.launches as usize
-        };
-        if places.clone().any(has_too_few) {
-            return Finding::NotFaster;
-        }
-        let speedups: Vec<Option<PairedRatio>> = places
-            .map(|pattern| self.faster_in(pattern, cell, candidate))
+        let speedups: Vec<Option<PairedRatio>> = patterns
+            .map(|pattern| self.confirmed_in(pattern, cell, candidate))
             .collect();
-        let faster = speedups.iter().copied().flatten();
-        match faster.min_by(|a, b| a.median.total_cmp(&b.median)) {
-            Some(_) if speedups.contains(&None) => Finding::PatternsDisagree,
-            Some(least) if self.is_sure(cell, candidate) => Finding::Confirmed(least),
+        let is_confirmed_in_all = speedups.iter().all(Option::is_some);
+        let least = speedups.iter().flatten();
+        let least = least.min_by(|a, b| a.median.total_cmp(&b.median));
+        match least {
+            Some(least) if is_confirmed_in_all => Finding::Confirmed(*least),
+            Some(_) if speedups[0].is_some() => Finding::PatternsDisagree,
             _ => Finding::NotFaster,
         }
     }
 
-    /// The speed-up of a candidate in a pattern, if it is confirmed and material there.
-    fn faster_in(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> Option<PairedRatio> {
+    /// The speed-up of a candidate in a pattern, if enough launches confirm it there.
+    fn confirmed_in(
+        &self,
+        pattern: usize,
+        cell: &Cell,
+        candidate: &Candidate,
+    ) -> Option<PairedRatio> {
         let known = &self.patterns[pattern];
+        let ratios = known.ratios(cell, candidate);
+        let has_enough = ratios.len() >= self.wanted_for(pattern, &ratios) as usize;
         let speedup = known.speedup(cell, candidate, self.options.confidence)?;
-        (speedup.median >= 1.0 + self.options.materiality).then_some(speedup)
-    }
-
-    /// Whether the first pattern shows significantly that the candidate is faster.
-    fn is_sure(&self, cell: &Cell, candidate: &Candidate) -> bool {
-        let ratios = self.patterns[0].ratios(cell, candidate);
-        let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();
-        sign_test(above as u32, ratios.len() as u32) <= level(self.options.confidence)
+        let is_material = speedup.median >= 1.0 + self.options.materiality;
+        let is_faster = has_enough && contrary(&ratios) <= 1 && speedup.interval.low > 1.0;
+        (is_faster && is_material).then_some(speedup)
     }
 
     /// Whether the intervals of all patterns lie above 1, at this coverage.
@@ -233,6 +280,11 @@ impl Fresh {
             speedup.is_some_and(|s| s.interval.low > 1.0 && s.interval.coverage >= coverage)
         })
     }
+}
+
+/// The number of launches in which a candidate was not faster, from the default's time divided by its time.
+fn contrary(ratios: &[f64]) -> usize {
+    ratios.iter().filter(|ratio| **ratio <= 1.0).count()
 }
 
 impl Known {

@@ -12,12 +12,12 @@ use results::{Ranked, Summary};
 use statistics::{PairedRatio, paired_ratio};
 
 /// Compares the summaries of one cell, including the default's. The order is: fastest first by paired ratio, then
-/// eliminated candidates, then those that cannot be compared. Returns also the confidence that the acceptable
-/// candidates beat the default, or that none does.
+/// candidates with [too few launches](has_enough_launches), then those that cannot be compared. Returns also the
+/// confidence that the acceptable candidates beat the default, or that none does.
 ///
-/// A candidate measured in less than half of the default's launches was eliminated as too slow. Its time is too
-/// uncertain to choose it, however fast it looks. Of candidates that beat the default and are the same schedule, only
-/// the simplest is acceptable; their times are not merged.
+/// A candidate with too few launches is not chosen, however fast it looks. Fresh launches may try it, after those that
+/// have enough. Of candidates that beat the default and are the same schedule, only the simplest is acceptable; their
+/// times are not merged.
 pub(crate) fn rank(
     cell: &Cell,
     summaries: &[&Summary],
@@ -25,7 +25,7 @@ pub(crate) fn rank(
     machine: Option<&MachineFit>,
     options: &DecideOptions,
 ) -> (Vec<Ranked>, Confidence) {
-    let is_known = |summary: &Summary| 2 * summary.counts.launches >= default.counts.launches;
+    let is_known = |summary: &Summary| has_enough_launches(summary, default, options);
     let mut ranked: Vec<(f64, Ranked, &Summary)> = summaries
         .iter()
         .map(|summary| {
@@ -45,7 +45,7 @@ pub(crate) fn rank(
                 speedup,
                 behind_fastest: 0.0,
                 predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
-                beats_default: is_known(summary)
+                beats_default: (options.proposes || is_known(summary))
                     && speedup.is_some_and(|speedup| options.beats(&speedup)),
                 acceptable: false,
                 tolerable: false,
@@ -77,7 +77,10 @@ pub(crate) fn rank(
         .map(|(_, mut ranked, summary)| {
             let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
-            let leader = leader.filter(|_| simplest.contains(&ranked.candidate));
+            // A candidate with too few launches takes the place of no other one.
+            let may_join = |leader: &Summary| is_known(summary) || !is_known(leader);
+            let leader =
+                leader.filter(|leader| simplest.contains(&ranked.candidate) && may_join(leader));
             ranked.acceptable = leader.is_some_and(|leader| as_good_as(leader, summary, options));
             ranked.tolerable = ranked.acceptable
                 || leader.is_some_and(|leader| is_tolerable(leader, summary, options));
@@ -86,6 +89,20 @@ pub(crate) fn rank(
         .collect();
     let confidence = confidence(&candidates, options);
     (candidates, confidence)
+}
+
+/// Whether a candidate was measured in enough launches to be chosen: in half as many as the campaign asks for, or as
+/// the default has if these are fewer, since the campaign was interrupted.
+///
+/// The launches of other candidates do not matter. A guided search may compare the default with one rival after the
+/// other, so that it has many more launches than each of them.
+pub(crate) fn has_enough_launches(
+    candidate: &Summary,
+    default: &Summary,
+    options: &DecideOptions,
+) -> bool {
+    let wanted = options.launches.min(default.counts.launches);
+    2 * candidate.counts.launches >= wanted
 }
 
 /// The ratio of two candidates' times.
@@ -133,7 +150,7 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     } else {
         &chosen
     };
-    // A candidate with fewer launches than the strongest was eliminated as slower.
+    // The first is the strongest; others may have fewer launches.
     if decisive
         .first()
         .is_none_or(|speedup| !options.settled(speedup))

@@ -14,6 +14,9 @@ pub(crate) type Change<'d> = (u64, &'d Candidate);
 const FAVOUR: f64 = 0.02;
 /// The logarithm of the speed-up over the default that a candidate needs to replace it between two sizes.
 const FAVOUR_OF_DEFAULT: f64 = 0.05;
+/// The gain, the default's time divided by the candidate's, that intervals at two sizes must show for a candidate to be
+/// compared between them without any favour.
+pub(crate) const FAR_FASTER: f64 = 1.1;
 
 /// The choices above the size of `left`, by times interpolated up to the size of `right`. The last is the choice of
 /// `right`; both sizes have different choices.
@@ -21,6 +24,9 @@ const FAVOUR_OF_DEFAULT: f64 = 0.05;
 /// The default may be one library algorithm at one size and another at the other; its time between them is then
 /// unknown. In the comparison the algorithm that the default uses where it is chosen replaces it, if the default is
 /// slower than that algorithm at the other size.
+///
+/// The choices at both sizes, and the default, are favoured over candidates that would be better by little. There is no
+/// favour if the intervals at both sizes show [`FAR_FASTER`] for the same candidate.
 pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     let mut candidates = vec![&left.chosen, &right.chosen];
@@ -30,6 +36,11 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         .iter()
         .any(|at| at.chosen == Candidate::Default);
     let leaves_default_out = default_changes(left, right);
+    let (favour, favour_of_default) = if is_any_far_faster(left, right) {
+        (0.0, 0.0)
+    } else {
+        (FAVOUR, FAVOUR_OF_DEFAULT)
+    };
     let line = |(place, candidate): (usize, &&Candidate)| {
         if leaves_default_out && **candidate == Candidate::Default {
             return None;
@@ -37,10 +48,10 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         let log_seconds = |at: &CellDecision| {
             Some(match place {
                 0 | 1 if **candidate == Candidate::Default => {
-                    at.default()?.median_seconds.ln() - FAVOUR_OF_DEFAULT
+                    at.default()?.median_seconds.ln() - favour_of_default
                 }
                 0 | 1 if keeps_default => alike_seconds(at, candidate)?.ln(),
-                0 | 1 => alike_seconds(at, candidate)?.ln() - FAVOUR,
+                0 | 1 => alike_seconds(at, candidate)?.ln() - favour,
                 _ => at.ranked(candidate)?.median_seconds.ln(),
             })
         };
@@ -75,6 +86,16 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         }
     }
     changes
+}
+
+/// Whether the intervals at both sizes show [`FAR_FASTER`] for the same candidate.
+fn is_any_far_faster(left: &CellDecision, right: &CellDecision) -> bool {
+    let is_far_faster = |at: &CellDecision, candidate: &Candidate| {
+        let speedup = at.ranked(candidate).and_then(|ranked| ranked.speedup);
+        speedup.is_some_and(|speedup| speedup.interval.low >= FAR_FASTER)
+    };
+    let mut candidates = left.ranking.iter().map(|ranked| &ranked.candidate);
+    candidates.any(|candidate| is_far_faster(left, candidate) && is_far_faster(right, candidate))
 }
 
 /// Whether the default is known to be different algorithms at the two sizes, and is slower at one of them than the

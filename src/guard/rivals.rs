@@ -101,6 +101,7 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
         Verdict::NotConfirmed
             | Verdict::PatternsDisagree
             | Verdict::Unconfirmed
+            | Verdict::TooFewLaunches
             | Verdict::TypesDisagree
             | Verdict::Refuted
     );

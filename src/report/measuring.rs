@@ -7,7 +7,7 @@ use vocabulary::units::{counted, format_count, format_seconds};
 
 use crate::placement::{binding, launcher, orders, settings, switches};
 use crate::repetitions;
-use crate::text::{code, one_line, percent, prose};
+use crate::text::{code, factor, one_line, percent, prose};
 use crate::view::{Basis, View};
 
 pub(crate) fn measuring(view: &View) -> String {
@@ -70,6 +70,7 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         ));
     }
     paragraphs.extend(confirming(view));
+    paragraphs.extend(detectable(view));
     paragraphs.extend(search(view));
     paragraphs.extend(repetitions::paragraphs(&view.repetitions));
     paragraphs
@@ -138,6 +139,17 @@ pub(crate) fn confirming(view: &View) -> Option<String> {
             format_seconds(cost.confirming_seconds),
         )
     })
+}
+
+/// A sentence about the noise between launches and the gain that it hides; `None` if it is unknown.
+pub(crate) fn detectable(view: &View) -> Option<String> {
+    let found = view.cost.detectable?;
+    Some(format!(
+        "Speed-ups vary by {} between launches; with this noise a gain of {} or more is confirmed in\n\
+         four of five cases, and a smaller one less often.",
+        percent(found.noise),
+        factor(found.gain),
+    ))
 }
 
 /// A sentence about the time of a guided search and that of measuring everything; `None` without a gain.

@@ -7,7 +7,7 @@ use statistics::geometric_mean;
 use table::OperatorClass;
 use vocabulary::units::{counted, format_seconds};
 
-use crate::measuring::{launching, search};
+use crate::measuring::{detectable, launching, search};
 use crate::text::{factor, percent, size_range, title};
 use crate::view::{Basis, Comparison, View};
 
@@ -21,7 +21,8 @@ pub fn render_summary(view: &View) -> String {
     );
     lines.extend(time(view));
     // The other texts are single lines too.
-    lines.extend(search(view).map(|text| text.replace('\n', " ")));
+    let sentences = [detectable(view), search(view)].into_iter().flatten();
+    lines.extend(sentences.map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
 }
 

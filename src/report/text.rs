@@ -60,6 +60,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::OfTable => "default: kept",
         Verdict::WithinNoise => "default: as fast within noise",
         Verdict::Immaterial => "default: immaterial",
+        Verdict::TooFewLaunches => "default: too few launches",
         Verdict::DefaultFastest => "default: faster",
         Verdict::TypesDisagree => "default: none good for all types",
         Verdict::NoRival | Verdict::DefaultNotMeasured => "default: nothing else measured",

@@ -55,6 +55,11 @@ pub enum Verdict {
     /// less than `materiality`.
     #[error("the best other candidate is faster than the default, but by too little to matter")]
     Immaterial,
+    /// The best other candidate beats the default, but in too few launches to choose it.
+    #[error(
+        "the best other candidate seems faster than the default, but was measured in too few launches"
+    )]
+    TooFewLaunches,
     /// The interval includes 1, so the best other candidate may be faster or slower than the default.
     #[error("the difference between the default and the best other candidate may be noise")]
     WithinNoise,

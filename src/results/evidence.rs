@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use statistics::Interval;
 use table::DecisionJson;
 use vocabulary::Pattern;
 use wire::Shares;
@@ -44,9 +45,13 @@ pub struct Evidence {
     pub chosen: String,
     /// The reason, as a sentence without a full stop.
     pub why: String,
-    /// The extra time of the best other candidate over the chosen one, as a share; negative if it is faster. Paired
-    /// within launches if one of the two is the default.
+    /// The full name of the best other candidate that was measured in enough launches; null if there is none.
+    pub best_other: Option<String>,
+    /// The extra time of the best other candidate over the chosen one, as a share; negative if it is faster. It follows
+    /// from the speed-ups over the default, which are paired within launches.
     pub margin: Option<f64>,
+    /// The interval of that share; null if neither of the two is the default, since no launch need have measured both.
+    pub margin_interval: Option<Interval>,
     /// The candidates, fastest first; speed-ups are rounded as in tables.
     pub ranking: Vec<Ranked>,
     /// Candidates that are not ranked because none of their repetitions is valid.

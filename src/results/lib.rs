@@ -25,7 +25,8 @@ pub use decision::{CellDecision, Ranked, Verdict};
 pub use evidence::{Evidence, Explanation};
 pub use expected::{Expected, ModelCurve, ModelKind, ModelScore};
 pub use measuring::{
-    Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, RepetitionCounts, Starts,
+    DetectableGain, Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, RepetitionCounts,
+    Starts,
 };
 pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};

@@ -35,6 +35,18 @@ pub struct MeasuringCost {
     pub races: Races,
     /// The estimated cost without a guided search; `None` if everything was measured.
     pub effort: Option<Effort>,
+    /// The noise between launches and what it hides; `None` if too few launches compared candidates.
+    pub detectable: Option<DetectableGain>,
+}
+
+/// The noise between launches, and the gain that fresh launches find in spite of it.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct DetectableGain {
+    /// The standard deviation, between launches, of the logarithm of a candidate's speed-up over the default: 0.03 means
+    /// that speed-ups vary by about 3 %.
+    pub noise: f64,
+    /// The smallest true gain, the default's time divided by the candidate's, that is confirmed in four of five cases.
+    pub gain: f64,
 }
 
 /// The estimated cost of measuring everything.

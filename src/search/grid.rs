@@ -23,6 +23,9 @@ const SUGGESTION: f64 = 0.1;
 const COARSEST_CHANGE: f64 = 2.0;
 /// The smallest cost of the wrong choice, as a share, for which a size between two others is measured.
 pub(crate) const STAKE: f64 = 0.1;
+/// The gain of a choice, the default's time divided by its own, from which the range up to a neighbour with another
+/// choice is measured before anything else is refined.
+const LARGE_GAIN: f64 = 1.5;
 
 /// The cells of one collective, operator and number of ranks per node, by number of nodes and then by size. Shapes with
 /// a power of two ranks and others are separate series, since many algorithms suit only one of the two.
@@ -58,6 +61,9 @@ pub(crate) struct Site {
     pub(crate) neighbours: Vec<Cell>,
     /// Whether only the two neighbours' choices are compared, to find the size at which the choice changes.
     pub(crate) is_refinement: bool,
+    /// Whether one of the neighbours' choices gains much, and the other has another choice. Until such a cell is measured,
+    /// the default stays in the whole range between them.
+    pub(crate) has_large_gain: bool,
 }
 
 /// Finds the cells to measure.
@@ -171,6 +177,7 @@ impl Survey<'_> {
                 cell: row[place],
                 neighbours: others(place),
                 is_refinement: false,
+                has_large_gain: false,
             })
             .collect();
         for pair in first.windows(2) {
@@ -185,10 +192,10 @@ impl Survey<'_> {
         sites
     }
 
-    /// Adds a size between two neighbours of the grid if the choice changes there and a wrong choice is expensive, and
-    /// recurses into both halves.
+    /// Adds a size between two neighbours of the grid if the choice changes there and a wrong choice is expensive, or one
+    /// of the choices gains much, and recurses into both halves.
     fn refine(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
-        if self.differ_by(&low, &high, STAKE) {
+        if self.differ_by(&low, &high, STAKE) || self.has_large_gain(&low, &high) {
             self.probe(low, high, sites);
         }
     }
@@ -210,6 +217,7 @@ impl Survey<'_> {
             cell,
             neighbours: vec![low, high],
             is_refinement: true,
+            has_large_gain: self.has_large_gain(&low, &high),
         });
         self.refine(low, cell, sites);
         self.refine(cell, high, sites);
@@ -225,6 +233,7 @@ impl Survey<'_> {
             cell: row[middle],
             neighbours: vec![row[low], row[high]],
             is_refinement: false,
+            has_large_gain: self.has_large_gain(&row[low], &row[high]),
         });
         self.between_sizes(row, low, middle, sites);
         self.between_sizes(row, middle, high, sites);
@@ -258,6 +267,19 @@ impl Survey<'_> {
             cost.is_none_or(|cost| cost > least)
         };
         of_a != of_b && costs(a, &of_b) && costs(b, &of_a)
+    }
+
+    /// Whether the choice differs between two measured cells, and one of the choices gains [`LARGE_GAIN`] over the default.
+    fn has_large_gain(&self, a: &Cell, b: &Cell) -> bool {
+        let (Some(of_a), Some(of_b)) = (self.choice(a), self.choice(b)) else {
+            return false;
+        };
+        // The default's own ratio is 1.
+        let gains = |cell: &Cell| {
+            let fastest = self.standings(cell).first();
+            fastest.is_some_and(|named| named.standing.ratio * LARGE_GAIN <= 1.0)
+        };
+        of_a != of_b && (gains(a) || gains(b))
     }
 
     /// The choice of a table: the fastest candidate without its block size, or the default if no candidate beats it by

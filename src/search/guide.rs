@@ -93,6 +93,15 @@ impl Guide<'_> {
         for site in all.iter().flat_map(|series| survey.sites(series)) {
             sites.entry(site.cell).or_insert(site);
         }
+        // Where much is gained on one side only, the default stays in between: that is measured before other refinements.
+        let is_new = |site: &Site| {
+            self.known.launches(&site.cell) == 0
+                && !self.known.has_failed(&site.cell, &Candidate::Default)
+        };
+        let is_urgent = |site: &Site| site.has_large_gain && is_new(site);
+        if sites.values().any(is_urgent) {
+            sites.retain(|_, site| !(site.is_refinement && is_new(site)) || site.has_large_gain);
+        }
         // Cells with measurements are finished, even if the survey would no longer choose them.
         let begun = self.known.compared().filter(|cell| is_within(&grid, cell));
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
@@ -196,9 +205,10 @@ impl Guide<'_> {
             let Some(name) = name else { continue };
             let members = near.iter().filter(|(_, member)| kin(member) == name);
             let members: Vec<(Cell, Candidate)> = members.cloned().collect();
-            let is_wanted = match site.is_refinement {
-                true => choices.contains(&name),
-                false => !members.is_empty() || !was_tried(&name),
+            let is_wanted = if site.is_refinement {
+                choices.contains(&name)
+            } else {
+                !members.is_empty() || !was_tried(&name)
             };
             if !is_wanted {
                 continue;

@@ -25,7 +25,7 @@ pub(crate) struct Confirming {
     pub(crate) affordable: Vec<Trial>,
     /// The estimated time of all trials, in seconds.
     pub(crate) seconds: f64,
-    /// The number of launches of each trial.
+    /// The number of launches of a trial in which the candidate is always faster.
     pub(crate) launches: u32,
     /// The number of measurements of finished cells.
     pub(crate) finished: u64,
@@ -141,7 +141,7 @@ fn budgeted(
         let rest = rests.entry(trial.cell).or_default();
         let of_cell = open.iter().filter(|other| other.cell == trial.cell);
         rest.is_begun |= trial.done > 0 || of_cell.count() < patterns.len();
-        rest.launches = rest.launches.max(launches.saturating_sub(trial.done));
+        rest.launches = rest.launches.max(trial.wanted.saturating_sub(trial.done));
     }
     // If no new cell is begun, only begun cells need launches.
     let launches_left = |is_begun: bool| {
@@ -159,7 +159,7 @@ fn budgeted(
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
             let slice = slices[usize::from(rest.is_begun)];
-            rest.seconds += turns.seconds(trial, launches, slice);
+            rest.seconds += turns.seconds(trial, slice);
         }
     }
     let starting = starting_seconds(store, library)?;

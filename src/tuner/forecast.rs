@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
+use results::DetectableGain;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
 use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
+use crate::analysis::stored::decide_options;
 use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
 
 /// Wall-clock time for starting and ending a launch.
@@ -41,6 +43,23 @@ pub struct Forecast {
     /// The smallest budget that suffices to confirm all choices, by the times so far; null if no choice is to be
     /// confirmed yet or any more.
     pub needed_budget_seconds: Option<f64>,
+    /// The smallest gains that are confirmed in four of five cases, for two assumed values of the noise between launches;
+    /// null if nothing is confirmed.
+    pub detectable_gains: Option<[DetectableGain; 2]>,
+}
+
+/// The noise between launches that a forecast assumes: of a quiet machine, and of a noisy one.
+const ASSUMED_NOISES: [f64; 2] = [0.03, 0.1];
+
+/// The smallest gains that a campaign confirms at the assumed noises; `None` if it confirms nothing.
+fn detectable_gains(campaign: &Campaign, agenda: &Agenda) -> Option<[DetectableGain; 2]> {
+    let options = decide_options(campaign);
+    let patterns = campaign.confirming_patterns().len();
+    let at_noise = |noise| DetectableGain {
+        noise,
+        gain: fit::detectable_gain(noise, patterns, &options),
+    };
+    agenda.keeps_time().then(|| ASSUMED_NOISES.map(at_noise))
 }
 
 impl Agenda {
@@ -99,6 +118,7 @@ impl Agenda {
                 Some(store) => self.needed_budget(campaign, store, library)?,
                 None => None,
             },
+            detectable_gains: detectable_gains(campaign, self),
         })
     }
 }

@@ -12,3 +12,6 @@ pub const MATERIALITY: f64 = 0.05;
 /// candidate beats the default at all of them and takes at most this much longer than the best. It is the default of a
 /// campaign's `max_regret`.
 pub const MAX_REGRET: f64 = 0.01;
+
+/// The launches of a campaign: its default `launches`. The interval of a median of as many values attains 96.9 %.
+pub const LAUNCHES: u32 = 6;

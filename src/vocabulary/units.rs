@@ -170,6 +170,36 @@ pub fn format_duration_up(seconds: f64) -> String {
     }
 }
 
+/// Writes a time exactly, in the form that campaigns use: as a number of the largest unit of which it is a whole
+/// multiple.
+///
+/// ```
+/// use vocabulary::units::{format_duration, parse_seconds};
+///
+/// assert_eq!(format_duration(90.0), "90s");
+/// assert_eq!(format_duration(600.0), "10m");
+/// assert_eq!(format_duration(5400.0), "90m");
+/// assert_eq!(format_duration(0.3), "300ms");
+/// assert_eq!(format_duration(1.5), "1500ms");
+/// assert_eq!(parse_seconds(&format_duration(86_400.0)), Ok(86_400.0));
+/// ```
+pub fn format_duration(seconds: f64) -> String {
+    let units = [
+        (3600.0, "h"),
+        (60.0, "m"),
+        (1.0, "s"),
+        (1e-3, "ms"),
+        (1e-6, "us"),
+    ];
+    let whole = units.iter().find_map(|(unit, name)| {
+        let number = (seconds / unit).round();
+        // The quotient of two decimal fractions need not be exact.
+        let is_whole = number >= 1.0 && (number * unit / seconds - 1.0).abs() < 1e-12;
+        is_whole.then(|| format!("{number}{name}"))
+    });
+    whole.unwrap_or_else(|| format!("{seconds}s"))
+}
+
 /// Writes a time with three significant digits and a suitable unit: `1.25 us`, `340 ns`, `2.10 s`.
 pub fn format_seconds(seconds: f64) -> String {
     // A value that rounds to a thousand gets the next unit.

@@ -88,17 +88,11 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
         bytes,
         chosen,
         why,
-        margin,
         ranking,
         never_valid,
+        ..
     } = evidence;
-    let margin = margin.map_or_else(String::new, |margin| {
-        let word = if margin < 0.0 { "less" } else { "more" };
-        format!(
-            "; the best other candidate takes {:.1} % {word} time",
-            margin.abs() * 100.0
-        )
-    });
+    let margin = margin_text(evidence);
     let rows = ranking.iter().map(|ranked| row(ranked, chosen));
     let columns = " | candidate | median> | interval | speed-up> | interval | predicted> | \
                    launches> | repetitions> | eliminated> | invalid>?";
@@ -110,6 +104,24 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
         batches_text(ranking, pattern),
         never_valid.iter().map(never_valid_text).collect::<String>()
     )
+}
+
+/// A clause about the time of the best other candidate; empty if it is unknown.
+fn margin_text(evidence: &Evidence) -> String {
+    let (Some(other), Some(margin)) = (&evidence.best_other, evidence.margin) else {
+        return String::new();
+    };
+    let word = if margin < 0.0 { "less" } else { "more" };
+    let share = format!("{:.1} % {word} time", margin.abs() * 100.0);
+    let Some(Interval { low, high, .. }) = evidence.margin_interval else {
+        return format!("; the best other candidate, {other}, takes {share}");
+    };
+    let interval = format!("{:+.1} to {:+.1} %", low * 100.0, high * 100.0);
+    if low <= 0.0 && high >= 0.0 {
+        format!("; {other} takes about as long: {share}, with an interval of {interval}")
+    } else {
+        format!("; the best other candidate, {other}, takes {share} ({interval})")
+    }
 }
 
 /// A sentence about the default's time relative to the choice's; empty if the default is chosen.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use store::Store;
 use tuner::{Agenda, Forecast, MeasurementContext, Script};
-use vocabulary::units::{counted, format_bytes, format_duration_up};
+use vocabulary::units::{counted, format_bytes, format_duration, format_duration_up};
 use vocabulary::{Candidate, CommShape, Library, Warning};
 
 use super::campaign::ContextArgs;
@@ -248,6 +248,9 @@ impl<'a> Answers<'a> {
             ("launches", self.describe_launches()),
             ("strategy", self.describe_strategy()),
             ("time", self.describe_time()),
+        ]);
+        lines.extend(self.describe_gains().map(|text| ("gains", text)));
+        lines.extend([
             ("table", self.table.display().to_string()),
             ("report", self.report.display().to_string()),
             ("page", self.page.display().to_string()),
@@ -305,6 +308,19 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// The smallest gains that are confirmed, by the noise between launches; `None` if nothing is confirmed.
+    fn describe_gains(&self) -> Option<String> {
+        let [low, high] = self.forecast.detectable_gains?;
+        Some(format!(
+            "where speed-ups vary by {:.0} % between launches, a gain of {:.2}x is confirmed in four of five cases; where \
+             they vary by {:.0} %, one of {:.2}x",
+            low.noise * 100.0,
+            low.gain,
+            high.noise * 100.0,
+            high.gain
+        ))
+    }
+
     fn describe_time(&self) -> String {
         let Forecast {
             progress,
@@ -315,9 +331,9 @@ impl<'a> Answers<'a> {
             needed_budget_seconds,
             ..
         } = self.forecast;
-        let budget = self.budget_seconds;
+        let budget = format_duration(self.budget_seconds);
         let missing = progress.total.saturating_sub(progress.done);
-        let is_spent = spent_seconds >= budget;
+        let is_spent = spent_seconds >= self.budget_seconds;
         if missing == 0 || (launches_left == 0 && !is_spent && needed_budget_seconds.is_none()) {
             return "nothing is left to measure".to_owned();
         }
@@ -332,7 +348,7 @@ impl<'a> Answers<'a> {
             });
             return format!(
                 "the budget of {} {state}; a larger one makes the other {}{needed}",
-                duration(budget),
+                budget,
                 counted(missing, "measurement")
             );
         }
@@ -341,19 +357,18 @@ impl<'a> Answers<'a> {
             Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),
             Some(hours) => format!(" ({hours:.1} node-hours)"),
         };
-        let rest = budget - spent_seconds;
+        let rest = self.budget_seconds - spent_seconds;
         match (seconds < rest, spent_seconds > 0.0) {
             (true, _) => format!(
                 "at most about {}{held}; spent: {} of the budget of {}",
                 duration(seconds),
                 duration(spent_seconds),
-                duration(budget)
+                budget
             ),
-            (false, false) => format!("up to the whole budget of {}{held}", duration(budget)),
+            (false, false) => format!("up to the whole budget of {budget}{held}"),
             (false, true) => format!(
-                "up to the rest of the budget, {} of {}{held}",
+                "up to the rest of the budget, {} of {budget}{held}",
                 duration(rest),
-                duration(budget)
             ),
         }
     }

@@ -12,6 +12,7 @@ use super::points::Point;
 use super::{Confirmation, Key};
 use crate::fresh::Finding;
 use crate::ranking;
+use crate::thresholds::FAR_FASTER;
 
 /// The place of the campaign's own pattern of calls.
 const OWN: usize = 0;
@@ -45,7 +46,7 @@ impl Confirmation<'_> {
             .map(|place| self.settle(key, points, place))
             .collect();
         for place in 1..settled.len() {
-            let holds = holds_between(&settled[place - 1], &settled[place]);
+            let holds = self.holds_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
         }
         // A candidate that is confirmed at a probe alone does not justify a rule.
@@ -191,15 +192,44 @@ impl Confirmation<'_> {
         let by_time = |a: &Ranked, b: &Ranked| a.median_seconds.total_cmp(&b.median_seconds);
         decision.ranking.sort_by(by_time);
     }
-}
 
-/// A candidate that is confirmed at both points, preferably one that is chosen at one of them.
-fn holds_between(low: &Settled, high: &Settled) -> Candidate {
-    let is_faster =
-        |at: &Settled, candidate: &Candidate| at.faster.iter().any(|(c, _)| c == candidate);
-    let both = |candidate: &&Candidate| is_faster(low, candidate) && is_faster(high, candidate);
-    let chosen = [&low.decision.chosen, &high.decision.chosen];
-    let others = low.faster.iter().map(|(candidate, _)| candidate);
-    let found = chosen.into_iter().chain(others).find(both);
-    found.cloned().unwrap_or(Candidate::Default)
+    /// The candidate to use between two points: one that is confirmed at both, preferably one that is chosen at one of
+    /// them. If there is none, one that is chosen at one of them and is [far faster](Self::is_far_faster) than the default
+    /// at the other, where fresh launches compared another candidate. Otherwise the default.
+    fn holds_between(&self, low: &Settled, high: &Settled) -> Candidate {
+        let is_faster =
+            |at: &Settled, candidate: &Candidate| at.faster.iter().any(|(c, _)| c == candidate);
+        let both = |candidate: &&Candidate| is_faster(low, candidate) && is_faster(high, candidate);
+        let chosen = [&low.decision.chosen, &high.decision.chosen];
+        let others = low.faster.iter().map(|(candidate, _)| candidate);
+        let mut all = chosen.into_iter().chain(others);
+        if let Some(confirmed) = all.find(both) {
+            return confirmed.clone();
+        }
+        let found = [(low, high), (high, low)].into_iter().find(|(at, other)| {
+            let candidate = &at.decision.chosen;
+            is_faster(at, candidate)
+                && self.is_far_faster(&at.decision, candidate)
+                && other.decision.chosen != Candidate::Default
+                && self.is_far_faster(&other.decision, candidate)
+        });
+        found.map_or(Candidate::Default, |(at, _)| at.decision.chosen.clone())
+    }
+
+    /// Whether the interval of a candidate's speed-up shows a gain that no choice between two sizes can lose:
+    /// [`FAR_FASTER`]. A candidate that fresh launches refuted is not.
+    fn is_far_faster(&self, decision: &CellDecision, candidate: &Candidate) -> bool {
+        let finding = self.fresh.finding(&decision.cell, candidate);
+        let is_refuted = matches!(
+            finding,
+            Finding::Failed | Finding::NotFaster | Finding::PatternsDisagree
+        );
+        let ranked = decision.ranked(candidate);
+        let shows = ranked
+            .and_then(|ranked| ranked.speedup)
+            .is_some_and(|speedup| {
+                self.explored.options.settled(&speedup) && speedup.interval.low >= FAR_FASTER
+            });
+        shows && !is_refuted
+    }
 }

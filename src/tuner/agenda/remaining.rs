@@ -73,7 +73,7 @@ impl Agenda {
                 subject: Subject::Cell(trial.cell),
                 candidates: &trial.candidates,
                 done: trial.done,
-                wanted: confirming.launches,
+                wanted: trial.wanted,
                 round: confirming.round(trial),
                 pattern: confirming.pattern(trial),
             })

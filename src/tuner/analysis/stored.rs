@@ -67,6 +67,7 @@ pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
         materiality: campaign.materiality,
         max_regret: campaign.max_regret,
         confidence: campaign.confidence,
+        launches: campaign.launches,
         ..DecideOptions::default()
     }
 }

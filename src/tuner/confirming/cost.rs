@@ -44,12 +44,12 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// The time of all turns that a trial of `launches` launches still needs, if each turn has this slice.
-    pub(super) fn seconds(&self, trial: &Trial, launches: u32, slice_seconds: f64) -> f64 {
+    /// The time of all turns that a trial still needs, if each turn has this slice.
+    pub(super) fn seconds(&self, trial: &Trial, slice_seconds: f64) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
         let expected = || self.likely(cell, pattern, slice_seconds);
         let turn = self.measured[pattern].get(cell).copied();
-        let launches = f64::from(launches.saturating_sub(trial.done));
+        let launches = f64::from(trial.wanted.saturating_sub(trial.done));
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
     }
 

@@ -470,6 +470,44 @@ fn a_shorter_table_costs_at_most_max_regret() {
     assert_eq!([rules(0.0), rules(0.02), rules(0.04)], [2, 2, 1]);
 }
 
+/// A guided search compares the default with one rival after the other, so that it has more launches than each.
+#[test]
+fn the_launches_of_others_do_not_keep_a_candidate_from_being_chosen() {
+    let check = |launches_of_ring: usize, wanted: u32, verdict: Verdict| {
+        let ring_times = vec![0.67; launches_of_ring];
+        let samples = launches(
+            allreduce(4, CELL),
+            &[(Candidate::Default, &[1.0; 13]), (ring(), &ring_times)],
+        );
+        let options = DecideOptions {
+            launches: wanted,
+            ..DecideOptions::default()
+        };
+        let found = &decided_with(&samples, &[], &options)[0];
+        assert_eq!(found.verdict, verdict, "{launches_of_ring} of {wanted}");
+        let is_chosen = verdict == Verdict::Fastest;
+        assert_eq!(
+            found.chosen == ring(),
+            is_chosen,
+            "{launches_of_ring} of {wanted}"
+        );
+        let proposing = DecideOptions {
+            proposes: true,
+            ..options
+        };
+        let proposed = &decided_with(&samples, &[], &proposing)[0];
+        assert_eq!(proposed.chosen, ring(), "fresh launches may try it");
+    };
+    check(6, 6, Verdict::Fastest);
+    check(3, 6, Verdict::Fastest);
+    check(2, 6, Verdict::TooFewLaunches);
+    check(2, 3, Verdict::Fastest);
+    check(1, 3, Verdict::TooFewLaunches);
+    // More launches are wanted than were made.
+    check(7, 60, Verdict::Fastest);
+    check(6, 60, Verdict::TooFewLaunches);
+}
+
 #[test]
 fn a_choice_must_be_good_for_every_datatype() {
     let double = allreduce(4, CELL);

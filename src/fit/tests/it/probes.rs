@@ -148,3 +148,55 @@ fn times_below_the_resolution_of_the_timer_confirm_nothing() {
     let some = [0.0, 0.0, 0.0, 0.0, 1e-5, 1e-5];
     assert_eq!(chosen(some), Candidate::Default);
 }
+
+/// The candidate between the middle size, where the first candidate is confirmed, and the last one, where another is, if
+/// the first gains `gain` there in exploring launches and `refuted` says whether fresh launches refuted it there.
+fn up_to_the_last_size(gain: f64, refuted: bool) -> Candidate {
+    let [first, other] = [native(0), native(1)];
+    let default = Candidate::Default;
+    let mut explored = Vec::new();
+    let mut fresh = Vec::new();
+    for launch in 1..=6 {
+        let add = |to: &mut Vec<Sample>, bytes: u64, times: &[(&Candidate, f64)]| {
+            for (candidate, seconds) in times {
+                let subject = Subject::Cell(at(bytes));
+                to.push(sample(launch, subject, candidate, vec![*seconds; 3]));
+            }
+        };
+        let low = [(&default, 2e-5), (&first, 1e-5), (&other, 3e-5)];
+        let high = [(&default, 2e-5), (&first, 2e-5 / gain), (&other, 0.5e-5)];
+        add(&mut explored, SIZES[0], &low);
+        add(&mut explored, SIZES[2], &high);
+        add(&mut fresh, SIZES[0], &low[..2]);
+        add(&mut fresh, SIZES[1], &low);
+        add(&mut fresh, SIZES[2], &[high[0], high[2]]);
+        if refuted {
+            add(&mut fresh, SIZES[2], &[(&first, 3e-5)]);
+        }
+    }
+    let summaries = summarise(&explored, Pattern::Together).expect("times");
+    let options = DecideOptions::default();
+    let exploration = Exploration {
+        library: "unknown",
+        summaries: &summaries,
+        failures: &[],
+        machine: None,
+        options: &options,
+        grid: &[at(SIZES[0]), at(SIZES[2])],
+    };
+    let fresh = Fresh::of(&[(Pattern::Together, fresh)], &[], &options).expect("times");
+    let confirmation = Confirmation::of(exploration, &fresh);
+    let decisions = confirmation.decisions(Deployment::Colltune);
+    let chosen: Vec<&Candidate> = decisions.iter().map(|decision| &decision.chosen).collect();
+    assert_eq!(chosen, [&first, &first, &other]);
+    assert_eq!(decisions[0].up_to_next, Some(first));
+    decisions[1].up_to_next.clone().expect("not the last size")
+}
+
+#[test]
+fn a_choice_extends_to_a_size_with_another_choice_where_it_is_far_faster_than_the_default() {
+    assert_eq!(up_to_the_last_size(1.5, false), native(0));
+    assert_eq!(up_to_the_last_size(1.11, false), native(0));
+    assert_eq!(up_to_the_last_size(1.08, false), Candidate::Default);
+    assert_eq!(up_to_the_last_size(1.5, true), Candidate::Default);
+}

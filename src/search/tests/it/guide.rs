@@ -480,3 +480,56 @@ fn the_parts_that_are_predicted_to_be_best_are_tried_together() {
     let pairs = names.iter().filter(|name| name.contains(','));
     assert_eq!((names.len(), pairs.count()), (9, 1), "{names:?}");
 }
+
+/// Binomial is three times as fast as the default up to 64 bytes, linear at 512; at 4K the default is the best, and
+/// at 32K linear by a little.
+fn large_gains_at_small_sizes(cell: &Cell, candidate: &Candidate) -> f64 {
+    let microseconds = match (candidate.algorithm(), cell.bytes) {
+        ("bcast/binomial", ..=100) | ("bcast/linear", 101..=512) => 10.0,
+        ("default", 10_000..) => 34.0,
+        ("default", _) | ("bcast/linear", 10_000..) => 30.0,
+        _ => 35.0,
+    };
+    microseconds * 1e-6
+}
+
+/// Until the range between them is measured, a table keeps the default there.
+#[test]
+fn ranges_beside_large_gains_are_measured_before_others_are_refined() {
+    let mut trial = Trial::new(
+        "collectives: [bcast]\nshapes: [4x1]\nsizes: [64, 512, 4K, 32K]\n\
+         candidates: [bcast/binomial, bcast/linear]\n",
+    );
+    let mut order: Vec<u64> = Vec::new();
+    loop {
+        let requests = trial.requests(&Model(None));
+        let Some(round) = requests.iter().map(|request| request.round).min() else {
+            break;
+        };
+        trial.launches += 1;
+        for request in requests.iter().filter(|request| request.round == round) {
+            if !order.contains(&request.cell.bytes) {
+                order.push(request.cell.bytes);
+            }
+            for candidate in &request.candidates {
+                let seconds = large_gains_at_small_sizes(&request.cell, candidate);
+                trial
+                    .known
+                    .add(request.cell, candidate, trial.launches, seconds);
+            }
+        }
+    }
+    let refined: Vec<u64> = order
+        .iter()
+        .copied()
+        .filter(|bytes| !bytes.is_power_of_two())
+        .collect();
+    let place = |bytes: u64| refined.iter().position(|other| *other == bytes);
+    // Between 64 and 512, between 512 and 4K, and between 4K and 32K.
+    let [first, second, third] = [181, 1448, 11_585].map(place);
+    assert!(
+        first.is_some() && second.is_some() && third.is_some(),
+        "{refined:?}"
+    );
+    assert!(first < third && second < third, "{refined:?}");
+}

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use campaign::Campaign;
 use model::Machine;
+use results::{CellDecision, Verdict};
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
@@ -19,6 +20,8 @@ struct Bench {
     sizes: &'static str,
     /// Whether choices are confirmed.
     confirmation: &'static str,
+    /// The seed of the simulated noise.
+    seed: u32,
     /// Shapes and sizes inside the range that are not measured.
     held_out: (&'static [(u32, u32)], &'static [u64]),
 }
@@ -59,12 +62,13 @@ impl Bench {
                 .to_string()
         };
         let text = format!(
-            "name: bench\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\n\
+            "name: bench\nlauncher: {{simulated: {{machine: '{}', seed: {}}}}}\n\
              shapes: [{}]\ncollectives: [{}]\nsizes: {}\nstrategy: {strategy}\n\
              candidates: {{exclude: [\"*/knomial\"]}}\nconfirmation: {}\n\
              repetitions: {{slice: 20ms}}\nbudget: 1000h\n\
              output: {{store: '{}', table: '{}', report: '{}'}}\n",
             machine.display(),
+            self.seed,
             self.shapes,
             self.collectives,
             self.sizes,
@@ -223,6 +227,7 @@ fn a_table_is_extended_by_the_model_to_unmeasured_shapes() {
     let bench = Bench {
         machine: FAT_TREE,
         confirmation: "off",
+        seed: 3,
         shapes: "2x1, 4x1, 6x1, 8x1, 12x1, 16x1",
         collectives: "bcast, allreduce",
         sizes: "64..1M x16\nextend_to: {nodes: 96}",
@@ -289,6 +294,7 @@ fn on_64_nodes_a_search_takes_a_seventh_and_with_confirming_less_than_half() {
     let compared = compare(&Bench {
         machine: FAT_TREE,
         confirmation: "on",
+        seed: 3,
         shapes: "2x1, 4x1, 8x1, 16x1, 24x1, 32x1, 48x1, 64x1",
         collectives: "bcast, reduce, allreduce",
         sizes: "8..4M x4",
@@ -326,6 +332,7 @@ fn on_a_node_of_32_ranks_a_fifth_suffices() {
     check_a_fifth(&Bench {
         machine: NODE,
         confirmation: "off",
+        seed: 3,
         shapes: "1x2, 1x4, 1x6, 1x8, 1x12, 1x16, 1x24, 1x32",
         collectives: "bcast, allreduce",
         sizes: "8..4M x4",
@@ -341,9 +348,69 @@ fn on_a_slow_network_a_fifth_suffices() {
     check_a_fifth(&Bench {
         machine: SLOW,
         confirmation: "off",
+        seed: 3,
         shapes: "2x4, 4x4, 6x4, 8x4, 12x4, 16x4",
         collectives: "bcast, allreduce",
         sizes: "8..4M x4",
         held_out: (&[(3, 4), (10, 4), (14, 4)], &[48, 3000, 100_000, 3_000_000]),
     });
+}
+
+/// The gain that a decision confirms, or 1.
+fn confirmed_gain(decision: &CellDecision) -> f64 {
+    let gain = decision
+        .gain()
+        .filter(|_| decision.verdict == Verdict::Confirmed);
+    gain.map_or(1.0, |gain| gain.median)
+}
+
+/// Where measuring everything confirms a large gain, and the search has measured the winner, the search has a choice too,
+/// unless fresh launches refused its nominees. Other points with less gain are printed.
+#[test]
+fn a_search_leaves_out_no_winner_for_want_of_launches() {
+    for (machine, shapes, seed) in [
+        (SLOW, "2x4", 1),
+        (NODE, "1x8", 1),
+        (NODE, "1x8", 4),
+        (FAT_TREE, "8x1", 6),
+    ] {
+        let bench = Bench {
+            machine,
+            shapes,
+            seed,
+            collectives: "bcast, allreduce",
+            sizes: "64..1M x8",
+            confirmation: "on",
+            held_out: (&[], &[]),
+        };
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let (_, guided, _) = bench.tune("guided", folder.path());
+        let (_, exhaustive, _) = bench.tune("exhaustive", folder.path());
+        let found = &guided.analysis.found.decisions;
+        for best in &exhaustive.analysis.found.decisions {
+            let gain = confirmed_gain(best);
+            let same = |decision: &&CellDecision| {
+                (decision.cell, decision.operators) == (best.cell, best.operators)
+            };
+            let Some(decision) = found.iter().find(same).filter(|_| gain >= 1.1) else {
+                continue;
+            };
+            let own = confirmed_gain(decision);
+            let is_measured = decision.ranked(&best.chosen).is_some();
+            if own < gain / 1.1 {
+                println!(
+                    "{shapes}, seed {seed}, {}: {} (measured by the search: {is_measured}) gains {gain:.2}; the search \
+                     chose {} with {own:.2}: {}",
+                    best.cell, best.chosen, decision.chosen, decision.verdict
+                );
+            }
+            let is_refused = matches!(
+                decision.verdict,
+                Verdict::NotConfirmed | Verdict::PatternsDisagree
+            );
+            let has_choice = own > 1.0 || is_refused;
+            let is_fine = has_choice || !is_measured || gain < 1.2;
+            assert!(is_fine, "{}: {}", best.cell, decision.verdict);
+        }
+    }
 }

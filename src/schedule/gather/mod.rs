@@ -2,8 +2,10 @@
 
 pub(crate) mod binary;
 pub(crate) mod binary_chunked;
+pub(crate) mod binary_repeated;
 pub(crate) mod binary_streamed;
 pub(crate) mod binomial;
+mod chunking;
 mod collecting;
 pub(crate) mod knomial;
 pub(crate) mod leaders;
@@ -13,5 +15,6 @@ pub(crate) mod linear_sync;
 pub(crate) mod mst;
 pub(crate) mod ring;
 pub(crate) mod ring_accumulate;
+pub(crate) mod ring_blocking;
 mod star;
 mod streaming;

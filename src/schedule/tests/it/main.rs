@@ -19,6 +19,7 @@ mod orders;
 mod outcomes;
 mod pictures;
 mod proofs;
+mod published;
 mod random;
 mod script;
 mod slots;

@@ -7,9 +7,10 @@ use crate::{Collective, Cost, Parameter, Rank, Shape};
 
 /// Cost `4H - 2 + 3b` steps and `2H - 2 + 3b` combinations on `p = 2 (2^(H+1) - 1)` ranks.
 ///
-/// `H` counts the edges from a root to its deepest leaf. The paper counts levels, `h = H + 1`, and gives
-/// the steps as `4h - 3 + 3 (b - 1)`, which is the same number. The combinations, and both for other
-/// numbers of ranks, were counted on the rounds.
+/// `H` counts the edges from a root to its deepest leaf. The paper writes p = `2^h - 2`, so `h = H + 2`, and states
+/// `4h - 3 + 3 (b - 1)` steps. That is 4 more than its own Algorithm 1 takes, blocks without elements included:
+/// `4 (h - 2) + 1 + 3 (b - 1)`, as here. Its `2 (2h + 2 (b - 1))` steps of one tree are 4 too many as well. The
+/// combinations, and both for other numbers of ranks, were counted on the rounds.
 ///
 /// The lower and the upper half of the ranks each form a post-order tree; the two roots exchange their partial blocks
 /// and combine them to results. Ordered: the lower root combines `own o received`, the upper `received o own`.

@@ -13,7 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "binomial",
     summary: "binomial tree, whole vector, ordered for every root by a mirrored lower tree",
-    source: "Winklehner and Friedl 2016",
+    source: "Winklehner and Friedl 2016 for root 0; other roots: ours",
     formula: "L (alpha + beta m + gamma m)",
     cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&knomial::place(2, shape, rank)),

@@ -13,7 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "fibonacci",
     summary: "pre-order numbered Fibonacci tree, cut at p, ordered for every root",
-    source: "Winklehner and Friedl 2016",
+    source: "Winklehner and Friedl 2016 for root 0; other roots: ours",
     formula: "i (alpha + beta m + gamma m), p < fib(i+3)",
     cost: |ranks| Some(Cost::combining(steps_up::<Fibonacci>(ranks))),
     scratch: |shape, rank| relayed::scratch(node::<Fibonacci>, shape, rank),

@@ -10,7 +10,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "fibonacci_pipelined",
     summary: "pipeline up a Fibonacci tree, ordered for every root",
-    source: "Winklehner and Friedl 2016; pipelining lemma: Träff 2021",
+    source: "the tree: Winklehner and Friedl 2016 for root 0; pipelining lemma: Träff 2021",
     formula: "(i-2 + 2b) (alpha + beta m/b + gamma m/b), p < fib(i+3)",
     parameters: &[Parameter::Blocks],
     cost,

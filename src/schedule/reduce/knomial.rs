@@ -14,7 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "knomial",
     summary: "tree of radix k, whole vector, ordered for every root by a mirrored lower tree",
-    source: "generalised binomial tree, as in MPICH; its mirror image: Winklehner and Friedl 2016",
+    source: "generalised binomial tree, as in MPICH; its mirror image for other roots: ours",
     formula: "up to (k-1) ceil(log_k p) (alpha + beta m + gamma m)",
     parameters: &[Parameter::Radix],
     scratch: |shape, rank| ascending::scratch(&place(shape.radix, shape, rank)),

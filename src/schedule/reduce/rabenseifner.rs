@@ -9,7 +9,8 @@ use crate::{Collective, Cost};
 ///
 /// A reduce-scatter by vector halving and distance doubling, then a binomial gather by vector doubling and distance
 /// halving. The two of a folded pair combine a half of the vector each, then one sends its half to the other; the root
-/// is never the one that is folded away.
+/// is never the one that is folded away, so no further message to it is needed, which Kurnosov's mail to the developers
+/// of MPICH has. The mail credits the fold to Rabenseifner, whose fold sends whole vectors, see `rabenseifner_unbalanced`.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "rabenseifner",

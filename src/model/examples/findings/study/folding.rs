@@ -188,9 +188,10 @@ pub(crate) fn report() -> Fallible<String> {
     let sections = [
         "Where the number of ranks p is not a power of two, Rabenseifner's reduce first folds r = p - P ranks away, P \
          being the next lower power of two. The classic fold sends whole vectors from r ranks to their neighbours, \
-         which combine them: alpha + beta m + gamma m. Kurnosov's balanced fold (2017) lets the two of a pair exchange \
-         halves, combine a half each, and one hand in its half: 2 alpha + beta m + gamma m/2. So the published \
-         costs say that the time of combining in the fold halves, that of bytes does not, and that it takes a message \
+         which combine them: alpha + beta m + gamma m. The balanced fold, which Kurnosov proposed to MPICH in 2017, lets \
+         the two of a pair exchange halves, combine a half each, and one hand in its half: 2 alpha + beta m + gamma \
+         m/2. His comment credits it to Rabenseifner and to Thakur, Rabenseifner and Gropp (2005), after whom MPICH \
+         had the classic fold. So the costs say that the time of combining in the fold halves, that of bytes does not, and that it takes a message \
          more. `rabenseifner` folds in balance, as Open MPI's reduce 7 does; `rabenseifner_unbalanced` does not, as \
          MPICH's reduce_scatter_gather. Elements have 4 bytes; a *gain* is the time of rabenseifner_unbalanced \
          divided by that of rabenseifner."

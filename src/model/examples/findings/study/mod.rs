@@ -25,12 +25,17 @@ pub(crate) const REPORTS: [(&str, Maker); 3] = [
     ("folding", folding::report),
 ];
 
+/// A machine with ranks on it, by a name for the header of a table.
+pub(crate) type Named = (String, Cluster);
+
 /// Both machines, each with neighbours on one node and on different nodes.
-pub(crate) fn settings(nodes: u32, ranks_per_node: u32) -> Fallible<Vec<Cluster>> {
+pub(crate) fn settings(nodes: u32, ranks_per_node: u32) -> Fallible<Vec<Named>> {
     let mut settings = Vec::new();
     for machine in [hydra()?, reference()?] {
-        let on = |placement| Cluster::new(&machine, nodes, ranks_per_node).placed(placement);
-        settings.extend(Placement::ALL.map(on));
+        settings.extend(Placement::ALL.map(|placement| {
+            let cluster = Cluster::new(&machine, nodes, ranks_per_node).placed(placement);
+            (format!("{}, {placement}", machine.name), cluster)
+        }));
     }
     Ok(settings)
 }
@@ -52,14 +57,13 @@ pub(crate) type Finding<'a> = (
 );
 
 /// Whether findings hold in each of the settings.
-pub(crate) fn findings(settings: &[Cluster], findings: &[Finding<'_>]) -> Fallible<Table> {
+pub(crate) fn findings(settings: &[Named], findings: &[Finding<'_>]) -> Fallible<Table> {
     let mut header = vec!["found".to_owned(), "ratio of times".to_owned()];
-    let name = |at: &Cluster| format!("{}, {}", at.machine.name, at.placement);
-    header.extend(settings.iter().map(name));
+    header.extend(settings.iter().map(|(name, _)| name.clone()));
     let mut table = Table::new(2, &header);
     for (found, ratio, of) in findings {
         let mut cells = vec![(*found).to_owned(), (*ratio).to_owned()];
-        for at in settings {
+        for (_, at) in settings {
             cells.push(verdict(of(at)?));
         }
         table.row(cells);
@@ -83,9 +87,8 @@ fn about(name: &str) -> String {
         "No time here was measured. All are simulated from the schedules that would be executed, on the \
          machines hydra (tuning/machines/hydra.yaml, fitted by hand to published times of another measurement) \
          and reference (tuning/machines/reference.yaml, made up); what is said holds for these two. Each receive \
-         is posted in its own round. Of the \
-         published work only its findings are known here, neither its times nor its machine. *block*: \
-         neighbouring ranks share a node; *cyclic*: they are on different nodes. This file is generated, and a \
+         is posted in its own round. *block*: neighbouring ranks share a node; *cyclic*: they are on different \
+         nodes. This file is generated, and a \
          test generates it again:\n\n    \
          cargo run --release -p model --example findings -- {name} > reports/{name}.md"
     )

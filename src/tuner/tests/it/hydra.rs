@@ -6,7 +6,7 @@ mod study;
 
 use model::Rates;
 use results::{HeldOut, Method};
-use study::gain::{BLOCK, Explanation, Pipeline, gains, rates, residuals, steady};
+use study::gain::{BLOCK, Explanation, Factors, Pipeline, gains, rates, residuals, steady};
 use study::{ELEMENT_BYTES, analyse, decisions, held_out, rows};
 
 const REPORT: &str = include_str!("../../../../reports/hydra.md");
@@ -67,7 +67,7 @@ fn a_few_counts_cause_most_of_the_regret_of_those_held_out() {
 #[test]
 fn the_closed_forms_explain_the_gain_of_two_roots() {
     let rows = rows().expect("read");
-    let rates = rates(&rows, 1.0).expect("fitted");
+    let rates = rates(&rows, Factors::FREE).expect("fitted");
     let gains = gains(&rows).expect("expected");
     for error in residuals(&gains) {
         assert!(error < 0.03, "{error}");
@@ -102,20 +102,75 @@ fn the_closed_forms_explain_the_gain_of_two_roots() {
 }
 
 #[test]
-fn the_long_vectors_do_not_distinguish_combining_from_exchanges() {
+fn the_long_vectors_distinguish_neither_combining_nor_the_factors() {
     let rows = rows().expect("read");
-    let combining = Explanation::new(&rows, 1.0).expect("fitted");
-    let exchanges = Explanation::without_combining(&rows).expect("fitted");
+    let combining = Explanation::new(&rows, Factors::FREE).expect("fitted");
+    let alike = Explanation::without_combining(&rows, Factors::alike).expect("fitted");
+    let only_exchanges = |exchange| Factors {
+        shift: 1.0,
+        exchange,
+    };
+    let exchanges = Explanation::without_combining(&rows, only_exchanges).expect("fitted");
+    let measured = Factors::of_virtual_cluster().expect("read");
+    let as_measured = Explanation::new(&rows, measured).expect("fitted");
     assert!(
         (0.35..0.45).contains(&combining.combining()),
         "{combining:?}"
     );
-    assert!(exchanges.combining().abs() < 1e-3, "{exchanges:?}");
-    // 2 (d + 1) / (3 d) of a pipeline that is always full.
-    let d = exchanges.exchange;
-    assert!((2.0 * (d + 1.0) / (3.0 * d) - 1.15).abs() < 0.02, "{d}");
-    for of in [combining, exchanges] {
+    for without in [alike, exchanges] {
+        assert!(without.combining().abs() < 1e-3, "{without:?}");
+        // The gain of pipelines that are always full.
+        assert!((without.factors.gain() - 1.15).abs() < 0.02, "{without:?}");
+    }
+    assert!(as_measured.combining() > 0.8, "{as_measured:?}");
+    for of in [combining, alike, exchanges, as_measured] {
         assert!((of.gain - 1.15).abs() < 0.02, "{of:?}");
         assert!(of.errors.iter().all(|error| *error < 0.03), "{of:?}");
+    }
+}
+
+/// The times of an algorithm in the table of best blocks of reports/dual-root.md, from 32K bytes on.
+fn times_with_the_best_block(report: &str, algorithm: &str) -> Vec<f64> {
+    let rows = report.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, name, bytes, _, _, _, time, _, _] = cells[..] else {
+            return None;
+        };
+        (name == algorithm && bytes != "4K").then_some(time)
+    });
+    let seconds = |time: &str| {
+        let (value, unit) = time.split_once(' ').expect("a unit");
+        let of_unit = if unit == "ms" { 1e-3 } else { 1.0 };
+        value.parse::<f64>().expect("a number") * of_unit
+    };
+    rows.map(seconds).collect()
+}
+
+/// What the report says about two roots follows from its own tables.
+#[test]
+fn the_report_on_two_roots_compares_them_by_its_own_tables() {
+    let report = include_str!("../../../../reports/dual-root.md");
+    let text = report.split_once("## Summary").expect("a summary").0;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let measured = Factors::of_virtual_cluster().expect("read");
+    assert_eq!(Factors::FREE.gain(), 4.0 / 3.0);
+    let stated = format!(
+        "s = {:.2} times as long as a message one way, an exchange e = {:.2} times",
+        measured.shift, measured.exchange
+    );
+    assert!(text.contains(&stated), "{stated}");
+    let expected = format!("2 (1 + s) / (3 e) = {:.2}", measured.gain());
+    assert!(text.contains(&expected), "{expected}");
+    let two = times_with_the_best_block(report, "dual_root");
+    let ratios = |other: &str| -> String {
+        let other = times_with_the_best_block(report, other);
+        assert_eq!([other.len(), two.len()], [4, 4]);
+        let ratios = other.iter().zip(&two).map(|(other, two)| other / two);
+        let shown: Vec<String> = ratios.map(|ratio| format!("{ratio:.2}")).collect();
+        format!("{} and {}", shown[..3].join(", "), shown[3])
+    };
+    for other in ["pipelined_tree", "doubly_pipelined_tree"] {
+        let ratios = ratios(other);
+        assert!(text.contains(&ratios), "{other}: {ratios}");
     }
 }

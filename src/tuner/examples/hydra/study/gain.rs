@@ -13,6 +13,50 @@ const SHORT: u64 = 25;
 pub(crate) const SEVERAL: u64 = 25_000;
 /// From this number of elements on, vectors have sixteen blocks or more, and the pipeline is full most of the time.
 pub(crate) const LONG: u64 = 250_000;
+
+/// The report on pipelines between the hosts of the virtual cluster.
+const VIRTUAL_CLUSTER: &str = include_str!("../../../../../reports/dual-root.md");
+
+/// How many times as long messages take as one in one direction, if a rank sends and receives at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Factors {
+    /// It receives from one rank and sends to another.
+    pub(crate) shift: f64,
+    /// It exchanges with one rank.
+    pub(crate) exchange: f64,
+}
+
+impl Factors {
+    /// Both directions are free, as the pipelining lemma assumes.
+    pub(crate) const FREE: Self = Self::alike(1.0);
+
+    pub(crate) const fn alike(factor: f64) -> Self {
+        Self {
+            shift: factor,
+            exchange: factor,
+        }
+    }
+
+    /// Those measured between the hosts of the virtual cluster, for the time per byte.
+    pub(crate) fn of_virtual_cluster() -> Fallible<Self> {
+        let of = |parameter: &str| -> Fallible<f64> {
+            let mut lines = VIRTUAL_CLUSTER.lines().map(|line| line.split('|'));
+            let cells = lines.find(|cells| cells.clone().any(|cell| cell.trim() == parameter));
+            let value = cells.and_then(|mut cells| cells.nth(2));
+            Ok(value.ok_or("a factor is missing")?.trim().parse()?)
+        };
+        Ok(Self {
+            shift: of("network.shift_bandwidth")?,
+            exchange: of("network.exchange_bandwidth")?,
+        })
+    }
+
+    /// The gain of two roots over one tree in full pipelines if combining takes no time.
+    pub(crate) fn gain(self) -> f64 {
+        2.0 * (1.0 + self.shift) / (3.0 * self.exchange)
+    }
+}
+
 /// One of the two pipelines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipeline {
@@ -52,12 +96,12 @@ impl Pipeline {
         Ok((best.seconds, best.block_bytes / ELEMENT_BYTES))
     }
 
-    /// The average time of a step in a full pipeline, in times of a one-way message, if an exchange takes `exchange`
-    /// such times: half of one tree's steps are exchanges, and all of two roots'.
-    fn step(self, exchange: f64) -> f64 {
+    /// The average time of a step in a full pipeline, in times of a one-way message: half of one tree's steps are
+    /// shifts, from a child to the parent or the other way, and all of two roots' are exchanges.
+    fn step(self, factors: Factors) -> f64 {
         match self.algorithm.id {
-            "dual_root" => exchange,
-            _ => (1.0 + exchange) / 2.0,
+            "dual_root" => factors.exchange,
+            _ => f64::midpoint(1.0, factors.shift),
         }
     }
 
@@ -94,16 +138,15 @@ fn call(elements: u64) -> Call<'static> {
     }
 }
 
-/// A machine of one level, fitted to the closed forms of both pipelines, on which an exchange takes `exchange` times
-/// as long as a message in one direction.
+/// A machine of one level with these factors, fitted to the closed forms of both pipelines.
 ///
 /// With one block size, start-up times and times per byte cannot be distinguished if blocks are full:
 /// `alpha` is the median over the short vectors, which have one block. With it, `beta` and `gamma`
 /// have the least squares of relative errors over the long vectors.
-pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {
+pub(crate) fn rates(rows: &[Row], factors: Factors) -> Fallible<Rates> {
     let (mut alphas, mut equations) = (Vec::new(), Vec::new());
     for pipeline in Pipeline::both()? {
-        let step = pipeline.step(exchange);
+        let step = pipeline.step(factors);
         for row in rows {
             let seconds = pipeline.measured(row);
             let [start_up, sent, combined] = pipeline.factors(row.elements)?;
@@ -140,8 +183,7 @@ pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {
 /// One of the explanations of the long vectors' times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Explanation {
-    /// The time of an exchange divided by that of a message in one direction.
-    pub(crate) exchange: f64,
+    pub(crate) factors: Factors,
     pub(crate) rates: Rates,
     /// The predicted gain for the longest vector.
     pub(crate) gain: f64,
@@ -150,14 +192,14 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    pub(crate) fn new(rows: &[Row], exchange: f64) -> Fallible<Self> {
-        let rates = rates(rows, exchange)?;
+    pub(crate) fn new(rows: &[Row], factors: Factors) -> Fallible<Self> {
+        let rates = rates(rows, factors)?;
         let gamma = rates.gamma.unwrap_or(0.0);
         let both = Pipeline::both()?;
         let seconds = |pipeline: Pipeline, row: &Row| -> Fallible<f64> {
             let [start_up, sent, combined] = pipeline.factors(row.elements)?;
             let sent = start_up * rates.alpha + sent * rates.beta;
-            Ok(pipeline.step(exchange) * sent + combined * gamma)
+            Ok(pipeline.step(factors) * sent + combined * gamma)
         };
         let long = || rows.iter().filter(|row| row.elements >= LONG);
         let mut errors = [f64::NAN; 2];
@@ -169,7 +211,7 @@ impl Explanation {
         let last = rows.last().ok_or("no rows")?;
         let [one, two] = both;
         Ok(Self {
-            exchange,
+            factors,
             rates,
             gain: seconds(one, last)? / seconds(two, last)?,
             errors,
@@ -181,18 +223,21 @@ impl Explanation {
         self.rates.gamma.unwrap_or(0.0) / self.rates.beta
     }
 
-    /// The explanation without any time for combining.
-    pub(crate) fn without_combining(rows: &[Row]) -> Fallible<Self> {
+    /// The explanation without any time for combining, among those that differ by one number.
+    pub(crate) fn without_combining(
+        rows: &[Row],
+        factors: impl Fn(f64) -> Factors,
+    ) -> Fallible<Self> {
         // The longer an exchange takes, the less time is left for combining.
         let (mut low, mut high) = (1.0, 2.0);
         for _ in 0..50 {
             let middle = f64::midpoint(low, high);
-            match Self::new(rows, middle)?.combining() > 0.0 {
+            match Self::new(rows, factors(middle))?.combining() > 0.0 {
                 true => low = middle,
                 false => high = middle,
             }
         }
-        Self::new(rows, low)
+        Self::new(rows, factors(low))
     }
 }
 
@@ -234,9 +279,9 @@ impl Gain {
     }
 }
 
-/// The predicted and measured gains at all counts, if an exchange takes no longer than a message.
+/// The predicted and measured gains at all counts, if both directions are free.
 pub(crate) fn gains(rows: &[Row]) -> Fallible<Vec<Gain>> {
-    let rates = rates(rows, 1.0)?;
+    let rates = rates(rows, Factors::FREE)?;
     rows.iter().map(|row| Gain::new(rates, row)).collect()
 }
 

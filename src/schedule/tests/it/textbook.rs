@@ -270,7 +270,8 @@ fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_vector_more() 
     }
 }
 
-/// The example of the definition: 9 ranks, root 1.
+/// The example of the definition, 9 ranks and root 1, as its code runs. A comment beside that code has messages from 8 to 6
+/// and from 6 to 5 instead of those from 8 to 5 and from 5 to 6.
 #[test]
 fn the_minimum_spanning_tree_has_the_rounds_of_its_definition() {
     let request = Request {

@@ -1,7 +1,7 @@
 //! The other end of a connection.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -33,7 +33,7 @@ impl Peer {
     /// The client of a request: its peer, or the client that the proxy reports.
     pub(crate) fn of(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Self {
         match app.service.configuration().behind_proxy {
-            true => forwarded(headers).unwrap_or(Self::Unknown),
+            true => read_forwarded(headers).unwrap_or(Self::Unknown),
             false => extensions.get().copied().unwrap_or(Self::Unknown),
         }
     }
@@ -83,10 +83,24 @@ impl FromRequestParts<App> for Peer {
     }
 }
 
-/// The address that the proxy itself has added: the last one of the header.
-fn forwarded(headers: &HeaderMap) -> Option<Peer> {
+/// Reads the address that the proxy itself has added: the last one of the header.
+fn read_forwarded(headers: &HeaderMap) -> Option<Peer> {
     let last = headers.get_all("x-forwarded-for").iter().next_back()?;
     let last = last.to_str().ok()?;
-    let address = last.rsplit(',').next()?.trim().parse().ok()?;
-    Some(Peer::Address(address))
+    let address = parse_address(last.rsplit(',').next()?.trim())?;
+    Some(Peer::Address(address.to_canonical()))
+}
+
+/// Parses an address as proxies write it: alone, in brackets if it is one of IPv6, or with the client's port.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    if let Ok(with_port) = text.parse::<SocketAddr>() {
+        return Some(with_port.ip());
+    }
+    let in_brackets = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    match in_brackets {
+        Some(address) => address.parse().ok().map(IpAddr::V6),
+        None => text.parse().ok(),
+    }
 }

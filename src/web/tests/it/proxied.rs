@@ -63,6 +63,47 @@ fn clients_without_a_forwarded_address_are_counted_together() {
     }
 }
 
+/// A client counts as one, however the proxy writes its address; of IPv6, 64 bits count.
+#[test]
+fn forwarded_addresses_may_have_ports_and_brackets() {
+    let site = site();
+    let ask = |address: &str| {
+        let header = format!("X-Forwarded-For: 10.0.0.1, {address}");
+        site.send("GET /api/v1/machines", &[WRONG, &header], "")
+            .status
+    };
+    let of_clients = [
+        &[
+            "192.0.2.1",
+            "192.0.2.1:4711",
+            "::ffff:192.0.2.1",
+            "[::ffff:192.0.2.1]:80",
+        ][..],
+        &[
+            "2001:db8::1",
+            "[2001:db8::2]",
+            "[2001:db8::3]:4711",
+            "2001:db8:0:0:ffff::4",
+        ],
+    ];
+    for written in of_clients {
+        for _ in 0..10 {
+            assert_eq!(ask(written[0]), 401);
+        }
+        for address in written {
+            assert_eq!(ask(address), 429, "{address}");
+        }
+    }
+    for other in [
+        "192.0.2.2:4711",
+        "[2001:db8:0:1::1]:4711",
+        "[192.0.2.1]",
+        "unknown",
+    ] {
+        assert_eq!(ask(other), 401, "{other}");
+    }
+}
+
 #[test]
 fn a_proxy_cannot_be_talked_into_another_host_or_no_encryption() {
     let site = site();

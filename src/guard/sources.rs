@@ -192,7 +192,31 @@ fn stored_campaign(
         );
         return Ok(Stored::PassedOver(why));
     }
+    // Programs may be named relative to the working directory, so nobody else may have led the store there.
+    if let Some(why) = why_not_own(&own) {
+        let why = format!("the campaign in {shown} is not used: {why}");
+        return Ok(Stored::PassedOver(why));
+    }
+    // A store takes over the campaigns of jobs from the folder of its launches, which nodes share and other users may
+    // write to even if the store lies elsewhere.
+    let launches = launches_of(&campaign.output.store);
+    if launches.exists()
+        && let Some(why) = why_not_own(&launches)
+    {
+        let why = format!(
+            "the campaign in {shown} is not used, as it may be one of {}: {why}",
+            launches.display()
+        );
+        return Ok(Stored::PassedOver(why));
+    }
     Ok(Stored::Own(Box::new(campaign)))
+}
+
+/// The folder of the launches that measure into a store by jobs.
+fn launches_of(store: &Path) -> PathBuf {
+    let mut folder = store.as_os_str().to_owned();
+    folder.push(".launches");
+    PathBuf::from(folder)
 }
 
 /// A campaign of the table's shapes with the default options of its library's launcher; `None` if the library is not

@@ -181,7 +181,7 @@ fn a_table_that_holds_passes_its_check() {
 /// A table names any file as its store, and a campaign there has programs to start.
 #[test]
 fn a_campaign_is_taken_from_no_store_that_another_may_have_written() {
-    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
     let place = place();
     let store = place.path(".colltune/small.db");
@@ -210,7 +210,21 @@ fn a_campaign_is_taken_from_no_store_that_another_may_have_written() {
         let told = ended(&place, place.run(&named), 0).out;
         assert!(!told.contains("Runners-up are not known"), "{told}");
         chown(&store, Some(0), None).unwrap();
+        // Another user's folder can lead to this user's store, and has programs of the names in its campaign.
+        let (own, moved) = (place.path(".colltune"), place.path("moved"));
+        fs::rename(&own, &moved).unwrap();
+        symlink("moved", &own).unwrap();
+        lchown(&own, Some(65534), None).unwrap();
+        check("is not used: a link of another user leads to it");
+        fs::remove_file(&own).unwrap();
+        fs::rename(&moved, &own).unwrap();
     }
+    // Other users may have put a campaign beside the launches, from where it comes into the store.
+    let launches = place.path(".colltune/small.db.launches");
+    let permit = |mode| fs::set_permissions(&launches, fs::Permissions::from_mode(mode)).unwrap();
+    permit(0o777);
+    check("small.db.launches: other users may write to it");
+    permit(0o755);
     // A copy of a store is not where its campaign measures.
     fs::copy(&store, place.path("copy.db")).unwrap();
     let table = place.read(TABLE);

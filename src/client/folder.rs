@@ -4,7 +4,8 @@ use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
+use std::sync::mpsc;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,12 @@ impl Folder {
         let digest = linked(&path).ok().flatten()?;
         let table = path.join(format!("{digest}{TABLE}"));
         is_whole(&table, &digest).then_some((digest, table))
+    }
+
+    /// As [`Self::last_good`]; `None` also if the disk does not answer within `limit`.
+    pub fn last_good_within(path: &Path, limit: Duration) -> Option<(String, PathBuf)> {
+        let path = path.to_owned();
+        finish_within(limit, move || Self::last_good(&path)).flatten()
     }
 
     /// A folder name for a channel of a service, distinct from the names for other channels and services.
@@ -224,4 +231,33 @@ fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
 fn has_no_locks(error: &io::Error) -> bool {
     const ENOLCK: i32 = 37;
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
+}
+
+/// Does work that the disk may hold up on a thread of its own, which is left behind if it is stuck. `None` if the work
+/// does not end within `limit`.
+fn finish_within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    let thread = thread::Builder::new().name("last good table".to_owned());
+    let begun = thread.spawn(move || {
+        // Nobody receives it if the limit is over.
+        let _ = sender.send(work());
+    });
+    begun.ok()?;
+    receiver.recv_timeout(limit).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_is_stuck_is_left_behind() {
+        let (_held, until) = mpsc::channel::<()>();
+        let stuck = move || until.recv().is_ok();
+        assert_eq!(finish_within(Duration::from_millis(10), stuck), None);
+        assert_eq!(finish_within(Duration::from_secs(20), || 5), Some(5));
+    }
 }

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use client::{ChannelAddress, Folder, Pulled, jitter};
+use client::{ChannelAddress, Folder, PullError, Pulled, jitter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -101,7 +101,10 @@ pub(super) struct Answers<'a> {
     new: bool,
 }
 
-/// Pulls a channel; an error names the table that stays in the folder.
+/// The least time to look for the last good table after a pull that failed.
+const LEAST_LOOK: Duration = Duration::from_millis(200);
+
+/// Pulls a channel; an error names the table that stays in the folder, unless another account may have put it there.
 pub(super) fn pulled(
     url: &str,
     connection: &ConnectionArgs,
@@ -110,9 +113,16 @@ pub(super) fn pulled(
 ) -> Result<Pulled, CliError> {
     let (service, channel) = ChannelAddress::of_url(url)?;
     let remote = connection.remote(service)?;
-    client::pull(remote, channel, folder, limit).map_err(|source| CliError::Pull {
-        source: Box::new(source),
-        table: Folder::last_good(folder).map(|(_, table)| table),
+    let begun = Instant::now();
+    client::pull(remote, channel, folder, limit).map_err(|source| {
+        // A table in a folder that another account could redirect may be anybody's.
+        let is_ours = !matches!(source, PullError::Untrusted(_));
+        let left = limit.saturating_sub(begun.elapsed()).max(LEAST_LOOK);
+        let last = is_ours.then(|| Folder::last_good_within(folder, left));
+        CliError::Pull {
+            source: Box::new(source),
+            table: last.flatten().map(|(_, table)| table),
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! `colltune pull`, killed at any moment, and `colltune run --channel`.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -209,6 +209,13 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_if_the_service_is_unavail
         "{}",
         ran.err
     );
+    // Anybody may have put a table into a folder that all users may write to.
+    let folders = fs::read_dir(place.path(".colltune/channels")).unwrap();
+    let folder = folders.map(|entry| entry.unwrap().path()).next().unwrap();
+    let permit = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    permit(0o777);
+    place.run(&run).bad(2, &["all users may write to"]);
+    permit(0o755);
     place
         .run(&["run", "--channel", "nowhere", "--print-environment"])
         .bad(2, &["URL of a channel"]);

@@ -166,14 +166,15 @@ impl TokenCache {
         }
     }
 
-    /// The answer of the cache; `None` if the cache is empty, or another thread fills it at the moment.
+    /// The answer of the cache; `None` if the cache is empty or out of date, or another thread fills it at the moment.
     fn recall<T>(&self, question: impl Fn(&Keys) -> Option<T>) -> Option<Option<T>> {
         let keys = match self.0.try_read() {
             Err(TryLockError::WouldBlock) => return None,
             Err(TryLockError::Poisoned(keys)) => keys.into_inner(),
             Ok(keys) => keys,
         };
-        keys.as_ref().map(question)
+        let keys = keys.as_ref().filter(|keys| keys.are_known());
+        keys.map(question)
     }
 
     fn ask<T>(
@@ -266,4 +267,28 @@ impl Keys {
 fn is_secret(text: &str) -> bool {
     text.strip_prefix(PREFIX)
         .is_some_and(|digits| digits.len() == 2 * SECRET_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens that had expired by the wrong clock are valid again.
+    #[test]
+    fn what_was_read_before_the_clock_was_set_back_is_read_again() {
+        let keys = |read_at| Keys {
+            read_at,
+            tokens: HashMap::new(),
+            sessions: HashMap::new(),
+        };
+        let secret = SecretToken::random().expect("random");
+        let recall = |read_at| {
+            let cache = TokenCache(RwLock::new(Some(keys(read_at))));
+            let token = cache.token_in_memory(secret.expose());
+            let session = cache.session_in_memory(secret.expose(), SessionHolder::Anyone);
+            (token.is_some(), session.is_some())
+        };
+        assert_eq!(recall(now()), (true, true), "unknown, and no more");
+        assert_eq!(recall(now() + 3_600_000), (false, false));
+    }
 }

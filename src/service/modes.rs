@@ -27,7 +27,7 @@ pub(crate) fn set_modes(state: &Path) -> Result<(), ServiceError> {
     for name in ["blobs", "tasks"] {
         let path = state.join(name);
         if is_there(&path) {
-            set(&path, files::set_folder_mode(&path, OWN_MODE))?;
+            set(&path, set_mode_of(&path, OWN_MODE))?;
         }
     }
     // Whoever can read a database can also lock it.
@@ -36,7 +36,13 @@ pub(crate) fn set_modes(state: &Path) -> Result<(), ServiceError> {
         let opened = files::open_in_place(File::options().read(true), &path);
         set(&path, opened.and_then(|file| files::set_mode(&file, 0o600)))?;
     }
-    set(state, files::set_folder_mode(state, STATE_MODE))
+    set(state, set_mode_of(state, STATE_MODE))
+}
+
+/// Sets the mode of a folder. It may be a link, to another disk for instance: the folders with such links are those of
+/// the service's account or of root ([`files::check_folder`]).
+pub(crate) fn set_mode_of(folder: &Path, mode: u32) -> io::Result<()> {
+    files::set_folder_mode(&fs::canonicalize(folder)?, mode)
 }
 
 /// Lets all users go through the project folder, and what is between it and the state, if that opens nothing else: the
@@ -52,7 +58,7 @@ pub(crate) fn open_way(folder: &Path, state: &Path) -> Result<(), ServiceError> 
         let missing = THROUGH & !found.mode();
         let is_ours = found.uid() == Uid::effective().as_raw();
         if missing != 0 && is_ours && is_closed(above, next, missing) {
-            let opened = files::set_folder_mode(above, found.mode() & 0o7777 | missing);
+            let opened = set_mode_of(above, found.mode() & 0o7777 | missing);
             opened.map_err(ServiceError::file("set the mode of", above))?;
         }
         next = above;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use table::Table;
 
 use crate::database::now;
+use crate::modes;
 use crate::releases::library_of;
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
@@ -72,7 +73,7 @@ impl Service {
                 break;
             }
             if folder.is_dir() {
-                let opened = files::set_folder_mode(folder, 0o755);
+                let opened = modes::set_mode_of(folder, 0o755);
                 opened.map_err(ServiceError::file("open to all users", folder))?;
             }
         }

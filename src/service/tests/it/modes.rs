@@ -143,6 +143,31 @@ fn all_users_can_read_the_channels_under_any_umask() {
     }
 }
 
+/// Parts of a state may lie on other disks.
+#[test]
+fn a_state_and_its_folders_may_be_links() {
+    let mut bed = Bed::new();
+    let digest = bed.validated(&choosing("chain"));
+    bed.release(&digest).expect("released");
+    bed.close();
+    let (state, elsewhere) = (bed.state(), bed.folder().join("elsewhere"));
+    fs::create_dir(&elsewhere).expect("made");
+    let move_away = |from: &Path, name: &str| {
+        let to = elsewhere.join(name);
+        fs::rename(from, &to).expect("moved");
+        symlink(&to, from).expect("linked");
+        set_mode(&to, 0o700);
+    };
+    for name in ["blobs", "channels"] {
+        move_away(&state.join(name), name);
+    }
+    move_away(&state, "state");
+    served(bed.folder(), &state);
+    for (name, expected) in [("state", 0o711), ("channels", 0o755), ("blobs", 0o700)] {
+        assert_eq!(mode(&elsewhere.join(name)), expected, "{name}");
+    }
+}
+
 #[test]
 fn the_way_to_the_channels_is_opened_if_that_opens_nothing_else() {
     let place = Place::new();

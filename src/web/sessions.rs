@@ -7,7 +7,7 @@ use crate::auth::wrong_token;
 use crate::{App, Peer, Problem, Visitor};
 
 /// The most cookies with the session's name that are tried. Others on this host can set cookies of this name, too.
-const COOKIES: usize = 8;
+const COOKIES: usize = 64;
 
 /// A session. It does not implement `Debug`, which would show the secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) async fn find(
     let Some(holder) = peer.holder(app) else {
         return Ok(None);
     };
-    for secret in cookies(headers, cookie_name(app)).take(COOKIES) {
+    for secret in cookies_of(headers, cookie_name(app)).take(COOKIES) {
         let secret = secret.to_owned();
         let session = Session { secret, holder };
         if let Some(actor) = session.actor(app).await? {

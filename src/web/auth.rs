@@ -246,7 +246,8 @@ async fn token(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
         return Ok(known);
     }
     let secret = secret.to_owned();
-    app.ask(move |service| service.authenticate(&secret)).await
+    app.run_urgent(move |service| service.authenticate(&secret))
+        .await
 }
 
 /// Counts a wrong token: 401, or 429 after too many.

@@ -38,9 +38,9 @@ impl Facts {
     /// The facts about a table of the service, from memory or read anew.
     ///
     /// # Errors
-    /// Those of [`App::made`].
+    /// Those of [`App::make_or_recall`].
     pub(crate) async fn read(app: &App, digest: &Digest) -> Result<Self, Problem> {
-        let json = app.made(Made::Facts(digest.clone())).await?;
+        let json = app.make_or_recall(Made::Facts(digest.clone())).await?;
         serde_json::from_slice(&json).map_err(|error| Problem::internal(&error))
     }
 

@@ -16,7 +16,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Proble
     if *app.shared.ending.borrow() {
         return Err(unavailable("the service is stopping"));
     }
-    let asked = app.ask(|service| service.task_counts()).await;
+    let asked = app.run_urgent(|service| service.task_counts()).await;
     asked.map_err(|_| unavailable("the database cannot be read"))?;
     Ok("ready\n")
 }

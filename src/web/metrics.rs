@@ -58,7 +58,7 @@ pub(crate) async fn metrics(
     visitor: Visitor,
 ) -> Result<impl IntoResponse, Problem> {
     visitor.require_read(None)?;
-    let mut gauges = app.read(gauges).await?;
+    let mut gauges = app.run_reading(gauges).await?;
     let pulled = app.shared.pulls.age();
     gauges.push(Gauge {
         name: "colltune_pull_batch_age_seconds",

@@ -15,12 +15,16 @@ use crate::shares::{Full, Place, Shares};
 
 /// The threads of [`Pools::urgent`].
 const URGENT: usize = 8;
+/// The threads of [`Pools::changes`].
+const CHANGES: usize = 4;
+/// The threads of [`Pools::slow_changes`].
+const SLOW_CHANGES: usize = 3;
 /// The threads of [`Pools::reading`].
 const READING: usize = 4;
 /// The threads of [`Pools::heavy`]. More would take the cores from the other pools.
 const HEAVY: usize = 3;
 /// The threads of all pools.
-pub(crate) const THREADS: usize = URGENT + READING + HEAVY;
+pub(crate) const THREADS: usize = URGENT + CHANGES + SLOW_CHANGES + READING + HEAVY;
 /// The most requests that wait and run in the pool of urgent work. Most connections can have one there.
 const MOST_URGENT: usize = 2048;
 /// The most requests that wait and run in each of the other pools.
@@ -29,8 +33,12 @@ const MOST: usize = 256;
 /// The pools.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    /// What nobody else's requests may delay: authentication, readiness, pulls, changes.
+    /// What no other request may delay: authentication, readiness, pulls.
     pub(crate) urgent: Pool,
+    /// Changes that are made at once, such as withdrawals, rollbacks, cancellations, and those of tokens.
+    pub(crate) changes: Pool,
+    /// Changes that first read tables or campaigns: releases of new tables, and submissions.
+    pub(crate) slow_changes: Pool,
     /// Reading rows of the database, and small files.
     pub(crate) reading: Pool,
     /// What takes the processor for long: reading tables and making something of them.
@@ -41,6 +49,8 @@ impl Default for Pools {
     fn default() -> Self {
         Self {
             urgent: Pool::new(URGENT, MOST_URGENT),
+            changes: Pool::new(CHANGES, MOST),
+            slow_changes: Pool::new(SLOW_CHANGES, MOST),
             reading: Pool::new(READING, MOST),
             heavy: Pool::new(HEAVY, MOST),
         }

@@ -67,7 +67,7 @@ impl Pulls {
         if taken.is_empty() {
             return;
         }
-        let written = app.ask(move |service| {
+        let written = app.run_change(move |service| {
             taken
                 .iter()
                 .try_for_each(|((client, key), digest)| service.note_pull(key, client, digest))

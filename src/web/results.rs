@@ -194,7 +194,7 @@ impl App {
     ///
     /// # Errors
     /// Those of reading and making; 429 and 503 if too many requests wait.
-    pub(crate) async fn made(&self, made: Made) -> Result<Bytes, Problem> {
+    pub(crate) async fn make_or_recall(&self, made: Made) -> Result<Bytes, Problem> {
         match self.shared.results.find(&made) {
             Some(result) => result,
             None => {

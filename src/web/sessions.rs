@@ -27,7 +27,7 @@ impl Session {
         if let Some(known) = app.service.session_from_memory(&secret, holder) {
             return Ok(known);
         }
-        app.ask(move |service| service.session(&secret, holder))
+        app.run_urgent(move |service| service.session(&secret, holder))
             .await
     }
 
@@ -81,7 +81,7 @@ pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, P
         return Err(Problem::new(StatusCode::FORBIDDEN, detail));
     };
     let begun = app
-        .ask(move |service| service.begin_session(&token, holder))
+        .run_change(move |service| service.begin_session(&token, holder))
         .await?;
     let Some((session, lasts)) = begun else {
         return Err(wrong_token(app, peer));
@@ -99,7 +99,7 @@ pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, P
 /// Errors of the service.
 pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue, Problem> {
     if let Some(Session { secret, holder }) = visitor.session().cloned() {
-        app.ask(move |service| service.end_session(&secret, holder))
+        app.run_change(move |service| service.end_session(&secret, holder))
             .await?;
     }
     set_cookie(app, "", 0)

@@ -7,7 +7,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use printable::Plain;
 use serde::Serialize;
-use service::{Service, ServiceError};
+use service::{Actor, ChannelKey, Release, ReleaseAction, ReleaseRequest, Service, ServiceError};
 use tokio::sync::watch;
 
 use crate::failures::Failures;
@@ -78,40 +78,82 @@ impl App {
         configuration.tls.is_some() || configuration.behind_proxy
     }
 
-    /// Runs `question` where no reading delays it ([`Pools::urgent`]): for authentication, pulls and changes.
+    /// Runs `question` where nothing slow delays it ([`Pools::urgent`]): for authentication, readiness and pulls.
     ///
     /// # Errors
     /// Errors of the service; those of [`Pool::run`].
-    pub(crate) async fn ask<T: Send + 'static>(
+    pub(crate) async fn run_urgent<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.ask_in(&self.shared.pools.urgent, question).await
+        self.run_in(&self.shared.pools.urgent, question).await
+    }
+
+    /// Runs `change` among those that are made at once ([`Pools::changes`]).
+    ///
+    /// # Errors
+    /// Those of [`Self::run_urgent`].
+    pub(crate) async fn run_change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.run_in(&self.shared.pools.changes, change).await
+    }
+
+    /// Runs `change` among those that first read tables or campaigns ([`Pools::slow_changes`]).
+    ///
+    /// # Errors
+    /// Those of [`Self::run_urgent`].
+    pub(crate) async fn run_slow_change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.run_in(&self.shared.pools.slow_changes, change).await
+    }
+
+    /// Makes a release. Rollbacks and withdrawals do not wait for the releases of new tables, whose gates are evaluated.
+    ///
+    /// # Errors
+    /// Those of [`Service::release`] and [`Pool::run`].
+    pub(crate) async fn release(
+        &self,
+        actor: Actor,
+        key: ChannelKey,
+        request: ReleaseRequest,
+        expected: Option<u64>,
+    ) -> Result<Release, Problem> {
+        let pools = &self.shared.pools;
+        let pool = match request.action {
+            ReleaseAction::Release => &pools.slow_changes,
+            ReleaseAction::Rollback | ReleaseAction::Withdraw => &pools.changes,
+        };
+        let make = move |service: &Service| service.release(&actor, &key, &request, expected);
+        self.run_in(pool, make).await
     }
 
     /// Runs `question` among those that read rows and small files ([`Pools::reading`]).
     ///
     /// # Errors
-    /// Those of [`Self::ask`].
-    pub(crate) async fn read<T: Send + 'static>(
+    /// Those of [`Self::run_urgent`].
+    pub(crate) async fn run_reading<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.ask_in(&self.shared.pools.reading, question).await
+        self.run_in(&self.shared.pools.reading, question).await
     }
 
     /// Runs `question` among those that take the processor for long ([`Pools::heavy`]).
     ///
     /// # Errors
-    /// Those of [`Self::ask`].
-    pub(crate) async fn work_out<T: Send + 'static>(
+    /// Those of [`Self::run_urgent`].
+    pub(crate) async fn run_heavy<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.ask_in(&self.shared.pools.heavy, question).await
+        self.run_in(&self.shared.pools.heavy, question).await
     }
 
-    async fn ask_in<T: Send + 'static>(
+    async fn run_in<T: Send + 'static>(
         &self,
         pool: &Pool,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
@@ -120,15 +162,15 @@ impl App {
         Ok(pool.run(move || question(&service)).await??)
     }
 
-    /// The answer of [`Self::read`] as JSON, which the same thread writes.
+    /// Runs `question` as [`Self::run_reading`] does; the same thread writes the answer as JSON.
     ///
     /// # Errors
-    /// Those of [`Self::ask`].
-    pub(crate) async fn json<T: Serialize>(
+    /// Those of [`Self::run_urgent`].
+    pub(crate) async fn read_as_json<T: Serialize>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<Encoded, Problem> {
-        let text = self.read(move |service| Ok(serde_json::to_string(&question(service)?)));
+        let text = self.run_reading(move |service| Ok(serde_json::to_string(&question(service)?)));
         let text = text.await?.map_err(|error| Problem::internal(&error))?;
         // Terminals show answers.
         Ok(Encoded(Plain(text).to_string().into()))

@@ -2,11 +2,13 @@
 
 use export::deploy::Prepared;
 use jiff::Timestamp;
+use rusqlite::Connection;
 use serde_json::json;
 use table::{Confidence, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
 use super::history::{self, Step};
+use crate::database::locked;
 use crate::versions::is_plain_library;
 use crate::{
     Actor, ChannelKey, Digest, Gate, GateState, Notice, Release, ReleaseAction, ReleaseRequest,
@@ -17,6 +19,13 @@ use crate::{
 const MOST_REASON: usize = 1000;
 /// The longest difference stored with a release, in bytes; for longer differences, only the counts are stored.
 const MOST_DIFFERENCE: usize = 256 << 10;
+
+/// What a request releases.
+struct Decided {
+    digest: Digest,
+    table: Table,
+    gates: Vec<Gate>,
+}
 
 impl Service {
     /// Releases a table to a channel, rolls back or withdraws: adds a row and publishes the folder. `expected` is the
@@ -44,17 +53,28 @@ impl Service {
         if request.override_gates {
             actor.require(Scope::Admin, Some(&key.machine))?;
         }
-        let _lock = self.released.lock();
-        let mut steps = self
-            .database
-            .read(|connection| history::steps(connection, key))?;
-        check_expected(&steps, expected)?;
-        let (digest, table) = self.target(key, request, &steps)?;
+        // Gates take long, so they are evaluated before the lock is taken: a withdrawal does not wait for them.
+        let seen = self.steps(key, expected)?;
+        let decided = self.decide(key, request, &seen)?;
+        let lock = self.released.lock_of(key);
+        let _lock = locked(&lock);
+        // Another release may have been made meanwhile, to which the gates compare.
+        let mut steps = self.steps(key, expected)?;
+        let is_same = sequence_of(&steps) == sequence_of(&seen);
+        let Decided {
+            digest,
+            table,
+            gates,
+        } = if is_same {
+            decided
+        } else {
+            self.decide(key, request, &steps)?
+        };
         let mut release = Release {
             sequence: 0,
             key: key.clone(),
             action: request.action,
-            gates: self.gates_of(key, request, &digest, &table)?,
+            gates,
             digest,
             actor: actor.name.clone(),
             reason: request.reason.trim().to_owned(),
@@ -126,6 +146,29 @@ impl Service {
             self.restore_channel(key);
         }
         written
+    }
+
+    /// The releases of a channel, the newest last, if the newest is the expected one.
+    fn steps(&self, key: &ChannelKey, expected: Option<u64>) -> Result<Vec<Step>, ServiceError> {
+        let read = |connection: &Connection| history::steps(connection, key);
+        let steps = self.database.read(read)?;
+        check_expected(&steps, expected)?;
+        Ok(steps)
+    }
+
+    /// Finds the table of a request, and evaluates its gates.
+    fn decide(
+        &self,
+        key: &ChannelKey,
+        request: &ReleaseRequest,
+        steps: &[Step],
+    ) -> Result<Decided, ServiceError> {
+        let (digest, table) = self.target(key, request, steps)?;
+        Ok(Decided {
+            gates: self.gates_of(key, request, &digest, &table)?,
+            digest,
+            table,
+        })
     }
 
     /// The table to release.
@@ -250,8 +293,13 @@ fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {
     Err(ServiceError::invalid("reason", problem))
 }
 
+/// The number of the newest release; 0 if there is none.
+fn sequence_of(steps: &[Step]) -> u64 {
+    steps.last().map_or(0, |step| step.sequence)
+}
+
 fn check_expected(steps: &[Step], expected: Option<u64>) -> Result<(), ServiceError> {
-    let found = steps.last().map_or(0, |step| step.sequence);
+    let found = sequence_of(steps);
     match expected {
         Some(expected) if expected != found => Err(ServiceError::Precondition { expected, found }),
         _ => Ok(()),

@@ -1,7 +1,7 @@
 //! The released tables in memory, for nodes and lookups.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use table::Table;
 
@@ -13,8 +13,8 @@ use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 /// The released tables.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Locked while a release is made, so that releases are made one at a time.
-    making: Mutex<()>,
+    /// The locks of channels: the releases of a channel are made one at a time.
+    making: Mutex<HashMap<ChannelKey, Weak<Mutex<()>>>>,
     channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
     pub(super) noted: Mutex<Noted>,
 }
@@ -31,8 +31,16 @@ struct Current {
 }
 
 impl Released {
-    pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
-        locked(&self.making)
+    /// The lock of a channel's releases.
+    pub(super) fn lock_of(&self, key: &ChannelKey) -> Arc<Mutex<()>> {
+        let mut making = locked(&self.making);
+        if let Some(known) = making.get(key).and_then(Weak::upgrade) {
+            return known;
+        }
+        making.retain(|_, known| known.strong_count() > 0);
+        let new = Arc::default();
+        making.insert(key.clone(), Arc::downgrade(&new));
+        new
     }
 
     fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {

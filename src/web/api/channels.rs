@@ -29,7 +29,7 @@ pub(crate) async fn list(
     visitor: Visitor,
 ) -> Result<Json<Vec<Release>>, Problem> {
     visitor.require_read_anything()?;
-    let mut channels = app.read(service::Service::channels).await?;
+    let mut channels = app.run_reading(service::Service::channels).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     Ok(Json(channels))
 }
@@ -109,7 +109,8 @@ pub(crate) async fn releases(
     Query(slice): Query<Slice>,
 ) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&key.machine))?;
-    app.json(move |service| service.releases(&key, slice)).await
+    app.read_as_json(move |service| service.releases(&key, slice))
+        .await
 }
 
 /// Releases a table, rolls back or withdraws.
@@ -143,9 +144,7 @@ pub(crate) async fn release(
     app.service.require_channel(&visitor.actor, &key)?;
     let expected = Expected::of(&headers)?;
     let expected = expected.sequence(app.service.manifest(&key).ok().as_ref())?;
-    let released =
-        app.ask(move |service| service.release(&visitor.actor, &key, &request, expected));
-    let release = released.await?;
+    let release = app.release(visitor.actor, key, request, expected).await?;
     let tag = channel_tag(release.sequence, &release.digest);
     Ok((StatusCode::CREATED, [(header::ETAG, tag)], Json(release)))
 }
@@ -185,6 +184,6 @@ pub(crate) async fn gates(
         library: of.library,
         channel: of.channel,
     };
-    let gates = app.work_out(move |service| service.gates(&key, &of.digest));
+    let gates = app.run_heavy(move |service| service.gates(&key, &of.digest));
     gates.await.map(Json)
 }

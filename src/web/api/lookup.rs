@@ -127,7 +127,7 @@ pub(crate) async fn many(
 ) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&key.machine))?;
     let table = app.service.released_table(&key)?;
-    let answered = app.work_out(move |_| Ok(answers(&table, &questions)));
+    let answered = app.run_heavy(move |_| Ok(answer_all(&table, &questions)));
     answered.await?.map(Encoded)
 }
 

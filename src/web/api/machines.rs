@@ -37,7 +37,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Json<Vec<Machine>>, Problem> {
-    let machines = app.read(|service| {
+    let machines = app.run_reading(|service| {
         let machines = service.configuration().machines.iter();
         let described = machines.map(|machine| {
             let spent = service.node_seconds_this_month(&machine.name)?;
@@ -72,6 +72,6 @@ pub(crate) async fn campaigns(
     visitor: Visitor,
 ) -> Result<Encoded, Problem> {
     visitor.require_read_anything()?;
-    app.json(move |service| readable_campaigns(service, &visitor))
+    app.read_as_json(move |service| readable_campaigns(service, &visitor))
         .await
 }

@@ -30,7 +30,7 @@ pub(crate) struct MadeToken {
     )
 )]
 pub(crate) async fn tokens(State(app): State<App>, visitor: Visitor) -> Result<Encoded, Problem> {
-    app.json(move |service| service.tokens(&visitor.actor))
+    app.read_as_json(move |service| service.tokens(&visitor.actor))
         .await
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn make_token(
     visitor: Visitor,
     extract::Json(new): extract::Json<NewToken>,
 ) -> Result<impl IntoResponse, Problem> {
-    let made = app.ask(move |service| service.make_token(&visitor.actor, &new));
+    let made = app.run_change(move |service| service.make_token(&visitor.actor, &new));
     let (secret, token) = made.await?;
     let location = format!("/api/v1/tokens/{}", token.id);
     let made = MadeToken {
@@ -76,7 +76,7 @@ pub(crate) async fn revoke_token(
     visitor: Visitor,
     Path(id): Path<u64>,
 ) -> Result<StatusCode, Problem> {
-    app.ask(move |service| service.revoke_token(&visitor.actor, id))
+    app.run_change(move |service| service.revoke_token(&visitor.actor, id))
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -94,6 +94,6 @@ pub(crate) async fn audit(
     visitor: Visitor,
     Query(slice): Query<Slice>,
 ) -> Result<Encoded, Problem> {
-    app.json(move |service| service.audit(&visitor.actor, slice))
+    app.read_as_json(move |service| service.audit(&visitor.actor, slice))
         .await
 }

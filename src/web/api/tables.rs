@@ -30,7 +30,7 @@ async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(
         return Ok(());
     }
     let (reader, digest) = (visitor.clone(), digest.clone());
-    app.ask(move |service| reader.versions_of(service, &digest))
+    app.run_urgent(move |service| reader.find_versions(service, &digest))
         .await
         .map(drop)
 }
@@ -53,7 +53,7 @@ pub(crate) async fn blob(
 ) -> Result<Response, Problem> {
     require_read(&app, &visitor, &digest).await?;
     let tag = tag(&digest);
-    let bytes = app.ask(move |service| service.blob(&digest)).await?;
+    let bytes = app.run_urgent(move |service| service.blob(&digest)).await?;
     // No condition holds for a table that does not exist.
     if let Some(response) = unchanged(&headers, &tag, FOR_EVER) {
         return Ok(response);
@@ -80,7 +80,7 @@ pub(crate) async fn of_machine(
     Query(slice): Query<Slice>,
 ) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&machine))?;
-    let versions = app.json(move |service| {
+    let versions = app.read_as_json(move |service| {
         service.configuration().machine(&machine)?;
         service.versions(Some(&machine), None, slice)
     });
@@ -105,7 +105,7 @@ pub(crate) async fn take_in(
     Path(machine): Path<String>,
     Text(text): Text,
 ) -> Result<impl IntoResponse, Problem> {
-    let taken = app.work_out(move |service| service.take_in(&visitor.actor, &machine, &text));
+    let taken = app.run_heavy(move |service| service.take_in(&visitor.actor, &machine, &text));
     let version = taken.await?;
     let location = format!("/api/v1/tables/{}", version.digest);
     Ok((
@@ -177,7 +177,7 @@ pub(crate) async fn one(
     require_read(&app, &visitor, &digest).await?;
     let facts = Facts::read(&app, &digest).await?;
     let asked = digest.clone();
-    let found = app.read(move |service| uses(service, &asked));
+    let found = app.run_reading(move |service| read_uses(service, &asked));
     let Uses {
         mut versions,
         mut validations,
@@ -227,7 +227,7 @@ pub(crate) async fn diff(
 ) -> Result<Encoded, Problem> {
     require_read(&app, &visitor, &after).await?;
     require_read(&app, &visitor, &before).await?;
-    app.made(Made::Difference { before, after })
+    app.make_or_recall(Made::Difference { before, after })
         .await
         .map(Encoded)
 }
@@ -261,7 +261,7 @@ pub(crate) async fn report(
     Path(digest): Path<Digest>,
 ) -> Result<impl IntoResponse, Problem> {
     require_read(&app, &visitor, &digest).await?;
-    let page = app.made(Made::Report(digest));
+    let page = app.make_or_recall(Made::Report(digest));
     // The page has inline styles and no scripts.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                   form-action 'none'; frame-ancestors 'none'; sandbox";
@@ -293,7 +293,7 @@ pub(crate) async fn export(
     };
     let name = format!("{}.{}", digest.short(), found.suffix());
     let format = found.name();
-    let text = app.made(Made::Export { digest, format });
+    let text = app.make_or_recall(Made::Export { digest, format });
     let headers: [(HeaderName, String); 2] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (

@@ -54,7 +54,8 @@ pub(crate) async fn list(
         campaign: asked.campaign,
         machines: None,
     };
-    app.json(move |service| service.tasks(&filter, slice)).await
+    app.read_as_json(move |service| service.tasks(&filter, slice))
+        .await
 }
 
 /// Adds a task to the queue.
@@ -88,8 +89,8 @@ pub(crate) async fn submit(
         let detail = "`Idempotency-Key` must have 1 to 255 characters";
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
-    let submitted =
-        app.ask(move |service| service.submit(&visitor.actor, &request, key.as_deref()));
+    let submitted = app
+        .run_slow_change(move |service| service.submit(&visitor.actor, &request, key.as_deref()));
     let task = submitted.await?.task;
     let location = format!("/api/v1/tasks/{}", task.id);
     Ok((
@@ -103,7 +104,8 @@ pub(crate) async fn submit(
 pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Task, Problem> {
     visitor.require_read_anything()?;
     let reader = visitor.clone();
-    app.read(move |service| reader.task(service, id)).await
+    app.run_reading(move |service| reader.find_task(service, id))
+        .await
 }
 
 /// A task.
@@ -136,7 +138,7 @@ pub(crate) async fn cancel(
     visitor: Visitor,
     Path(id): Path<TaskId>,
 ) -> Result<impl IntoResponse, Problem> {
-    let task = app.ask(move |service| service.cancel(&visitor.actor, id));
+    let task = app.run_change(move |service| service.cancel(&visitor.actor, id));
     Ok((StatusCode::ACCEPTED, Json(task.await?)))
 }
 
@@ -177,6 +179,8 @@ pub(crate) async fn log(
     Query(From { from }): Query<From>,
 ) -> Result<Json<LogPart>, Problem> {
     seen(&app, &visitor, id).await?;
-    let LogText { text, next, length } = app.read(move |service| service.log(id, from)).await?;
+    let LogText { text, next, length } = app
+        .run_reading(move |service| service.log(id, from))
+        .await?;
     Ok(Json(LogPart { text, next, length }))
 }

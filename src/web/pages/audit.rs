@@ -26,7 +26,7 @@ pub(super) async fn show(
         limit: None,
     };
     let rows = app
-        .read(move |service| service.audit(&actor, slice))
+        .run_reading(move |service| service.audit(&actor, slice))
         .await?;
     let frame = Frame::new("Audit", Some(&visitor), "/audit");
     let content = html! {

@@ -20,7 +20,9 @@ pub(super) async fn list(
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
-    let campaigns = app.read(move |service| readable(service, &reader)).await?;
+    let campaigns = app
+        .run_reading(move |service| readable(service, &reader))
+        .await?;
     let frame = Frame::new("Campaigns", Some(&visitor), "/campaigns");
     let content = html! {
         @if campaigns.is_empty() {
@@ -83,7 +85,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let (title, reader) = (path.clone(), visitor.clone());
     let shown = app
-        .read(move |service| {
+        .run_reading(move |service| {
             let all = readable(service, &reader)?;
             let entry = all.into_iter().find(|entry| entry.path == path);
             let filter = TaskFilter {

@@ -21,7 +21,7 @@ pub(super) async fn list(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
-    let mut channels = app.read(service::Service::channels).await?;
+    let mut channels = app.run_reading(service::Service::channels).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     channels.sort_by(|a, b| a.key.cmp(&b.key));
     let frame = Frame::new("Channels", Some(&visitor), "/channels").live(EVENTS);
@@ -137,7 +137,7 @@ async fn page(
         },
     );
     let (newest, releases) = app
-        .read(move |service| {
+        .run_reading(move |service| {
             let mut newest = service.channels()?.into_iter();
             let newest = newest.find(|release| release.key == asked);
             Ok((newest, service.releases(&asked, slice)?))

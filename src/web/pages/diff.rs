@@ -36,12 +36,12 @@ pub(super) async fn show(
     let (after, before) = (parsed(&digest)?, parsed(&asked.to)?);
     let reader = visitor.clone();
     let both = [before.clone(), after.clone()];
-    let may_read = app.read(move |service| {
+    let may_read = app.run_reading(move |service| {
         let mut both = both.iter();
         both.try_for_each(|digest| reader.versions_of(service, digest).map(drop))
     });
     may_read.await?;
-    let content = app.made(Made::Changes { before, after }).await?;
+    let content = app.make_or_recall(Made::Changes { before, after }).await?;
     let frame = Frame::new("What changed between two tables", Some(&visitor), "/tables");
     Ok(frame.html(&rendered(&content)).into_response())
 }

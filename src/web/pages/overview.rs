@@ -112,7 +112,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let read = app
-        .read(move |service| Overview::read(service, &reader))
+        .run_reading(move |service| Overview::read(service, &reader))
         .await?;
     let frame = Frame::new("Overview", Some(&visitor), "/").live(EVENTS);
     let page: Html<String> = frame.html(&content(&read, Timestamp::now()));

@@ -91,7 +91,7 @@ async fn page(
     };
     let reader = visitor.clone();
     let (tasks, campaigns, machines) = app
-        .read(move |service| {
+        .run_reading(move |service| {
             Ok((
                 service.tasks(&filter, slice)?,
                 campaigns(service, &reader)?,

@@ -218,7 +218,6 @@ pub(super) async fn carry_out(
     };
     let expected = sent.fields.number("expected")?;
     let (actor, key) = (sent.visitor.actor.clone(), key.clone());
-    app.ask(move |service| service.release(&actor, &key, &request, expected))
-        .await?;
+    app.release(actor, key, request, expected).await?;
     Ok(())
 }

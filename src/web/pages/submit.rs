@@ -98,7 +98,7 @@ pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
     let actor = sent.visitor.actor.clone();
     let key = sent.fields.given("key").map(str::to_owned);
     let submitted = app
-        .ask(move |service| service.submit(&actor, &request, key.as_deref()))
+        .run_slow_change(move |service| service.submit(&actor, &request, key.as_deref()))
         .await?;
     Ok(submitted.task.id)
 }

@@ -139,13 +139,13 @@ pub(super) async fn page(
 ) -> Result<Response, Problem> {
     // Nothing about the table is read before it is known that the visitor may see it.
     let (reader, of) = (visitor.clone(), digest.clone());
-    let versions = app.read(move |service| reader.versions_of(service, &of));
+    let versions = app.run_reading(move |service| reader.find_versions(service, &of));
     let versions = versions.await?;
     let facts = Facts::read(app, &digest).await?;
-    let figures = app.made(Made::Figures(digest.clone())).await?;
+    let figures = app.make_or_recall(Made::Figures(digest.clone())).await?;
     // The gates read tables.
     let (reader, of) = (visitor.clone(), digest.clone());
-    let uses = app.work_out(move |service| Uses::read(service, &of, &asked, versions, &reader));
+    let uses = app.run_heavy(move |service| Uses::read(service, &of, &asked, versions, &reader));
     let shown = Shown {
         digest,
         facts,

@@ -32,8 +32,8 @@ pub(super) async fn show(
     };
     let reader = visitor.clone();
     let (versions, machines) = app
-        .read(move |service| {
-            let readable = reader.machines();
+        .run_reading(move |service| {
+            let readable = reader.readable_machines();
             let machine = machine.as_deref();
             let versions = service.versions_among(readable.as_deref(), machine, None, slice)?;
             Ok((versions, machines(service, &reader)))

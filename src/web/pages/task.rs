@@ -61,7 +61,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let shown = app
-        .read(move |service| Shown::read(service, id, &reader))
+        .run_reading(move |service| Shown::read(service, id, &reader))
         .await?;
     let events = format!("/api/v1/tasks/{id}/events");
     let has_ended = !matches!(shown.task.state, TaskState::Waiting | TaskState::Running);
@@ -76,7 +76,8 @@ pub(super) async fn cancel(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let actor = sent.visitor.actor;
-    app.ask(move |service| service.cancel(&actor, id)).await?;
+    app.run_change(move |service| service.cancel(&actor, id))
+        .await?;
     Ok(Redirect::to(&format!("/tasks/{id}")).into_response())
 }
 

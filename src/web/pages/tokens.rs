@@ -60,7 +60,7 @@ async fn begin(
         days: fields.number("days")?,
     };
     let actor = visitor.actor.clone();
-    app.ask(move |service| service.make_token(&actor, &new))
+    app.run_change(move |service| service.make_token(&actor, &new))
         .await
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn revoke(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let actor = sent.visitor.actor;
-    app.ask(move |service| service.revoke_token(&actor, id))
+    app.run_change(move |service| service.revoke_token(&actor, id))
         .await?;
     Ok(Redirect::to("/tokens").into_response())
 }
@@ -85,7 +85,7 @@ async fn page(
     let actor = visitor.actor.clone();
     let reader = visitor.clone();
     let (tokens, machines) = app
-        .read(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
+        .run_reading(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
         .await?;
     let frame = Frame::new("Tokens", Some(visitor), "/tokens");
     let content = html! {

@@ -95,6 +95,56 @@ fn expensive_reads_delay_neither_pulls_nor_changes_nor_readiness() {
     });
 }
 
+/// Changes that read large tables first: releases that closed gates refuse, and submissions.
+#[test]
+fn expensive_changes_delay_neither_pulls_nor_withdrawals_nor_readiness() {
+    let site = Site::new();
+    let small = add(&site, &table("small", 1));
+    let channels = "/api/v1/machines/local/libraries/openmpi-4.1.4/channels";
+    let request =
+        json!({"action": "release", "digest": small, "override_gates": true, "reason": "to try"});
+    let production = format!("{channels}/production/releases");
+    site.post(&production, &["If-None-Match: *"], &request)
+        .expect(201);
+    let digest = &heavy(&site, 1)[0];
+    let refused = [
+        (
+            format!("{channels}/candidate/releases"),
+            json!({"action": "release", "digest": digest}),
+        ),
+        (
+            "/api/v1/tasks".to_owned(),
+            json!({"kind": "validate", "table": digest}),
+        ),
+    ];
+    let withdrawal = json!({"action": "withdraw", "reason": "slow"});
+    for (path, request) in refused {
+        let done = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    let answer = site.post(&path, &["If-None-Match: *"], &request);
+                    done.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(answer.status / 100, 4, "{answer:?}");
+                });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            let begun = done.load(Ordering::Relaxed);
+            site.get("/readyz").expect(200);
+            site.get(&format!("/api/v1/blobs/{small}")).expect(200);
+            let ended = done.load(Ordering::Relaxed) - begun;
+            assert!(ended <= 4, "{path}: {ended} of 12 were answered meanwhile");
+            if path == "/api/v1/tasks" {
+                return;
+            }
+            site.post(&production, &["If-Match: *"], &withdrawal)
+                .expect(201);
+            let ended = done.load(Ordering::Relaxed) - begun;
+            assert!(ended <= 6, "{path}: {ended} of 12 were answered meanwhile");
+        });
+    }
+}
+
 #[test]
 fn results_are_kept_and_still_need_permission() {
     let site = Site::of_two_machines(|configuration| configuration.open_reading = false);

@@ -122,9 +122,10 @@ pub(crate) fn guard(
         // The panic has printed its message.
         Err(_) => {
             let message = "this is a bug in colltune; all measurements so far are stored";
-            match as_json {
-                true => Problem::new(ErrorKind::Internal, message, None).print(),
-                false => print_diagnostic("error", message),
+            if as_json {
+                Problem::new(ErrorKind::Internal, message, None).print()
+            } else {
+                print_diagnostic("error", message)
             }
             ErrorKind::Internal
         }

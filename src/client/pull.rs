@@ -207,9 +207,10 @@ impl Until {
     fn left(self) -> Result<Duration, PullError> {
         let left = self.end.saturating_duration_since(Instant::now());
         let limit = self.limit;
-        match left.is_zero() {
-            true => Err(PullError::Late { limit }),
-            false => Ok(left),
+        if left.is_zero() {
+            Err(PullError::Late { limit })
+        } else {
+            Ok(left)
         }
     }
 }

@@ -49,9 +49,10 @@ pub fn set_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
 ///
 /// Those of the system.
 pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    match file.metadata()?.mode() & 0o7777 == mode {
-        true => Ok(()),
-        false => file.set_permissions(Permissions::from_mode(mode)),
+    if file.metadata()?.mode() & 0o7777 == mode {
+        Ok(())
+    } else {
+        file.set_permissions(Permissions::from_mode(mode))
     }
 }
 
@@ -104,12 +105,13 @@ pub fn open_temporary_lock(name: &str) -> io::Result<File> {
     let me = Uid::effective();
     let path = std::env::temp_dir().join(format!("colltune-{me}-{name}.lock"));
     let file = open_lock(&path, 0o600)?;
-    match file.metadata()?.uid() == me.as_raw() {
-        true => Ok(file),
-        false => Err(Error::new(
+    if file.metadata()?.uid() == me.as_raw() {
+        Ok(file)
+    } else {
+        Err(Error::new(
             ErrorKind::PermissionDenied,
             "another account has made it",
-        )),
+        ))
     }
 }
 

@@ -73,9 +73,10 @@ pub fn check_folder(path: &Path) -> Result<(), UntrustedFolder> {
         source,
     };
     let path = std::path::absolute(path).map_err(file)?;
-    let found = match Uid::effective().is_root() {
-        true => walk(&path)?,
-        false => fs::metadata(&path).ok().map(|found| (path, found)),
+    let found = if Uid::effective().is_root() {
+        walk(&path)?
+    } else {
+        fs::metadata(&path).ok().map(|found| (path, found))
     };
     match found {
         Some((place, found)) if found.is_dir() => check(&place, &found, false),
@@ -143,11 +144,12 @@ fn check(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedF
     check_owner(path, found, is_above)?;
     let is_open = found.mode() & OPEN_TO_ALL != 0;
     let is_sticky = found.mode() & STICKY != 0;
-    match is_open && !(is_above && is_sticky) {
-        true => Err(UntrustedFolder::OpenToAll {
+    if is_open && !(is_above && is_sticky) {
+        Err(UntrustedFolder::OpenToAll {
             path: path.to_owned(),
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 

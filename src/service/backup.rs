@@ -38,7 +38,7 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     create_file(&copy)?;
     let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let checked = schema::check_whole(&connection, &database);
-    checked.map_err(|error| schema::named(error, &database))?;
+    checked.map_err(|error| schema::name_file(error, &database))?;
     // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
@@ -154,7 +154,7 @@ fn checksum(database: &Path) -> Result<String, ServiceError> {
 fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
     let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let of_copy = |error| schema::named(error, &from.join(DATABASE));
+    let of_copy = |error| schema::name_file(error, &from.join(DATABASE));
     schema::check_whole(&connection, &from.join(DATABASE)).map_err(of_copy)?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),

@@ -70,7 +70,7 @@ impl Service {
         if read(&self.configuration.state, &digest).is_err() {
             let written = write(&self.configuration.state, &path, bytes);
             self.disk
-                .watch(written.map_err(ServiceError::file("write", &path)))?;
+                .note_refusal(written.map_err(ServiceError::file("write", &path)))?;
         }
         Ok(digest)
     }

@@ -45,7 +45,7 @@ impl Database {
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
     pub(crate) fn open(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
         create_file(path)?;
-        Self::of_file(path, disk).map_err(|error| schema::named(error, path))
+        Self::of_file(path, disk).map_err(|error| schema::name_file(error, path))
     }
 
     fn of_file(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
@@ -71,7 +71,7 @@ impl Database {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
-        self.disk.watch(self.transact(work))
+        self.disk.note_refusal(self.transact(work))
     }
 
     fn transact<T>(

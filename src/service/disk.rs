@@ -59,7 +59,10 @@ impl Disk {
 
     /// Returns the result of a write, after noting a refusal of the disk. SQLite reports an exceeded quota, and in some
     /// places a full disk, as a failed input or output: then the error is that of a probe.
-    pub(crate) fn watch<T>(&self, written: Result<T, ServiceError>) -> Result<T, ServiceError> {
+    pub(crate) fn note_refusal<T>(
+        &self,
+        written: Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
         written.map_err(|error| {
             let error = match Fault::of(&error) {
                 Some(Fault::Broken) => self.probe().err().map_or(error, |source| {
@@ -75,12 +78,12 @@ impl Disk {
     /// Notes the error of a write, if the disk is its cause.
     pub(crate) fn note(&self, error: &(dyn Error + 'static)) {
         if let Some(fault) = Fault::of(error) {
-            self.set(Some(fault));
+            self.record(Some(fault));
         }
     }
 
     /// Looks at the disk, at most once in [`PAUSE`]: whether there is space again, or none before a write was refused.
-    pub(crate) fn look(&self) {
+    pub(crate) fn look_for_space(&self) {
         let has_refused = {
             let mut seen = locked(&self.0.seen);
             if seen.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
@@ -92,11 +95,11 @@ impl Disk {
         if has_refused || self.seems_full() {
             let fault = self.probe().err().map(|error| Fault::of(&error));
             // Another error, such as a missing folder, is no sign that writing works again.
-            self.set(fault.map(|fault| fault.unwrap_or(Fault::Broken)));
+            self.record(fault.map(|fault| fault.unwrap_or(Fault::Broken)));
         }
     }
 
-    fn set(&self, fault: Option<Fault>) {
+    fn record(&self, fault: Option<Fault>) {
         let state = self.0.state.display();
         let (what, remedy) = match fault {
             None => {
@@ -218,10 +221,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (disk, problems) = disk(folder.path());
         let count = || problems.list().len();
-        disk.look();
-        assert!(disk.watch(Ok(1)).is_ok());
+        disk.look_for_space();
+        assert!(disk.note_refusal(Ok(1)).is_ok());
         assert!(
-            disk.watch(Err::<(), _>(ServiceError::Conflict("no".to_owned())))
+            disk.note_refusal(Err::<(), _>(ServiceError::Conflict("no".to_owned())))
                 .is_err()
         );
         assert_eq!(count(), 0);
@@ -230,14 +233,14 @@ mod tests {
             of_sqlite(13),
             of_file(nix::libc::EROFS),
         ] {
-            assert!(disk.watch(Err::<(), _>(error)).is_err());
+            assert!(disk.note_refusal(Err::<(), _>(error)).is_err());
             assert_eq!(count(), 1);
         }
         // Too soon after the last look.
-        disk.look();
+        disk.look_for_space();
         assert_eq!(count(), 1);
         locked(&disk.0.seen).looked = None;
-        disk.look();
+        disk.look_for_space();
         assert_eq!(count(), 0);
     }
 
@@ -246,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (disk, problems) = disk(&folder.path().join("missing"));
         disk.note(&of_file(nix::libc::ENOSPC));
-        disk.look();
+        disk.look_for_space();
         let [problem] = &problems.list()[..] else {
             panic!("{:?}", problems.list());
         };
@@ -256,7 +259,7 @@ mod tests {
         );
         // SQLite's failed input or output is what the probe says.
         let error = disk
-            .watch(Err::<(), _>(of_sqlite(10)))
+            .note_refusal(Err::<(), _>(of_sqlite(10)))
             .expect_err("an error");
         assert!(matches!(error, ServiceError::File { .. }), "{error}");
     }

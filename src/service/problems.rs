@@ -45,7 +45,7 @@ impl Service {
     /// The current problems of the disk, the database and the files of channels and tables, each a sentence. Database
     /// accesses are retried until they succeed; files are repaired at the next start.
     pub fn problems(&self) -> Vec<String> {
-        self.disk.look();
+        self.disk.look_for_space();
         self.problems.list()
     }
     /// Records a problem of a part of the service that is outside this crate, a sentence, or that it has none.

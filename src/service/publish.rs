@@ -61,7 +61,7 @@ impl Service {
             }),
         };
         let prepared = deploy::prepare(&request, &self.channel_folder(key));
-        self.disk.watch(prepared.map_err(ServiceError::from))
+        self.disk.note_refusal(prepared.map_err(ServiceError::from))
     }
 
     /// Lets all users go to the folder of a channel, as far as it exists; a copy of the state may have lost the modes.

@@ -162,7 +162,7 @@ impl Service {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
             let mut served = Instant::now();
             while !stop.load(Ordering::Relaxed) {
-                self.disk.look();
+                self.disk.look_for_space();
                 if served.elapsed() > SERVED {
                     served = Instant::now();
                     // If this fails, tables are kept longer.

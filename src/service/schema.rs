@@ -53,12 +53,12 @@ pub(crate) fn check_whole(connection: &Connection, path: &Path) -> Result<(), Se
             known: VERSION,
         });
     }
-    let tables = tables(connection)?;
+    let tables = list_objects(connection)?;
     let expected = Connection::open_in_memory()?;
     for migration in &MIGRATIONS[..found as usize] {
         expected.execute_batch(migration)?;
     }
-    let expected = self::tables(&expected)?;
+    let expected = list_objects(&expected)?;
     match expected.iter().find(|name| !tables.contains(name)) {
         None if found > 0 => Ok(()),
         None => Err(bad("it is damaged (it has no version)")),
@@ -67,14 +67,14 @@ pub(crate) fn check_whole(connection: &Connection, path: &Path) -> Result<(), Se
 }
 
 /// The names of all tables, indices and triggers.
-fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+fn list_objects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut names = connection.prepare("SELECT name FROM sqlite_schema")?;
     let names = names.query_map([], |row| row.get(0))?;
     names.collect()
 }
 
 /// Names the file in SQLite's error that it is no database, or a damaged one.
-pub(crate) fn named(error: ServiceError, path: &Path) -> ServiceError {
+pub(crate) fn name_file(error: ServiceError, path: &Path) -> ServiceError {
     let ServiceError::Database(of_sqlite) = &error else {
         return error;
     };

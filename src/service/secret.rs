@@ -126,17 +126,19 @@ impl TokenCache {
         database: &Database,
         secret: &str,
     ) -> Result<Option<KnownToken>, ServiceError> {
-        match is_secret(secret) {
-            true => self.ask(database, token_of(Hash::of(secret))),
-            false => Ok(None),
+        if is_secret(secret) {
+            self.ask(database, token_of(Hash::of(secret)))
+        } else {
+            Ok(None)
         }
     }
 
     /// As [`Self::token`], without waiting; `None` if that needs the database.
     pub(crate) fn token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
-        match is_secret(secret) {
-            true => self.recall(token_of(Hash::of(secret))),
-            false => Some(None),
+        if is_secret(secret) {
+            self.recall(token_of(Hash::of(secret)))
+        } else {
+            Some(None)
         }
     }
 
@@ -148,9 +150,10 @@ impl TokenCache {
         secret: &str,
         holder: SessionHolder,
     ) -> Result<Option<Actor>, ServiceError> {
-        match is_secret(secret) {
-            true => self.ask(database, session_of(Hash::of_session(secret, holder))),
-            false => Ok(None),
+        if is_secret(secret) {
+            self.ask(database, session_of(Hash::of_session(secret, holder)))
+        } else {
+            Ok(None)
         }
     }
 
@@ -160,9 +163,10 @@ impl TokenCache {
         secret: &str,
         holder: SessionHolder,
     ) -> Option<Option<Actor>> {
-        match is_secret(secret) {
-            true => self.recall(session_of(Hash::of_session(secret, holder))),
-            false => Some(None),
+        if is_secret(secret) {
+            self.recall(session_of(Hash::of_session(secret, holder)))
+        } else {
+            Some(None)
         }
     }
 
@@ -204,9 +208,10 @@ fn token_of(hash: Hash) -> impl Fn(&Keys) -> Option<KnownToken> {
 fn session_of(hash: Hash) -> impl Fn(&Keys) -> Option<Actor> {
     move |keys| {
         let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-        match known.is(&hash) && now() < *ends {
-            true => Some(keys.token(token, |_| true)?.actor),
-            false => None,
+        if known.is(&hash) && now() < *ends {
+            Some(keys.token(token, |_| true)?.actor)
+        } else {
+            None
         }
     }
 }

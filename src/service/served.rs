@@ -43,7 +43,7 @@ fn milliseconds(time: Duration) -> i64 {
 }
 
 /// Stores the time, from which the next service continues.
-pub(crate) fn store(transaction: &Transaction<'_>, now: i64) -> Result<(), ServiceError> {
+pub(crate) fn store_time(transaction: &Transaction<'_>, now: i64) -> Result<(), ServiceError> {
     let update = "UPDATE served SET milliseconds = max(milliseconds, ?1)";
     transaction.execute(update, params![now])?;
     Ok(())
@@ -56,6 +56,7 @@ impl Service {
     /// SQLite.
     pub(crate) fn store_served(&self) -> Result<(), ServiceError> {
         let now = self.served.now();
-        self.database.write(|transaction| store(transaction, now))
+        self.database
+            .write(|transaction| store_time(transaction, now))
     }
 }

@@ -134,13 +134,14 @@ fn require_database(state: &Path) -> Result<(), ServiceError> {
     };
     let mut found = LATER.to_vec();
     found.retain(|name| is_used(&state.join(name)));
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(ServiceError::Emptied {
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(ServiceError::Emptied {
             path,
             problem,
             found,
-        }),
+        })
     }
 }
 

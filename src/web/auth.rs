@@ -52,7 +52,7 @@ impl Visitor {
     }
 
     /// The machines that the visitor may read about; `None` for all.
-    pub(crate) fn machines(&self) -> Option<Vec<String>> {
+    pub(crate) fn readable_machines(&self) -> Option<Vec<String>> {
         if self.may_read(None) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Visitor {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] of a table that only other machines have, as if it did not exist.
-    pub(crate) fn versions_of(
+    pub(crate) fn find_versions(
         &self,
         service: &Service,
         digest: &Digest,
@@ -77,12 +77,13 @@ impl Visitor {
         let is_known = self.may_read(None)
             || !versions.is_empty()
             || service.machines_released_to(digest)?.iter().any(may_read);
-        match is_known {
-            true => Ok(versions),
-            false => Err(ServiceError::NotFound {
+        if is_known {
+            Ok(versions)
+        } else {
+            Err(ServiceError::NotFound {
                 kind: "table",
                 name: digest.to_string(),
-            }),
+            })
         }
     }
 
@@ -90,14 +91,15 @@ impl Visitor {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also for a task of another machine.
-    pub(crate) fn task(&self, service: &Service, id: TaskId) -> Result<Task, ServiceError> {
+    pub(crate) fn find_task(&self, service: &Service, id: TaskId) -> Result<Task, ServiceError> {
         let task = service.task(id)?;
-        match self.may_read(task.request.machine.as_deref()) {
-            true => Ok(task),
-            false => Err(ServiceError::NotFound {
+        if self.may_read(task.request.machine.as_deref()) {
+            Ok(task)
+        } else {
+            Err(ServiceError::NotFound {
                 kind: "task",
                 name: id.to_string(),
-            }),
+            })
         }
     }
 
@@ -132,11 +134,11 @@ impl Visitor {
     /// Whether the token or session by which the visitor was authenticated is still valid. Answers that take long ask
     /// this again and again, and end if it is not, or cannot be found out.
     pub(crate) async fn is_still_valid(&self, app: &App) -> bool {
-        let actor = self.peer.scope(async {
+        let actor = self.peer.run_as_client(async {
             match &self.how {
                 How::Unrecognised | How::User => Ok(Some(self.actor.clone())),
-                How::Token(secret) => token(app, secret).await,
-                How::Session(session) => session.actor(app).await,
+                How::Token(secret) => authenticate(app, secret).await,
+                How::Session(session) => session.find_actor(app).await,
             }
         });
         actor.await.is_ok_and(|actor| actor.is_some())
@@ -183,7 +185,7 @@ impl FromRequestParts<App> for Visitor {
             return Ok(visitor(actor, How::Token(secret)));
         }
         // The browser may still send the cookie of a session that has ended; it is ignored.
-        if let Some((actor, session)) = sessions::find(app, peer, &parts.headers).await? {
+        if let Some((actor, session)) = sessions::find_session(app, peer, &parts.headers).await? {
             let visitor = visitor(actor, How::Session(session));
             // Requests to the interface are checked here; handlers of pages check the field of the form.
             if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
@@ -234,14 +236,14 @@ async fn by_token(
         let detail = "`Authorization` must be `Bearer` and a token";
         return Err(unauthorized(detail));
     };
-    match token(app, &secret).await? {
+    match authenticate(app, &secret).await? {
         Some(actor) => Ok((actor, secret)),
         None => Err(wrong_token(app, peer)),
     }
 }
 
 /// The actor of a token. The database is read only if tokens have changed, so this rarely waits.
-async fn token(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
+async fn authenticate(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
     if let Some(known) = app.service.authenticate_from_memory(secret) {
         return Ok(known);
     }

@@ -24,9 +24,9 @@ const OF_ALL: [(u16, &str); 9] = [
 ];
 
 /// Gives all errors their media type, and adds those that any operation may answer with.
-pub(crate) fn complete(document: &mut OpenApi) {
+pub(crate) fn complete_responses(document: &mut OpenApi) {
     for item in document.paths.paths.values_mut() {
-        for operation in operations(item) {
+        for operation in operations_of(item) {
             let responses = &mut operation.responses.responses;
             for (status, description) in OF_ALL {
                 let common = || Response::builder().description(description).build().into();
@@ -45,7 +45,7 @@ pub(crate) fn complete(document: &mut OpenApi) {
     }
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem {
         get,
         put,

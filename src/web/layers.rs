@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::pools::refused;
+use crate::pools::refuse;
 use crate::{App, Peer, Problem, hosts, pages, sessions};
 
 /// The largest body of a request, in bytes.
@@ -54,7 +54,7 @@ pub(crate) fn around(router: Router<App>, app: App) -> Router {
             WHOLE_REQUEST,
         ))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(app.clone(), share))
+        .layer(from_fn_with_state(app.clone(), limit_share))
         .layer(from_fn_with_state(app.clone(), finish))
         .with_state(app)
 }
@@ -94,24 +94,31 @@ fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
 
 /// Answers the request for its client.
 async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
-    let client = Peer::of(&app, request.extensions(), request.headers());
-    client.scope(finished(app, client, request, next)).await
+    let client = Peer::of_request(&app, request.extensions(), request.headers());
+    client
+        .run_as_client(answer(app, client, request, next))
+        .await
 }
 
 /// Refuses a request behind a proxy if its client has too many others. Other clients are limited by their connections.
-async fn share(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
-    let client = match app.service.configuration().behind_proxy {
-        true => Peer::current(),
-        false => None,
+async fn limit_share(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let client = if app.service.configuration().behind_proxy {
+        Peer::current()
+    } else {
+        None
     };
     let taken = "requests are being answered";
     let place = app.shared.forwarded.take(client);
-    let _place = place.map_err(|full| refused(full, taken))?;
+    let _place = place.map_err(|full| refuse(full, taken))?;
     Ok(next.run(request).await)
 }
 
 /// Counts the request, renders errors as JSON or as a page, and adds headers.
-async fn finished(app: App, client: Peer, request: Request, next: Next) -> Response {
+async fn answer(app: App, client: Peer, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
@@ -145,7 +152,7 @@ async fn finished(app: App, client: Peer, request: Request, next: Next) -> Respo
         let value = HeaderValue::from_static(value);
         response.headers_mut().entry(name).or_insert(value);
     }
-    if is_of(&response, b"text/event-stream") {
+    if has_media(&response, b"text/event-stream") {
         for (name, value) in HEADERS_OF_STREAMS {
             let value = HeaderValue::from_static(value);
             response.headers_mut().insert(name, value);
@@ -164,7 +171,7 @@ async fn finished(app: App, client: Peer, request: Request, next: Next) -> Respo
 
 /// Whether the request has a valid session.
 async fn has_session(app: &App, client: Peer, cookies: &HeaderMap) -> bool {
-    let found = sessions::find(app, client, cookies).await;
+    let found = sessions::find_session(app, client, cookies).await;
     found.is_ok_and(|found| found.is_some())
 }
 
@@ -179,7 +186,7 @@ async fn with_problem(response: Response) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
     if !is_error
-        || is_of(&response, b"text/html")
+        || has_media(&response, b"text/html")
         || response.extensions().get::<Problem>().is_some()
     {
         return response;
@@ -199,7 +206,7 @@ async fn with_problem(response: Response) -> Response {
 }
 
 /// Whether a response is of a media type.
-fn is_of(response: &Response, media: &[u8]) -> bool {
+fn has_media(response: &Response, media: &[u8]) -> bool {
     let found = response.headers().get(header::CONTENT_TYPE);
     found.is_some_and(|found| found.as_bytes().starts_with(media))
 }

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::WebError;
-use crate::local::user_of;
+use crate::local::find_user_of;
 use crate::peer::Peer;
 
 /// The time without acknowledgements from the peer after which the kernel closes a connection.
@@ -150,14 +150,15 @@ impl Listener {
                 let _ = stream.set_nodelay(true);
                 let millis = u32::try_from(SILENCE.as_millis()).unwrap_or(u32::MAX);
                 let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
-                let peer = match is_loopback(address.ip()) {
-                    true => Peer::Local(
+                let peer = if is_loopback(address.ip()) {
+                    Peer::Local(
                         stream
                             .local_addr()
                             .ok()
-                            .and_then(|own| user_of(address, own)),
-                    ),
-                    false => Peer::Address(address.ip().to_canonical()),
+                            .and_then(|own| find_user_of(address, own)),
+                    )
+                } else {
+                    Peer::Address(address.ip().to_canonical())
                 };
                 Ok((Box::new(stream), peer))
             }

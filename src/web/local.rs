@@ -24,7 +24,7 @@ const OVERFLOW: u32 = 65534;
 
 /// The user whose socket is the end `peer` of the connection from `peer` to `own`. `None` if the kernel does not tell,
 /// or if that end is no longer open.
-pub(crate) fn user_of(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+pub(crate) fn find_user_of(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     let wanted = SocketId {
         source_port: peer.port(),
         destination_port: own.port(),
@@ -33,12 +33,12 @@ pub(crate) fn user_of(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
         interface_id: 0,
         cookie: ANY,
     };
-    let found = ask(&wanted).ok()??;
-    user_in(&wanted, &found).filter(|uid| *uid != OVERFLOW || sees_all_users())
+    let found = query_socket(&wanted).ok()??;
+    confirm_user(&wanted, &found).filter(|uid| *uid != OVERFLOW || sees_all_users())
 }
 
 /// The user of a socket that is the one asked for, and open.
-fn user_in(wanted: &SocketId, found: &InetResponseHeader) -> Option<u32> {
+fn confirm_user(wanted: &SocketId, found: &InetResponseHeader) -> Option<u32> {
     let id = &found.socket_id;
     // The kernel also finds sockets that listen at this address and port.
     let addresses = |id: &SocketId| {
@@ -53,8 +53,8 @@ fn user_in(wanted: &SocketId, found: &InetResponseHeader) -> Option<u32> {
 
 /// Asks the kernel for a socket; `None` if its answer cannot be understood, or says that there is none. This does not
 /// wait: the kernel answers while the request is sent.
-fn ask(id: &SocketId) -> io::Result<Option<InetResponseHeader>> {
-    let request = request(id);
+fn query_socket(id: &SocketId) -> io::Result<Option<InetResponseHeader>> {
+    let request = encode_request(id);
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let netlink = socket_with(
         AddressFamily::NETLINK,
@@ -76,7 +76,7 @@ fn ask(id: &SocketId) -> io::Result<Option<InetResponseHeader>> {
     })
 }
 
-fn request(id: &SocketId) -> Vec<u8> {
+fn encode_request(id: &SocketId) -> Vec<u8> {
     let family = match id.source_address {
         IpAddr::V4(_) => AF_INET,
         IpAddr::V6(_) => AF_INET6,
@@ -115,47 +115,47 @@ mod tests {
     use super::*;
 
     /// Both ends of a new connection to this address: the client's and the server's.
-    fn connected(address: &str) -> Option<(TcpStream, TcpStream)> {
+    fn connect(address: &str) -> Option<(TcpStream, TcpStream)> {
         let listener = TcpListener::bind(address).ok()?;
         let client = TcpStream::connect(listener.local_addr().ok()?).ok()?;
         Some((client, listener.accept().ok()?.0))
     }
 
-    fn user(server: &TcpStream) -> Option<u32> {
-        user_of(server.peer_addr().ok()?, server.local_addr().ok()?)
+    fn find_user(server: &TcpStream) -> Option<u32> {
+        find_user_of(server.peer_addr().ok()?, server.local_addr().ok()?)
     }
 
     #[test]
     fn the_user_of_an_open_connection_is_known() {
         let own = nix::unistd::geteuid().as_raw();
-        let v4 = connected("127.0.0.1:0").expect("connected");
-        assert_eq!(user(&v4.1), Some(own));
+        let v4 = connect("127.0.0.1:0").expect("connected");
+        assert_eq!(find_user(&v4.1), Some(own));
         // Hosts may lack IPv6.
-        if let Some((_client, server)) = connected("[::1]:0") {
-            assert_eq!(user(&server), Some(own));
+        if let Some((_client, server)) = connect("[::1]:0") {
+            assert_eq!(find_user(&server), Some(own));
         }
-        if let Some((_client, server)) = connected("[::ffff:127.0.0.1]:0") {
-            assert_eq!(user(&server), Some(own));
+        if let Some((_client, server)) = connect("[::ffff:127.0.0.1]:0") {
+            assert_eq!(find_user(&server), Some(own));
         }
     }
 
     /// The kernel says 0, root, for a socket that no process has open.
     #[test]
     fn the_user_of_a_connection_that_its_client_has_closed_is_unknown() {
-        let (client, server) = connected("127.0.0.1:0").expect("connected");
+        let (client, server) = connect("127.0.0.1:0").expect("connected");
         client.shutdown(Shutdown::Write).expect("shut down");
-        assert_eq!(user(&server), None);
+        assert_eq!(find_user(&server), None);
         drop(client);
-        assert_eq!(user(&server), None);
+        assert_eq!(find_user(&server), None);
         // A process that listens at the port of the closed end is not taken for the client.
         let peer = server.peer_addr().expect("known");
         let listening = TcpListener::bind(peer);
-        assert_eq!(user(&server), None, "{listening:?}");
+        assert_eq!(find_user(&server), None, "{listening:?}");
     }
 
     #[test]
     fn only_the_open_socket_with_both_addresses_counts() {
-        let (_client, server) = connected("127.0.0.1:0").expect("connected");
+        let (_client, server) = connect("127.0.0.1:0").expect("connected");
         let wanted = SocketId {
             source_port: server.peer_addr().expect("known").port(),
             destination_port: server.local_addr().expect("known").port(),
@@ -164,8 +164,8 @@ mod tests {
             interface_id: 0,
             cookie: ANY,
         };
-        let found = ask(&wanted).expect("asked").expect("found");
-        assert_eq!(user_in(&wanted, &found), Some(found.uid));
+        let found = query_socket(&wanted).expect("asked").expect("found");
+        assert_eq!(confirm_user(&wanted, &found), Some(found.uid));
         let changes: [fn(&mut InetResponseHeader); 6] = [
             |found| found.state = 10,
             |found| found.inode = 0,
@@ -177,7 +177,7 @@ mod tests {
         for change in changes {
             let mut found = found.clone();
             change(&mut found);
-            assert_eq!(user_in(&wanted, &found), None, "{found:?}");
+            assert_eq!(confirm_user(&wanted, &found), None, "{found:?}");
         }
     }
 }

@@ -31,10 +31,11 @@ tokio::task_local! {
 
 impl Peer {
     /// The client of a request: its peer, or the client that the proxy reports.
-    pub(crate) fn of(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Self {
-        match app.service.configuration().behind_proxy {
-            true => read_forwarded(headers).unwrap_or(Self::Unknown),
-            false => extensions.get().copied().unwrap_or(Self::Unknown),
+    pub(crate) fn of_request(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Self {
+        if app.service.configuration().behind_proxy {
+            read_forwarded(headers).unwrap_or(Self::Unknown)
+        } else {
+            extensions.get().copied().unwrap_or(Self::Unknown)
         }
     }
 
@@ -55,7 +56,7 @@ impl Peer {
 
     /// The holder of the sessions that this peer begins and uses. `None` if it can have none: other users of this host
     /// could use the session, too, as browsers send its cookie to every port.
-    pub(crate) fn holder(self, app: &App) -> Option<SessionHolder> {
+    pub(crate) fn session_holder(self, app: &App) -> Option<SessionHolder> {
         match self {
             Self::Local(Some(uid)) | Self::User(uid) => Some(SessionHolder::User(uid)),
             // Cookies go over TLS only.
@@ -65,7 +66,7 @@ impl Peer {
     }
 
     /// Runs `answering` for this client: [`Self::current`] returns it there.
-    pub(crate) fn scope<F: Future>(self, answering: F) -> TaskLocalFuture<Self, F> {
+    pub(crate) fn run_as_client<F: Future>(self, answering: F) -> TaskLocalFuture<Self, F> {
         CLIENT.scope(self, answering)
     }
 
@@ -79,7 +80,7 @@ impl FromRequestParts<App> for Peer {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        Ok(Self::of(app, &parts.extensions, &parts.headers))
+        Ok(Self::of_request(app, &parts.extensions, &parts.headers))
     }
 }
 

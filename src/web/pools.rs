@@ -97,7 +97,7 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = self.turn(Peer::current()).await?;
+        let turn = self.wait_for_turn(Peer::current()).await?;
         let done = spawn_blocking(move || {
             let _turn = turn;
             work()
@@ -105,15 +105,15 @@ impl Pool {
         done.await.map_err(|error| Problem::internal(&error))
     }
 
-    async fn turn(&self, client: Option<Peer>) -> Result<Turn, Problem> {
-        let place = self.places.take(client).map_err(busy)?;
+    async fn wait_for_turn(&self, client: Option<Peer>) -> Result<Turn, Problem> {
+        let place = self.places.take(client).map_err(refuse_busy)?;
         // A client first waits among its own requests, so that at most `each` of them wait among others'.
         let of_client = match client {
-            Some(client) => Some(permit(self.turns_of(client)).await?),
+            Some(client) => Some(acquire(self.turns_of(client)).await?),
             None => None,
         };
         Ok(Turn {
-            _thread: permit(Arc::clone(&self.threads)).await?,
+            _thread: acquire(Arc::clone(&self.threads)).await?,
             _of_client: of_client,
             _place: place,
         })
@@ -131,18 +131,18 @@ impl Pool {
     }
 }
 
-async fn permit(of: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+async fn acquire(of: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
     let permit = of.acquire_owned().await;
     permit.map_err(|error| Problem::internal(&error))
 }
 
 /// The refusal of a request that would have to wait behind too many others.
-fn busy(full: Full) -> Problem {
-    refused(full, "requests wait or are carried out")
+fn refuse_busy(full: Full) -> Problem {
+    refuse(full, "requests wait or are carried out")
 }
 
 /// The refusal for lack of places, which `taken` describes: what this client or all clients have.
-pub(crate) fn refused(full: Full, taken: &str) -> Problem {
+pub(crate) fn refuse(full: Full, taken: &str) -> Problem {
     let (status, detail) = match full {
         Full::Share(own) => (
             StatusCode::TOO_MANY_REQUESTS,
@@ -185,7 +185,7 @@ mod tests {
     fn begin(pool: &Arc<Pool>, client: Peer) -> (mpsc::Sender<()>, tokio::task::JoinHandle<u16>) {
         let (held, until) = mpsc::channel::<()>();
         let pool = Arc::clone(pool);
-        let running = tokio::spawn(client.scope(async move {
+        let running = tokio::spawn(client.run_as_client(async move {
             let done = pool.run(move || until.recv().is_ok()).await;
             done.map_or_else(|problem| problem.status.as_u16(), |_| 200)
         }));
@@ -206,13 +206,13 @@ mod tests {
             // Places are left, too: this one is beyond the client's share.
             let (_held, refused) = begin(&pool, ONE);
             assert_eq!(refused.await.ok(), Some(429));
-            let answered = OTHER.scope(pool.run(|| 5)).await;
+            let answered = OTHER.run_as_client(pool.run(|| 5)).await;
             assert_eq!(answered.ok(), Some(5));
             for (held, done) in running {
                 drop(held);
                 assert_eq!(done.await.ok(), Some(200));
             }
-            assert_eq!(ONE.scope(pool.run(|| 6)).await.ok(), Some(6));
+            assert_eq!(ONE.run_as_client(pool.run(|| 6)).await.ok(), Some(6));
         });
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn a_full_queue_refuses_all() {
         with_pool(|pool| async move {
             let _taken: Vec<_> = (0..8).map(|_| pool.places.take(None)).collect();
-            let refused = OTHER.scope(pool.run(|| 5)).await.expect_err("full");
+            let refused = OTHER.run_as_client(pool.run(|| 5)).await.expect_err("full");
             assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
         });
     }

@@ -17,9 +17,9 @@ use report::View;
 use service::{Digest, Service, locked};
 use table::Table;
 
-use crate::api::{difference, exported};
+use crate::api::{write_difference, write_export};
 use crate::facts::Facts;
-use crate::pages::changes;
+use crate::pages::render_changes;
 use crate::peer::Peer;
 use crate::{App, Problem};
 
@@ -59,9 +59,9 @@ impl Made {
     /// Makes the result. Stops between its steps if nobody wants it any more.
     fn make(&self, service: &Service, wanted: &Wanted) -> Result<Bytes, Problem> {
         let table = |digest: &Digest| -> Result<Table, Problem> {
-            wanted.check()?;
+            wanted.require()?;
             let table = service.table(digest)?;
-            wanted.check()?;
+            wanted.require()?;
             Ok(table)
         };
         let text = match self {
@@ -73,12 +73,12 @@ impl Made {
                 report::figures(&View::of_table(&table(digest)?)).into_string()
             }
             Self::Report(digest) => report::render_html(&View::of_table(&table(digest)?)),
-            Self::Export { digest, format } => exported(&table(digest)?, format)?,
+            Self::Export { digest, format } => write_export(&table(digest)?, format)?,
             Self::Difference { before, after } => {
-                difference(before, after, table(before)?.diff(&table(after)?))?
+                write_difference(before, after, table(before)?.diff(&table(after)?))?
             }
             Self::Changes { before, after } => {
-                changes(before, after, &table(before)?.diff(&table(after)?))
+                render_changes(before, after, &table(before)?.diff(&table(after)?))
             }
         };
         Ok(text.into())
@@ -92,13 +92,12 @@ struct Wanted(Arc<AtomicBool>);
 impl Wanted {
     /// # Errors
     /// If nobody does; so nobody sees the error.
-    fn check(&self) -> Result<(), Problem> {
-        match self.0.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => {
-                let detail = "the client has gone";
-                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
-            }
+    fn require(&self) -> Result<(), Problem> {
+        if self.0.load(Ordering::Relaxed) {
+            Ok(())
+        } else {
+            let detail = "the client has gone";
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
         }
     }
 }
@@ -172,14 +171,14 @@ impl Results {
 
     /// The work of making a result for a client, which all its requests for this result share. It ends when all of them
     /// have gone.
-    fn making(&self, app: &App, client: Option<Peer>, made: Made) -> Shared<Making> {
+    fn begin_or_join(&self, app: &App, client: Option<Peer>, made: Made) -> Shared<Making> {
         let mut making = locked(&self.making);
         let key = (client, made);
         if let Some(begun) = making.get(&key).and_then(WeakShared::upgrade) {
             return begun;
         }
         making.retain(|_, begun| begun.upgrade().is_some());
-        let begun: Making = Box::pin(make(app.clone(), key.1.clone()));
+        let begun: Making = Box::pin(make_in_turn(app.clone(), key.1.clone()));
         let begun = begun.shared();
         if let Some(begun) = begun.downgrade() {
             making.insert(key, begun);
@@ -199,13 +198,13 @@ impl App {
             Some(result) => result,
             None => {
                 let results = &self.shared.results;
-                results.making(self, Peer::current(), made).await
+                results.begin_or_join(self, Peer::current(), made).await
             }
         }
     }
 }
 
-async fn make(app: App, made: Made) -> Result<Bytes, Problem> {
+async fn make_in_turn(app: App, made: Made) -> Result<Bytes, Problem> {
     let wanted = Wanted(Arc::new(AtomicBool::new(true)));
     let _waiting = Waiting(wanted.clone());
     let (service, shared) = (Arc::clone(&app.service), Arc::clone(&app.shared));
@@ -240,7 +239,7 @@ mod tests {
         let app = App::new(service, ending).expect("made");
         let begin = |client: Peer, text: &[u8]| {
             let made = Made::Report(Digest::of(text));
-            app.shared.results.making(&app, Some(client), made)
+            app.shared.results.begin_or_join(&app, Some(client), made)
         };
         let first = begin(ONE, b"a");
         assert!(first.ptr_eq(&begin(ONE, b"a")));

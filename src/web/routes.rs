@@ -10,7 +10,7 @@ use crate::{App, api, document, health, layers, metrics, pages};
 
 pub(crate) fn router(app: App) -> Router {
     let (interface, mut document) = api::router().split_for_parts();
-    document::complete(&mut document);
+    document::complete_responses(&mut document);
     // A test shows that the document can be written.
     let document = document.to_json().unwrap_or_default();
     let media = [(header::CONTENT_TYPE, "application/json")];
@@ -29,7 +29,7 @@ pub(crate) fn router(app: App) -> Router {
 /// The OpenAPI 3.1 document of the interface `/api/v1`.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut openapi = api::router().into_openapi();
-    document::complete(&mut openapi);
+    document::complete_responses(&mut openapi);
     openapi
 }
 

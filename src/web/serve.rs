@@ -26,7 +26,7 @@ use tower::ServiceExt;
 use crate::document::PROBLEM;
 use crate::listen::{Listener, Socket, write_at_once};
 use crate::peer::Peer;
-use crate::pools::{THREADS, refused};
+use crate::pools::{THREADS, refuse};
 use crate::shares::{Full, Place, Shares};
 use crate::tls::{self, Encryption};
 use crate::{App, WebError, routes};
@@ -45,8 +45,8 @@ const GRACE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The answer to a connection for which there is no place.
-fn full(full: Full) -> Vec<u8> {
-    let problem = refused(full, "connections are open");
+fn encode_refusal(full: Full) -> Vec<u8> {
+    let problem = refuse(full, "connections are open");
     let body = problem.body();
     let head = format!(
         "HTTP/1.1 {} {}\r\nRetry-After: 1\r\nContent-Type: {PROBLEM}\r\nContent-Length: {}\r\n\
@@ -90,7 +90,7 @@ pub fn serve(
             .listener()
             .map_err(|source| WebError::Listen { place, source })?;
         if let Some(tls) = tls.clone() {
-            tokio::spawn(tls.renew(tls::hangups()?, Arc::clone(&service)));
+            tokio::spawn(tls.keep_renewed(tls::receive_hangups()?, Arc::clone(&service)));
         }
         let app = App::new(service, ending)?;
         let server = Server {
@@ -181,7 +181,7 @@ impl Server {
                 Ok(place) => place,
                 Err(reason) => {
                     if self.tls.is_none() {
-                        write_at_once(stream, &full(reason)).await;
+                        write_at_once(stream, &encode_refusal(reason)).await;
                     }
                     continue;
                 }

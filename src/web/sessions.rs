@@ -1,4 +1,4 @@
-//! Sessions of browsers. Over loopback a session belongs to a user of this host ([`Peer::holder`]).
+//! Sessions of browsers. Over loopback a session belongs to a user of this host ([`Peer::session_holder`]).
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use service::{Actor, Digest, SessionHolder};
@@ -22,7 +22,7 @@ impl Session {
     ///
     /// # Errors
     /// Errors of the service.
-    pub(crate) async fn actor(&self, app: &App) -> Result<Option<Actor>, Problem> {
+    pub(crate) async fn find_actor(&self, app: &App) -> Result<Option<Actor>, Problem> {
         let Self { secret, holder } = self.clone();
         if let Some(known) = app.service.session_from_memory(&secret, holder) {
             return Ok(known);
@@ -42,18 +42,18 @@ impl Session {
 ///
 /// # Errors
 /// Errors of the service.
-pub(crate) async fn find(
+pub(crate) async fn find_session(
     app: &App,
     peer: Peer,
     headers: &HeaderMap,
 ) -> Result<Option<(Actor, Session)>, Problem> {
-    let Some(holder) = peer.holder(app) else {
+    let Some(holder) = peer.session_holder(app) else {
         return Ok(None);
     };
     for secret in cookies_of(headers, cookie_name(app)).take(COOKIES) {
         let secret = secret.to_owned();
         let session = Session { secret, holder };
-        if let Some(actor) = session.actor(app).await? {
+        if let Some(actor) = session.find_actor(app).await? {
             return Ok(Some((actor, session)));
         }
     }
@@ -72,9 +72,9 @@ pub(crate) struct Begun {
 /// # Errors
 /// 401 if the token is wrong, 429 if it is wrong after too many others; 403 if the session could not be bound to its
 /// user.
-pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
+pub(crate) async fn begin_session(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
     let token = token.trim().to_owned();
-    let Some(holder) = peer.holder(app) else {
+    let Some(holder) = peer.session_holder(app) else {
         let detail = "the kernel does not tell which user of this host has connected, so others could use the session, \
                       whose cookie browsers send to all ports of this host: use `colltune remote` with a token, or let \
                       the service speak TLS";
@@ -108,9 +108,10 @@ pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue,
 /// The name of the session cookie. The prefix `__Host-` keeps other hosts of the domain from setting it; browsers
 /// accept it only with `Secure`.
 fn cookie_name(app: &App) -> &'static str {
-    match app.is_secure() {
-        true => "__Host-colltune",
-        false => "colltune",
+    if app.is_secure() {
+        "__Host-colltune"
+    } else {
+        "colltune"
     }
 }
 
@@ -123,7 +124,7 @@ fn set_cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, Probl
 }
 
 /// The values of all cookies with a name.
-fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = &'h str> {
+fn cookies_of<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = &'h str> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines
         .filter_map(|line| line.to_str().ok())

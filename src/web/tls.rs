@@ -48,7 +48,7 @@ impl Encryption {
     /// [`WebError`] if they cannot be read or used.
     pub(crate) fn new(files: &Tls) -> Result<Self, WebError> {
         let identity = Arc::new(Identity {
-            current: Mutex::new(Arc::new(read(files)?)),
+            current: Mutex::new(Arc::new(read_identity(files)?)),
             files: files.clone(),
         });
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -74,12 +74,13 @@ impl Encryption {
             let mut first = [0];
             poll_fn(|context| stream.poll_peek(context, &mut ReadBuf::new(&mut first))).await?;
             // The first byte of a method of HTTP is a letter, that of a TLS handshake is 22.
-            match first[0].is_ascii_uppercase() {
-                true => refuse_plain(stream).await,
-                false => TlsAcceptor::from(Arc::clone(&self.config))
+            if first[0].is_ascii_uppercase() {
+                refuse_plain(stream).await
+            } else {
+                TlsAcceptor::from(Arc::clone(&self.config))
                     .accept(stream)
                     .await
-                    .map(Some),
+                    .map(Some)
             }
         };
         timeout(limit, accepted).await.ok()?.ok()?
@@ -87,7 +88,7 @@ impl Encryption {
 
     /// Reads the certificate and its key again every ten seconds and whenever the process gets SIGHUP. While they cannot
     /// be used, the former ones remain in use, and [`Service::problems`] has the reason.
-    pub(crate) async fn renew(self, mut hangups: Signal, service: Arc<Service>) {
+    pub(crate) async fn keep_renewed(self, mut hangups: Signal, service: Arc<Service>) {
         let mut ticks = interval(RENEWAL);
         let mut failed_before = false;
         loop {
@@ -96,7 +97,7 @@ impl Encryption {
                 _ = hangups.recv() => true,
             };
             let identity = Arc::clone(&self.identity);
-            let renewed = tokio::task::spawn_blocking(move || identity.renew()).await;
+            let renewed = tokio::task::spawn_blocking(move || identity.read_again()).await;
             let problem = match renewed {
                 Ok(Ok(false)) => None,
                 Ok(Ok(true)) => {
@@ -124,7 +125,7 @@ impl Encryption {
 ///
 /// # Errors
 /// [`WebError::Signals`].
-pub(crate) fn hangups() -> Result<Signal, WebError> {
+pub(crate) fn receive_hangups() -> Result<Signal, WebError> {
     signal(SignalKind::hangup()).map_err(WebError::Signals)
 }
 
@@ -161,8 +162,8 @@ struct Identity {
 
 impl Identity {
     /// Reads the files again; returns whether the certificate has changed.
-    fn renew(&self) -> Result<bool, WebError> {
-        let found = read(&self.files)?;
+    fn read_again(&self) -> Result<bool, WebError> {
+        let found = read_identity(&self.files)?;
         let mut current = locked(&self.current);
         let is_new = current.cert != found.cert;
         if is_new {
@@ -179,7 +180,7 @@ impl ResolvesServerCert for Identity {
 }
 
 /// Reads a certificate chain and its key, and checks that they belong together.
-fn read(files: &Tls) -> Result<CertifiedKey, WebError> {
+fn read_identity(files: &Tls) -> Result<CertifiedKey, WebError> {
     let (certificate, key) = (&files.certificate, &files.key);
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

@@ -128,7 +128,7 @@ impl Service {
         let written = self.database.write(|transaction| {
             check_expected(&history::steps(transaction, key)?, expected)?;
             let sequence = history::add(transaction, release, served)?;
-            served::store(transaction, served)?;
+            served::store_time(transaction, served)?;
             let action = format!("release.{}", release.action);
             audit::record(
                 transaction,

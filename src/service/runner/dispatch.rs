@@ -174,9 +174,10 @@ fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &ServiceMachine) ->
         active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
     if let Some((other, active)) = of_store {
         // Readers of one machine do not see the tasks of another one.
-        let which = match active.task.machine == task.machine {
-            true => format!("task {other}"),
-            false => "a task of another machine".to_owned(),
+        let which = if active.task.machine == task.machine {
+            format!("task {other}")
+        } else {
+            "a task of another machine".to_owned()
         };
         return Some(format!(
             "waits for {which}, which measures into the same store"

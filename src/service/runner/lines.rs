@@ -37,7 +37,7 @@ pub(super) fn keep_log(
     path: &Path,
     on_failure: impl Fn(&io::Error),
 ) -> io::Result<Option<String>> {
-    let opened = opened(path).inspect_err(&on_failure).ok();
+    let opened = open_log(path).inspect_err(&on_failure).ok();
     let (mut log, mut length) = opened.unzip();
     let mut error = None;
     read_lines(from, |line| {
@@ -64,7 +64,7 @@ pub(super) fn keep_log(
 }
 
 /// The log and its length.
-fn opened(path: &Path) -> io::Result<(File, u64)> {
+fn open_log(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     let log = options.append(true).create(true).mode(0o600).open(path)?;
     let length = log.metadata()?.len();

@@ -38,7 +38,7 @@ impl Service {
         plan: &Plan,
         order: Order,
     ) -> Result<Ended, Failure> {
-        let command = self.disk.watch(self.command(task, plan, order))?;
+        let command = self.disk.note_refusal(self.command(task, plan, order))?;
         let Some((signals, meter)) = self.active(task.id, |active| {
             active.interrupted_at = None;
             (Arc::clone(&active.signals), Arc::clone(&active.meter))

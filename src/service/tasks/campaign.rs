@@ -40,7 +40,7 @@ impl Service {
         if let Some(path) = named {
             return self.campaign_of_folder(machine, path);
         }
-        if let Some(maker) = self.maker(machine, digest)? {
+        if let Some(maker) = self.find_maker(machine, digest)? {
             return Ok(maker);
         }
         let table = self.table(digest)?;
@@ -60,7 +60,7 @@ impl Service {
         let paths: Vec<&str> = campaigns.iter().map(|found| &*found.path).collect();
         Err(ServiceError::invalid(
             "campaign",
-            missing(machine, &table, &paths),
+            describe_missing(machine, &table, &paths),
         ))
     }
 
@@ -79,7 +79,7 @@ impl Service {
     }
 
     /// The campaign that made a table on a machine, as it was then, if the machine may still run it.
-    fn maker(
+    fn find_maker(
         &self,
         machine: &ServiceMachine,
         digest: &Digest,
@@ -137,7 +137,7 @@ fn measures_library_of(campaign: &Campaign, table: &Table) -> bool {
     is_simulated == library.is_simulated() && (is_simulated || names_it)
 }
 
-fn missing(machine: &ServiceMachine, table: &Table, paths: &[&str]) -> String {
+fn describe_missing(machine: &ServiceMachine, table: &Table, paths: &[&str]) -> String {
     let (machine, library) = (&machine.name, &table.provenance.library);
     let reason = format!("is missing: no campaign of `{machine}` made this table");
     match paths {

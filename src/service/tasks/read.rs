@@ -103,7 +103,7 @@ impl Service {
             file.seek(SeekFrom::Start(from))?;
             file.take(MOST_LOG).read_to_end(&mut bytes)?;
             if bytes.len() as u64 == MOST_LOG {
-                bytes.truncate(bytes.len() - unfinished(&bytes));
+                bytes.truncate(bytes.len() - count_unfinished(&bytes));
             }
             Ok(LogText {
                 text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -119,7 +119,7 @@ impl Service {
 }
 
 /// The number of bytes at the end that are the beginning of a character.
-fn unfinished(bytes: &[u8]) -> usize {
+fn count_unfinished(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last();
     let rest = last.map_or(&[][..], |chunk| chunk.invalid());
     match std::str::from_utf8(rest) {

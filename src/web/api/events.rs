@@ -16,7 +16,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::tasks::seen;
 use crate::extract::{Path, text_of};
-use crate::pools::refused;
+use crate::pools::refuse;
 use crate::shares::Place;
 use crate::{App, Peer, Problem, Visitor};
 
@@ -79,7 +79,7 @@ fn stream_of(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Problem> {
     let place = app.shared.streams.take(Peer::current());
     let place = place.map_err(|full| {
-        refused(full, "event streams are open").retry_after(Duration::from_secs(10))
+        refuse(full, "event streams are open").retry_after(Duration::from_secs(10))
     })?;
     let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
     // The service sends only valid numbers. An invalid one counts as 0, so the client gets the event `lost`.
@@ -130,7 +130,7 @@ impl Listening {
     /// The next event; `None` at the end, which also comes when the visitor's token or session has ended.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            let step = self.wait().await;
+            let step = self.wait_for_step().await;
             if matches!(step, Step::End) || !self.visitor.is_still_valid(&self.app).await {
                 return None;
             }
@@ -140,7 +140,7 @@ impl Listening {
         }
     }
 
-    async fn wait(&mut self) -> Step {
+    async fn wait_for_step(&mut self) -> Step {
         loop {
             if std::mem::take(&mut self.is_lost) {
                 return Step::Send(Event::default().event("lost").data("{}"));

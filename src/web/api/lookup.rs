@@ -132,7 +132,7 @@ pub(crate) async fn many(
 }
 
 /// The answers in JSON.
-fn answers(table: &Table, questions: &extract::Unread<Vec<Question>>) -> Result<Bytes, Problem> {
+fn answer_all(table: &Table, questions: &extract::Unread<Vec<Question>>) -> Result<Bytes, Problem> {
     let questions = questions.read()?;
     if questions.len() > QUESTIONS {
         return Err(refused(format!(

@@ -16,7 +16,7 @@ mod session;
 mod tables;
 mod tasks;
 
-pub(crate) use self::tables::{difference, exported};
+pub(crate) use self::tables::{write_difference, write_export};
 
 /// All routes of the interface, with their parts of the OpenAPI document.
 pub(crate) fn router() -> OpenApiRouter<App> {

@@ -40,7 +40,7 @@ pub(crate) async fn begin(
     peer: Peer,
     extract::Json(LogIn { token }): extract::Json<LogIn>,
 ) -> Result<impl IntoResponse, Problem> {
-    let begun = sessions::begin(&app, peer, &token).await?;
+    let begun = sessions::begin_session(&app, peer, &token).await?;
     let session = Session {
         form_token: begun.form_token,
     };

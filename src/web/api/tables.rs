@@ -148,7 +148,7 @@ struct Uses {
     validations: BTreeMap<String, Vec<Validation>>,
 }
 
-fn uses(service: &Service, digest: &Digest) -> Result<Uses, ServiceError> {
+fn read_uses(service: &Service, digest: &Digest) -> Result<Uses, ServiceError> {
     let versions = service.versions_of(digest)?;
     let mut validations = BTreeMap::new();
     for Version { machine, .. } in &versions {
@@ -233,7 +233,7 @@ pub(crate) async fn diff(
 }
 
 /// The changes in JSON.
-pub(crate) fn difference(
+pub(crate) fn write_difference(
     before: &Digest,
     after: &Digest,
     diff: table::Diff,
@@ -305,7 +305,7 @@ pub(crate) async fn export(
 }
 
 /// The table in a format; 404 if there is no such format.
-pub(crate) fn exported(table: &Table, format: &'static str) -> Result<String, Problem> {
+pub(crate) fn write_export(table: &Table, format: &'static str) -> Result<String, Problem> {
     let Some(found) = export::find(format) else {
         return Err(Problem::not_found("format", format));
     };

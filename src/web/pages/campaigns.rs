@@ -90,11 +90,11 @@ pub(super) async fn show(
             let entry = all.into_iter().find(|entry| entry.path == path);
             let filter = TaskFilter {
                 campaign: Some(path.clone()),
-                machines: reader.machines(),
+                machines: reader.readable_machines(),
                 ..TaskFilter::default()
             };
             let slice = |before, limit| Slice { before, limit };
-            let (readable, newest) = (reader.machines(), slice(before, None));
+            let (readable, newest) = (reader.readable_machines(), slice(before, None));
             let versions =
                 service.versions_among(readable.as_deref(), None, Some(&path), newest)?;
             let tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;

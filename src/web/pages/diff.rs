@@ -38,7 +38,7 @@ pub(super) async fn show(
     let both = [before.clone(), after.clone()];
     let may_read = app.run_reading(move |service| {
         let mut both = both.iter();
-        both.try_for_each(|digest| reader.versions_of(service, digest).map(drop))
+        both.try_for_each(|digest| reader.find_versions(service, digest).map(drop))
     });
     may_read.await?;
     let content = app.make_or_recall(Made::Changes { before, after }).await?;
@@ -47,7 +47,7 @@ pub(super) async fn show(
 }
 
 /// The content of the page.
-pub(crate) fn changes(before: &Digest, after: &Digest, diff: &Diff) -> String {
+pub(crate) fn render_changes(before: &Digest, after: &Digest, diff: &Diff) -> String {
     content(before, after, diff).into_string()
 }
 

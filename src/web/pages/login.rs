@@ -47,7 +47,7 @@ pub(super) async fn begin(
     fields: Fields,
 ) -> Result<Response, Problem> {
     let next = own_address(fields.text("next"));
-    match sessions::begin(&app, peer, fields.text("token")).await {
+    match sessions::begin_session(&app, peer, fields.text("token")).await {
         Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status.is_client_error() => {
             let mut answer = page(next, Some(&problem)).into_response();

@@ -26,7 +26,7 @@ use axum::routing::{get, post};
 use maud::html;
 
 pub(crate) use self::campaigns::readable as readable_campaigns;
-pub(crate) use self::diff::changes;
+pub(crate) use self::diff::render_changes;
 use self::layout::Frame;
 use crate::{App, Problem};
 

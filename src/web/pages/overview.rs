@@ -56,7 +56,7 @@ impl Overview {
         }
         let filter = TaskFilter {
             state: Some(TaskState::Running),
-            machines: visitor.machines(),
+            machines: visitor.readable_machines(),
             ..TaskFilter::default()
         };
         let slice = Slice {

@@ -82,7 +82,7 @@ async fn page(
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
     let filter = TaskFilter {
-        machines: visitor.machines(),
+        machines: visitor.readable_machines(),
         ..asked.filter()
     };
     let slice = Slice {

@@ -28,7 +28,7 @@ struct Shown {
 
 impl Shown {
     fn read(service: &Service, id: TaskId, reader: &Visitor) -> Result<Self, ServiceError> {
-        let task = reader.task(service, id)?;
+        let task = reader.find_task(service, id)?;
         let progress = match task.state {
             TaskState::Running => service.feed().progress(id),
             _ => None,

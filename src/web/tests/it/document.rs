@@ -85,9 +85,10 @@ fn every_answer_has_a_documented_status() {
                 };
                 let found = answer.header("content-type").unwrap_or_default();
                 let found = found.split(';').next().unwrap_or_default();
-                let is_documented = match answer.body.is_empty() {
-                    true => media.is_empty(),
-                    false => media.contains(found),
+                let is_documented = if answer.body.is_empty() {
+                    media.is_empty()
+                } else {
+                    media.contains(found)
                 };
                 assert!(is_documented, "{method} {path}: {media:?}, {answer:?}");
                 assert_ne!(status, 405, "{method} {path}");

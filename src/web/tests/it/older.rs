@@ -32,12 +32,13 @@ fn put(from: &Path, to: &Path, site: &Path) {
         }
         let text = fs::read_to_string(&from).unwrap();
         let text = text.replace("@DIR@", site.to_str().unwrap());
-        match to.extension().is_some_and(|ending| ending == "sql") {
-            true => Connection::open(to.with_extension(""))
+        if to.extension().is_some_and(|ending| ending == "sql") {
+            Connection::open(to.with_extension(""))
                 .unwrap()
                 .execute_batch(&text)
-                .unwrap(),
-            false => fs::write(&to, text).unwrap(),
+                .unwrap()
+        } else {
+            fs::write(&to, text).unwrap()
         }
         let is_secret = to.file_name().is_some_and(|name| name == "token");
         if is_secret {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use serde::de::DeserializeOwned;
 
@@ -21,11 +21,14 @@ pub(crate) struct Path<T>(pub(crate) T);
 #[from_request(via(axum::extract::Query), rejection(Problem))]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// A JSON body: 415 for other media types, 400 for invalid JSON, 422 for unexpected content, 413 for over 1 MiB.
+/// The longest body of requests that describe one thing, in bytes. All connections can have one in memory at a time.
+pub(crate) const SHORT: usize = 64 << 10;
+
+/// A JSON body: 415 for other media types, 400 for invalid JSON, 422 for unexpected content, 413 for over 64 KiB.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// A JSON body as [`Json`], read by its handler where that may take long.
+/// A JSON body as [`Json`], but of up to 1 MiB, read by its handler as that may take long.
 #[derive(Debug)]
 pub(crate) struct Unread<T> {
     body: Bytes,
@@ -51,7 +54,9 @@ impl From<QueryRejection> for Problem {
 impl From<BytesRejection> for Problem {
     fn from(rejection: BytesRejection) -> Self {
         let detail = match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => format!("the body has more than {BODY_BYTES} bytes"),
+            StatusCode::PAYLOAD_TOO_LARGE => format!(
+                "the body is too long: tables and questions have at most {BODY_BYTES} bytes, others {SHORT}"
+            ),
             _ => rejection.body_text(),
         };
         Self::new(rejection.status(), detail)
@@ -61,7 +66,8 @@ impl From<BytesRejection> for Problem {
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
+        DefaultBodyLimit::max(SHORT).apply(&mut request);
         Unread::from_request(request, state).await?.read().map(Self)
     }
 }

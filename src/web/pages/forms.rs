@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use axum::extract::{Form, FromRequest, FromRequestParts, Request};
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Form, FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -10,7 +11,11 @@ use serde::Deserialize;
 use service::ServiceError;
 
 use super::layout::with_query;
+use crate::extract::SHORT;
 use crate::{App, Problem, Visitor};
+
+/// The most fields of a form; one of tokens has a field for each machine.
+const MOST_FIELDS: usize = 1000;
 
 /// A visitor who may read. Others are redirected to the login page, which leads back.
 pub(super) struct Reader(pub(super) Visitor);
@@ -79,12 +84,28 @@ pub(super) struct Fields(Vec<(String, String)>);
 impl FromRequest<App> for Fields {
     type Rejection = Response;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+    async fn from_request(mut request: Request, app: &App) -> Result<Self, Response> {
+        DefaultBodyLimit::max(SHORT).apply(&mut request);
+        let (parts, body) = request.into_parts();
+        let whole = Bytes::from_request(Request::from_parts(parts.clone(), body), app).await;
+        let whole = whole.map_err(|rejection| Problem::from(rejection).into_response())?;
+        check_fields(&whole).map_err(IntoResponse::into_response)?;
+        let request = Request::from_parts(parts, Body::from(whole));
         let Form(fields) = Form::<Vec<(String, String)>>::from_request(request, app)
             .await
             .map_err(|error| Problem::new(error.status(), error.body_text()).into_response())?;
         Ok(Self(fields))
     }
+}
+
+/// Refuses a form that none of the pages has. Each field takes time and memory, also of visitors who have not logged in.
+fn check_fields(form: &[u8]) -> Result<(), Problem> {
+    let fields = form.split(|byte| *byte == b'&').count();
+    if fields > MOST_FIELDS {
+        let detail = format!("a form has at most {MOST_FIELDS} fields");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
+    Ok(())
 }
 
 impl Fields {

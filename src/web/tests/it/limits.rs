@@ -28,6 +28,38 @@ fn requests_that_are_too_large_are_refused() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// Reading many fields would take long, and anyone can send them.
+#[test]
+fn forms_with_many_fields_are_refused() {
+    let site = Site::new();
+    let log_in = |form: &str| {
+        let media = "Content-Type: application/x-www-form-urlencoded";
+        site.send("POST /login", &[media], form).status
+    };
+    let token = "token=colltune_00";
+    assert_eq!(log_in(token), 401);
+    assert_eq!(log_in(&format!("{token}{}", "&a=b".repeat(999))), 401);
+    assert_eq!(log_in(&format!("{token}{}", "&a=b".repeat(1000))), 413);
+    assert_eq!(log_in(&format!("{token}&a={}", "b".repeat(64 << 10))), 413);
+}
+
+/// Anyone can send bodies, and all that have arrived in part are in memory.
+#[test]
+fn only_tables_and_questions_may_be_long() {
+    let site = Site::new();
+    let bearer = site.bearer();
+    let send = |request: &str, media: &str, body: &str| {
+        let media = format!("Content-Type: {media}");
+        site.send(request, &[&media, &bearer], body).status
+    };
+    let long = " ".repeat(65 << 10);
+    let json = "application/json";
+    assert_eq!(send("POST /api/v1/session", json, &long), 413);
+    assert_eq!(send("POST /api/v1/tasks", json, &long), 413);
+    let table = "POST /api/v1/machines/local/tables";
+    assert_eq!(send(table, "application/yaml", &long), 422);
+}
+
 #[test]
 fn chunks_are_counted_too() {
     let site = Site::new();

@@ -2,8 +2,9 @@
 //!
 //! A [`View`] holds the content without any layout; `tuner` builds it from a store and a fit, [`View::of_table`] from
 //! a table alone. [`render_html`] renders it as a page with figures, [`figures`] renders the main parts of that page
-//! for other pages, [`render_markdown`] renders text, [`render_csv`] all cells with all candidates, and
-//! [`render_summary`] a few lines for a terminal. All are pure functions of the view.
+//! for other pages, [`render_maps`] the decision maps of a collective as a picture, [`render_markdown`] renders text,
+//! [`render_csv`] all cells with all candidates, and [`render_summary`] a few lines for a terminal. All are pure
+//! functions of the view.
 
 mod csv_text;
 mod diff;
@@ -24,7 +25,7 @@ mod view;
 pub use csv_text::render_csv;
 pub use diff::{changed_choices, changed_defaults, group_name, no_changes};
 pub use grid::{TextTable, grid};
-pub use html::{FIGURE_STYLE, Quantity, figures, inline, render_html, render_times};
+pub use html::{FIGURE_STYLE, Quantity, figures, inline, render_html, render_maps, render_times};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use text::{code, prose};

@@ -1,11 +1,13 @@
 //! Formats of numbers and names in reports.
 
+use std::borrow::Cow;
+
 use printable::is_unprintable;
 use results::{CellDecision, Verdict};
 use table::Operators;
-use vocabulary::Candidate;
 use vocabulary::defaults::CONFIDENCE;
 use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::{Candidate, Parameters};
 
 use crate::view::Comparison;
 
@@ -20,6 +22,20 @@ pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> 
 /// The name of a candidate without its collective.
 pub(crate) fn short_name(candidate: &Candidate) -> String {
     without_collective(&candidate.to_string())
+}
+
+/// What figures tell apart: the full name of a candidate's algorithm, with the transport of its messages if that is not
+/// MPI. A figure shows each with its best other parameters.
+pub(crate) fn algorithm(candidate: &Candidate) -> Cow<'_, str> {
+    let name = candidate.algorithm();
+    let transport = Parameters {
+        through: candidate.parameters().through,
+        ..Parameters::default()
+    };
+    match transport.is_empty() {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("{name}{transport}")),
+    }
 }
 
 /// A full name without its collective: `ring`, `native:ring`.
@@ -54,7 +70,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::Confirmed => "chosen, confirmed",
         Verdict::NotConfirmed => return not_confirmed(decision),
         Verdict::PatternsDisagree => "default: patterns disagree",
-        Verdict::Unconfirmed => "default: not measured again",
+        Verdict::Unconfirmed => "default: not confirmed in time",
         Verdict::Refuted => "default: found faster by validate",
         Verdict::OfTable if decision.replaces_default() => "chosen",
         Verdict::OfTable => "default: kept",

@@ -8,9 +8,10 @@ use crate::grid::TextTable;
 /// A picture with its caption and its numbers.
 pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: TextTable) -> Markup {
     html! {
-        figure id=(id) tabindex="0" {
+        figure id=(id) {
             figcaption { (caption) }
-            (picture)
+            // With the focus, the keys scroll what is wider than the window.
+            div.picture tabindex="0" role="group" aria-label=(caption) { (picture) }
             (folded("The numbers behind it", numbers))
         }
     }

@@ -1,5 +1,6 @@
 //! The data that a page shows about one collective.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -8,6 +9,7 @@ use table::OperatorClass;
 use vocabulary::{CommShape, Datatype, Operator};
 
 use super::palette::Looks;
+use crate::text::algorithm;
 use crate::view::{Comparison, View};
 use results::{CellDecision, Ranked};
 
@@ -64,21 +66,23 @@ impl<'v> Group<'v> {
         if let Some(frequent) = most_frequent_type(&cells) {
             cells.retain(|result| type_of(result) == frequent);
         }
-        let chosen = cells.iter().map(|result| result.chosen.algorithm());
+        let chosen = cells.iter().map(|result| algorithm(&result.chosen));
         // Algorithms that are the fastest in some cell are drawn too.
         let fastest = cells.iter().filter_map(|result| fastest(&result.ranking));
         let all = cells.iter().flat_map(|result| &result.ranking);
-        let all = all.map(|timed| timed.candidate.algorithm());
+        let all = all.map(|timed| algorithm(&timed.candidate));
         let of_collective = |comparison: &&Comparison| comparison.collective == collective;
         let comparisons: Vec<&Comparison> = view.comparisons.iter().filter(of_collective).collect();
         let blocks = comparisons.iter().flat_map(|comparison| &comparison.blocks);
-        let blocks = blocks.map(|row| row.algorithm.as_str());
+        let blocks = blocks.map(|row| Cow::Borrowed(row.algorithm.as_str()));
+        let rules = comparisons.iter().flat_map(|comparison| &comparison.rules);
+        let ruled = rules.map(|rule| algorithm(&rule.candidate));
         Self {
             view,
             collective,
             looks: Looks::of(
-                chosen.chain(fastest.map(|f| f.candidate.algorithm())),
-                all.chain(blocks),
+                chosen.chain(fastest.map(|f| algorithm(&f.candidate))),
+                all.chain(blocks).chain(ruled),
             ),
             other_types: of_all_types - cells.len(),
             cells,

@@ -3,24 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
+use schedule::Collective;
+use table::{OperatorClass, Rule, rule_at};
+use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
 use super::figure::{REST, figure};
-use super::group::{Along, Group};
-use super::palette::DEFAULT_AREA;
-use super::plot::{cut, px};
+use super::group::{Along, Group, groups};
+use super::kept::Kept;
+use super::legend::Legend;
+use super::picture::{Part, picture_file};
+use super::plot::px;
 use crate::grid::{TextTable, grid};
-use crate::text::{factor, short_name, without_collective};
+use crate::text::{algorithm, factor, short_name};
+use crate::view::{Comparison, View};
 use results::CellDecision;
 
 const HEIGHT: f64 = 34.0;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 40.0;
-const LINE: f64 = 21.0;
-const NAMES_IN_A_LINE: usize = 3;
-const NAME: f64 = 250.0;
-/// The note on hatched fields.
-const HATCHED: &str = "not deployed: low confidence or not confirmed";
+/// The distance from the fields to the first line of the legend.
+const BELOW: f64 = 24.0;
 
 /// The most maps of a collective.
 const MOST_MAPS: usize = 2;
@@ -39,29 +42,43 @@ pub(super) fn maps(group: &Group<'_>) -> Markup {
     }
 }
 
-fn map(group: &Group<'_>, along: Along) -> Markup {
-    let mut cells: BTreeMap<(u32, u64), &CellDecision> = BTreeMap::new();
-    let concerned = group.cells.iter().filter(|r| along.holds(r.cell.shape));
-    for result in concerned {
-        cells.insert((along.value(result.cell.shape), result.cell.bytes), result);
-    }
-    let sizes: BTreeSet<u64> = cells.keys().map(|(_, bytes)| *bytes).collect();
-    let rows: BTreeSet<u32> = cells.keys().map(|(row, _)| *row).collect();
-    let map = Map {
-        group,
-        along,
-        sizes: thinned(&sizes.iter().copied().collect::<Vec<_>>(), MOST_COLUMNS),
-        rows: thinned(&rows.iter().copied().collect::<Vec<_>>(), MOST_ROWS),
-        cells: &cells,
+/// The maps of one collective as an SVG file, one for each number of ranks per node, as many as the page shows; `None` if
+/// the view has no cells of it.
+pub fn render_maps(view: &View, collective: Collective) -> Option<String> {
+    let groups = groups(view);
+    let is_it = |group: &&Group<'_>| group.collective == collective && !group.cells.is_empty();
+    let group = groups.iter().find(is_it)?;
+    let all = Along::of(group.cells.iter().map(|result| result.cell.shape));
+    let parts = thinned(&all, MOST_MAPS).into_iter().map(|along| {
+        let map = Map::new(group, along);
+        let (extent, content) = map.content();
+        Part {
+            heading: map.title(),
+            extent,
+            content,
+        }
+    });
+    let library = &view.provenance.library;
+    let kind = match library.is_simulated() {
+        true => "Simulated speed-ups",
+        false => "Speed-ups",
     };
-    let is_whole = map.sizes.len() == sizes.len() && map.rows.len() == rows.len();
+    let footer = format!("{kind} over the default of {library}");
+    let title = format!("{}: the table's choices for {collective}", view.name);
+    Some(picture_file(&title, &footer, &parts.collect::<Vec<_>>()))
+}
+
+fn map(group: &Group<'_>, along: Along) -> Markup {
+    let map = Map::new(group, along);
+    let [sizes, rows] = map.all;
+    let is_whole = map.sizes.len() == sizes && map.rows.len() == rows;
     let id = format!("{}-map-{}", group.collective, along.id());
     html! {
         (figure(&id, &map.title(), &map.draw(&id), map.numbers()))
         @if !is_whole {
             p.left-out {
-                "The map shows " (map.sizes.len()) " of " (sizes.len()) " sizes and "
-                (map.rows.len()) " of " (rows.len()) " numbers of " (map.unit()) ". " (REST)
+                "The map shows " (map.sizes.len()) " of " (sizes) " sizes and "
+                (map.rows.len()) " of " (rows) " numbers of " (map.unit()) ". " (REST)
             }
         }
     }
@@ -90,16 +107,44 @@ fn short_size(bytes: u64) -> String {
     }
 }
 
-struct Map<'a, 'v> {
+/// A map.
+#[derive(Debug)]
+pub(super) struct Map<'a, 'v> {
     group: &'a Group<'v>,
     along: Along,
     sizes: Vec<u64>,
     /// Numbers of nodes or of ranks per node, ascending.
     rows: Vec<u32>,
-    cells: &'a BTreeMap<(u32, u64), &'v CellDecision>,
+    /// The numbers of sizes and of rows with those that are left out.
+    all: [usize; 2],
+    cells: BTreeMap<(u32, u64), &'v CellDecision>,
 }
 
-impl Map<'_, '_> {
+impl<'a, 'v> Map<'a, 'v> {
+    fn new(group: &'a Group<'v>, along: Along) -> Self {
+        let concerned = group.cells.iter().filter(|r| along.holds(r.cell.shape));
+        let cells: BTreeMap<(u32, u64), &CellDecision> = concerned
+            .map(|result| ((along.value(result.cell.shape), result.cell.bytes), *result))
+            .collect();
+        let sizes: BTreeSet<u64> = cells.keys().map(|(_, bytes)| *bytes).collect();
+        let rows: BTreeSet<u32> = cells.keys().map(|(row, _)| *row).collect();
+        let all = [sizes.len(), rows.len()];
+        Self {
+            group,
+            along,
+            sizes: thinned(&sizes.into_iter().collect::<Vec<_>>(), MOST_COLUMNS),
+            rows: thinned(&rows.into_iter().collect::<Vec<_>>(), MOST_ROWS),
+            all,
+            cells,
+        }
+    }
+}
+
+impl<'v> Map<'_, 'v> {
+    pub(super) fn group(&self) -> &Group<'v> {
+        self.group
+    }
+
     fn title(&self) -> String {
         format!(
             "The table's choices for {} {}",
@@ -116,7 +161,7 @@ impl Map<'_, '_> {
     }
 
     /// The cells that are shown, with row and column, by descending row and ascending size.
-    fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, nodes)| {
             let columns = self.sizes.iter().enumerate();
@@ -131,81 +176,95 @@ impl Map<'_, '_> {
         (720.0 / self.sizes.len().max(1) as f64).clamp(42.0, 74.0)
     }
 
-    /// The algorithms that are shown, in the order of their keys.
-    fn algorithms(&self) -> Vec<&str> {
-        let shown = self.shown().map(|(_, _, result)| result.chosen.algorithm());
-        let mut algorithms: Vec<&str> = shown.collect::<BTreeSet<_>>().into_iter().collect();
-        algorithms.sort_by_key(|algorithm| {
-            let key = self.group.looks.look(algorithm).key;
-            (key.len(), key)
-        });
-        algorithms
+    /// The table's choices for sizes that were not measured in a row but in others, with row and column.
+    pub(super) fn ruled(&self) -> impl Iterator<Item = (usize, usize, &'v Candidate)> {
+        let rows = self.rows.iter().rev().enumerate();
+        rows.flat_map(move |(row, value)| {
+            let rules = self.rules(*value);
+            let columns = self.sizes.iter().enumerate();
+            let missing =
+                columns.filter(move |(_, bytes)| !self.cells.contains_key(&(*value, **bytes)));
+            missing.filter_map(move |(column, bytes)| {
+                let rule = rule_at(rules, *bytes)?;
+                Some((row, column, &rule.candidate))
+            })
+        })
+    }
+
+    /// The table's rules for the shape of a row; none if they are not known.
+    fn rules(&self, row: u32) -> &'v [Rule] {
+        let is_it = |comparison: &&&Comparison| {
+            self.along.holds(comparison.shape)
+                && self.along.value(comparison.shape) == row
+                && comparison.operators.cover(OperatorClass::Commutative)
+        };
+        let comparison = self.group.comparisons.iter().find(is_it);
+        comparison.map_or(&[], |comparison| &comparison.rules)
+    }
+
+    /// Whether the choice is not known for sizes of some rows.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.shown().count() + self.ruled().count() < self.sizes.len() * self.rows.len()
     }
 
     fn draw(&self, id: &str) -> Markup {
-        let width = self.cell_width();
-        let right = LEFT + width * self.sizes.len() as f64;
-        let bottom = TOP + HEIGHT * self.rows.len() as f64;
-        let algorithms = self.algorithms();
-        let whole_width = right.max(LEFT + NAME * NAMES_IN_A_LINE as f64) + 8.0;
-        let (names, notes) = (algorithms.len().div_ceil(NAMES_IN_A_LINE), self.notes());
-        let height = bottom + 14.0 + LINE * (names + notes.len()) as f64;
+        let ([width, height], content) = self.content();
         let (title, description) = (format!("{id}-title"), format!("{id}-desc"));
         html! {
-            svg.map role="img" viewBox=(format!("0 0 {} {}", px(whole_width), px(height))) width=(px(whole_width))
-                aria-labelledby=(format!("{title} {description}")) {
+            svg.map role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) width=(px(width))
+                height=(px(height)) aria-labelledby=(format!("{title} {description}")) {
                 title id=(title) { (self.title()) }
                 desc id=(description) {
                     "A field for each row and each size, with the letter of the algorithm and the speed-up \
                      over the library's default. The table below has the same numbers."
                 }
-                text.axis x=(px((LEFT + right) / 2.0)) y="12" text-anchor="middle" {
-                    "size: " (table::message_size(self.group.collective))
-                }
-                text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.unit()) }
-                @for (column, bytes) in self.sizes.iter().enumerate() {
-                    text.tick x=(px(LEFT + width * (column as f64 + 0.5))) y=(px(TOP - 7.0)) text-anchor="middle" {
-                        (short_size(*bytes))
-                    }
-                }
-                @for (row, nodes) in self.rows.iter().rev().enumerate() {
-                    text.tick x=(px(LEFT - 8.0)) y=(px(TOP + HEIGHT * (row as f64 + 0.5) + 4.0)) text-anchor="end" {
-                        (nodes)
-                    }
-                }
-                @for (row, column, result) in self.shown() { (self.field(row, column, result)) }
-                (self.legend(&algorithms, bottom + 24.0))
-                @for (index, note) in notes.iter().enumerate() {
-                    @let y = bottom + 22.0 + LINE * (names + index) as f64;
-                    @if *note == HATCHED {
-                        rect.field x=(px(LEFT)) y=(px(y - 12.0)) width="28" height="17" fill=(DEFAULT_AREA) {}
-                        rect x=(px(LEFT)) y=(px(y - 12.0)) width="28" height="17" fill="url(#hatched)" {}
-                    }
-                    text.note x=(px(if *note == HATCHED { LEFT + 35.0 } else { LEFT })) y=(px(y)) { (note) }
-                }
+                (content)
             }
         }
     }
 
-    /// Explanations of empty fields, letters in parentheses and hatched fields.
-    fn notes(&self) -> Vec<&'static str> {
-        let has_gaps = self.shown().count() < self.sizes.len() * self.rows.len();
-        let is_expected = self.shown().any(|(_, _, result)| !result.is_measured());
-        let gaps = has_gaps.then_some("empty: not measured; the rules below hold there too");
-        let expected = is_expected.then_some("in parentheses: not measured, by the model");
-        let view = self.group.view;
-        let is_hatched = self
-            .shown()
-            .any(|(_, _, result)| view.why_withheld(result).is_some());
-        let hatched = is_hatched.then_some(HATCHED);
-        [gaps, expected, hatched].into_iter().flatten().collect()
+    /// The extent of the picture, and what is in it.
+    fn content(&self) -> ([f64; 2], Markup) {
+        let width = self.cell_width();
+        let right = LEFT + width * self.sizes.len() as f64;
+        let bottom = TOP + HEIGHT * self.rows.len() as f64;
+        let legend = Legend::of(self);
+        let extent = [
+            right.max(legend.width()) + 8.0,
+            bottom + BELOW + legend.height(),
+        ];
+        let content = html! {
+            text.axis x=(px(LEFT)) y="12" {
+                "size: " (table::message_size(self.group.collective))
+            }
+            text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.unit()) }
+            @for (column, bytes) in self.sizes.iter().enumerate() {
+                text.tick x=(px(LEFT + width * (column as f64 + 0.5))) y=(px(TOP - 7.0)) text-anchor="middle" {
+                    (short_size(*bytes))
+                }
+            }
+            @for (row, nodes) in self.rows.iter().rev().enumerate() {
+                text.tick x=(px(LEFT - 8.0)) y=(px(TOP + HEIGHT * (row as f64 + 0.5) + 4.0)) text-anchor="end" {
+                    (nodes)
+                }
+            }
+            @for (row, column, candidate) in self.ruled() { (self.ruled_field(row, column, candidate)) }
+            @for (row, column, result) in self.shown() { (self.field(row, column, result)) }
+            (legend.draw(bottom + BELOW))
+        };
+        (extent, content)
     }
 
     fn field(&self, row: usize, column: usize, result: &CellDecision) -> Markup {
         let width = self.cell_width();
         let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
-        let look = self.group.looks.look(result.chosen.algorithm());
-        let gain = result.gain().map(|gain| factor(gain.median));
+        let look = self.group.looks.look(&algorithm(&result.chosen));
+        let kept = Kept::of(result);
+        let key = kept.map_or(&*look.key, |kept| kept.key());
+        let gain = match kept {
+            None => result.gain().map(|gain| factor(gain.median)),
+            Some(kept) => kept.possible_gain(result),
+        };
         let title = format!(
             "{}, {} bytes: {}, {}",
             result.cell.shape,
@@ -213,44 +272,49 @@ impl Map<'_, '_> {
             short_name(&result.chosen),
             self.group.view.verdict(result)
         );
-        // Choices by the model are in parentheses.
-        let key = match result.is_measured() {
-            true => look.key.clone(),
-            false => format!("({})", look.key),
-        };
-        let gain = gain.filter(|_| look.key != "–");
         let middle = x + width / 2.0;
         let baseline = y + if gain.is_some() { 15.0 } else { 21.0 };
+        let filled = |fill: &str| {
+            html! { rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(fill) {} }
+        };
+        let ink = kept.is_none().then(|| look.ink());
         html! {
-            g fill=(look.ink()) {
+            g fill=[ink] class=[kept.map(Kept::class)] {
                 title { (title) }
-                rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(look.area()) {}
-                @if look.is_striped {
-                    rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill="url(#stripes)" {}
+                @match kept {
+                    Some(kept) => (kept.area([x, y], [width, HEIGHT])),
+                    None => (filled(look.colour)),
                 }
-                @if self.group.view.why_withheld(result).is_some() {
-                    rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill="url(#hatched)" {}
+                @if look.is_striped { (filled("url(#stripes)")) }
+                @if self.group.view.why_withheld(result).is_some() { (filled("url(#hatched)")) }
+                // Choices by the model are in parentheses.
+                text.key x=(px(middle)) y=(px(baseline)) {
+                    @if result.is_measured() { (key) } @else { "(" (key) ")" }
                 }
-                text.key x=(px(middle)) y=(px(baseline)) { (key) }
                 @if let Some(gain) = gain { text.gain x=(px(middle)) y=(px(y + 28.0)) { (gain) } }
             }
         }
     }
 
-    fn legend(&self, algorithms: &[&str], top: f64) -> Markup {
+    /// A pale field for a choice without a measurement of its own.
+    fn ruled_field(&self, row: usize, column: usize, candidate: &Candidate) -> Markup {
+        let width = self.cell_width();
+        let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
+        let kept = (*candidate == Candidate::Default).then_some(Kept::Unbeaten);
+        let look = self.group.looks.look(&algorithm(candidate));
+        let title = format!(
+            "{}: not measured, by the table's rules",
+            short_name(candidate)
+        );
         html! {
-            @for (index, algorithm) in algorithms.iter().enumerate() {
-                @let look = self.group.looks.look(algorithm);
-                @let x = LEFT + NAME * (index % NAMES_IN_A_LINE) as f64;
-                @let y = top + LINE * (index / NAMES_IN_A_LINE) as f64;
-                g fill=(look.ink()) {
-                    rect.field x=(px(x)) y=(px(y - 12.0)) width="28" height="17" fill=(look.area()) {}
-                    @if look.is_striped {
-                        rect x=(px(x)) y=(px(y - 12.0)) width="28" height="17" fill="url(#stripes)" {}
+            g.ruled {
+                title { (title) }
+                g.pale {
+                    g class=[kept.map(Kept::class)] {
+                        rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(look.colour) {}
                     }
-                    text.key x=(px(x + 14.0)) y=(px(y + 1.0)) { (look.key) }
                 }
-                text.name x=(px(x + 35.0)) y=(px(y + 1.0)) { (cut(&without_collective(algorithm))) }
+                text.key x=(px(x + width / 2.0)) y=(px(y + 21.0)) { (kept.map_or(&*look.key, |kept| kept.key())) }
             }
         }
     }

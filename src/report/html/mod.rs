@@ -9,9 +9,12 @@ mod collective;
 mod figure;
 mod group;
 mod guidelines;
+mod kept;
+mod legend;
 mod map;
 mod overview;
 mod palette;
+mod picture;
 mod plot;
 mod scale;
 mod scaling;
@@ -19,6 +22,7 @@ mod sizes;
 mod speedups;
 
 pub use about::inline;
+pub use map::render_maps;
 pub use plot::render_times;
 pub use scale::Quantity;
 
@@ -29,12 +33,13 @@ use crate::markdown::TABLE_ALONE;
 use crate::text::one_line;
 use crate::view::{Basis, View};
 use group::{Group, groups};
+use picture::patterns;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The style sheet for a page that shows [`figures`]. It uses the colours `--ink`, `--quiet` and `--line`, which the
-/// page must set for a light background.
-pub const FIGURE_STYLE: &str = include_str!("figures.css");
+/// The style sheet for a page that shows [`figures`]. It uses the colours `--ground`, `--ink`, `--quiet` and `--line`,
+/// which the page must set for both colour schemes.
+pub const FIGURE_STYLE: &str = concat!(include_str!("figures.css"), include_str!("picture.css"));
 
 /// The content security policy: only the page's own style is allowed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -94,24 +99,6 @@ pub fn figures(view: &View) -> Markup {
         @for group in &groups {
             @let name = group.collective.name();
             (section(name, name, &collective::collective(view, group)))
-        }
-    }
-}
-
-/// The patterns for areas with a repeated colour, and for choices that are not deployed.
-fn patterns() -> Markup {
-    html! {
-        svg.patterns width="0" height="0" aria-hidden="true" {
-            defs {
-                pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse"
-                    patternTransform="rotate(45)" {
-                    rect width="2" height="6" fill="#ffffff" fill-opacity="0.75" {}
-                }
-                pattern id="hatched" width="7" height="7" patternUnits="userSpaceOnUse"
-                    patternTransform="rotate(-45)" {
-                    rect width="1.6" height="7" fill="#000000" fill-opacity="0.55" {}
-                }
-            }
         }
     }
 }

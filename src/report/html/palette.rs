@@ -1,5 +1,6 @@
 //! The looks of algorithms: a letter, a colour and a mark each, the same in all figures of a collective.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Colours that are distinct for all common kinds of colour vision (Okabe and Ito 2008); the default is black.
@@ -9,8 +10,8 @@ const COLOURS: [&str; 7] = [
 
 pub(super) const DEFAULT: &str = "default";
 
-/// The default's colour in areas; its lines are black.
-pub(super) const DEFAULT_AREA: &str = "#e3e6ea";
+/// The colour of the default's lines: that of the text, which depends on the colour scheme.
+const INK: &str = "currentColor";
 
 /// The shape of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ const MARKS: [Mark; 7] = [
 /// The look of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// One or two letters, or a dash for the default.
+    /// One or two letters; empty for the default.
     pub(super) key: String,
     pub(super) colour: &'static str,
     pub(super) mark: Mark,
@@ -49,8 +50,8 @@ impl Look {
     /// The library's default.
     pub(super) fn default() -> Self {
         Self {
-            key: "–".to_owned(),
-            colour: "#000000",
+            key: String::new(),
+            colour: INK,
             mark: Mark::Circle,
             is_striped: false,
         }
@@ -74,13 +75,6 @@ impl Look {
             _ => "#000000",
         }
     }
-
-    pub(super) fn area(&self) -> &'static str {
-        match self.colour {
-            "#000000" => DEFAULT_AREA,
-            colour => colour,
-        }
-    }
 }
 
 /// `A` to `Z`, then `AA`, `AB` etc.
@@ -101,26 +95,26 @@ pub(super) struct Looks {
 impl Looks {
     /// Numbers algorithms by their frequency in `chosen`, the most frequent first, and then all others.
     pub(super) fn of<'a>(
-        chosen: impl Iterator<Item = &'a str>,
-        all: impl Iterator<Item = &'a str>,
+        chosen: impl Iterator<Item = Cow<'a, str>>,
+        all: impl Iterator<Item = Cow<'a, str>>,
     ) -> Self {
-        let is_other = |name: &&str| *name != DEFAULT;
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let is_other = |name: &Cow<'_, str>| name != DEFAULT;
+        let mut counts: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
         for name in chosen.filter(is_other) {
             *counts.entry(name).or_default() += 1;
         }
         for name in all.filter(is_other) {
             counts.entry(name).or_default();
         }
-        let mut order: Vec<(&str, usize)> = counts.into_iter().collect();
+        let mut order: Vec<(Cow<'_, str>, usize)> = counts.into_iter().collect();
         order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let names = order.into_iter().map(|(name, _)| name.to_owned());
+        let names = order.into_iter().map(|(name, _)| name.into_owned());
         Self {
             numbers: names.zip(0..).collect(),
         }
     }
 
-    /// The look of an algorithm by its full name; unknown algorithms share the look after the last.
+    /// The look of an algorithm by its name, as [`crate::text::algorithm`] gives it; unknown algorithms share the look after the last.
     pub(super) fn look(&self, algorithm: &str) -> Look {
         match self.numbers.get(algorithm) {
             _ if algorithm == DEFAULT => Look::default(),

@@ -1,9 +1,9 @@
 //! Curves on logarithmic axes, as SVG.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use super::FIGURE_STYLE;
 use super::palette::{Look, Mark};
+use super::picture::{Part, picture_file};
 use super::scale::{Quantity, Scale};
 
 const WIDTH: f64 = 560.0;
@@ -14,9 +14,10 @@ const BOTTOM: f64 = 292.0;
 /// The distance from the axis to the first line of the legend.
 const BELOW: f64 = 56.0;
 const LINE: f64 = 19.0;
+/// The most names in a line of the legend.
 const NAMES_IN_A_LINE: usize = 2;
-/// The most characters of a name in the legend; the table below has whole names.
-const LONGEST_NAME: usize = 36;
+/// The most characters of a name if there are two in a line, and if there is one; the table below has whole names.
+const LONGEST_NAMES: [usize; 2] = [36, 72];
 
 /// A measured or interpolated value.
 #[derive(Clone, Debug)]
@@ -120,7 +121,7 @@ impl Plot {
             .chain(self.reference);
         let x = Scale::new(self.x.0, xs, [LEFT, RIGHT])?;
         let y = Scale::new(self.y.0, ys, [BOTTOM, TOP])?;
-        let lines = self.curves.len().div_ceil(NAMES_IN_A_LINE) + self.notes.len();
+        let lines = self.curves.len().div_ceil(self.names_in_a_line()) + self.notes.len();
         let height = BOTTOM + BELOW + LINE * lines as f64;
         let content = html! {
             (self.axes(&x, &y))
@@ -186,11 +187,6 @@ impl Plot {
             self.y.0.format(point.y),
             range.unwrap_or_default()
         );
-        let fill = if point.is_hollow {
-            "#ffffff"
-        } else {
-            curve.look.colour
-        };
         html! {
             g {
                 title { (title) }
@@ -200,19 +196,29 @@ impl Plot {
                     )) {}
                 }
                 @if point.is_chosen { circle.chosen cx=(px(x)) cy=(px(at)) r="7.5" {} }
-                path.mark d=(mark(curve.look.mark, x, at)) fill=(fill) {}
+                path.mark.hollow[point.is_hollow] d=(mark(curve.look.mark, x, at)) fill=(curve.look.colour) {}
             }
         }
     }
 
+    /// The names in a line of the legend: one if a name needs the whole line.
+    fn names_in_a_line(&self) -> usize {
+        let is_long = |curve: &Curve| curve.name.chars().count() > LONGEST_NAMES[0];
+        match self.curves.iter().any(is_long) {
+            true => 1,
+            false => NAMES_IN_A_LINE,
+        }
+    }
+
     fn legend(&self) -> Markup {
-        let column = (RIGHT - 16.0) / NAMES_IN_A_LINE as f64;
+        let in_a_line = self.names_in_a_line();
+        let column = (RIGHT - 16.0) / in_a_line as f64;
         let place = |index: usize| {
-            let line = (index / NAMES_IN_A_LINE) as f64;
-            let x = 16.0 + column * (index % NAMES_IN_A_LINE) as f64;
+            let line = (index / in_a_line) as f64;
+            let x = 16.0 + column * (index % in_a_line) as f64;
             (x, BOTTOM + BELOW + LINE * line)
         };
-        let names = self.curves.len().div_ceil(NAMES_IN_A_LINE);
+        let names = self.curves.len().div_ceil(in_a_line);
         html! {
             @for (index, curve) in self.curves.iter().enumerate() {
                 @let (x, y) = place(index);
@@ -235,7 +241,6 @@ pub fn render_times(
     x: Quantity,
     curves: impl IntoIterator<Item = (String, Vec<(f64, f64)>)>,
 ) -> Option<String> {
-    const HEAD: f64 = 36.0;
     let curves = curves.into_iter().enumerate();
     let curve = |(index, (name, points)): (usize, (String, Vec<(f64, f64)>))| Curve {
         name,
@@ -258,22 +263,12 @@ pub fn render_times(
         reference: None,
     };
     let (height, content) = plot.content()?;
-    let height = px(height + HEAD);
-    // Not all programs that show pictures know variables.
-    let style = FIGURE_STYLE.replace("var(--ink)", "#1b1f24");
-    let style = style.replace("var(--quiet)", "#57606a");
-    let style = style.replace("var(--line)", "#d0d7de");
-    let picture = html! {
-        svg xmlns="http://www.w3.org/2000/svg" role="img" width=(WIDTH) height=(height)
-            viewBox=(format!("0 0 {WIDTH} {height}")) {
-            title { (title) }
-            style { (PreEscaped(style)) }
-            rect width="100%" height="100%" fill="#ffffff" {}
-            text x="16" y="24" { (title) }
-            g transform=(format!("translate(0 {HEAD})")) { (content) }
-        }
+    let part = Part {
+        heading: title.to_owned(),
+        extent: [WIDTH, height],
+        content,
     };
-    Some(picture.into_string())
+    Some(picture_file(title, "", &[part]))
 }
 
 /// A coordinate, rounded to a tenth of a pixel.
@@ -282,12 +277,16 @@ pub(super) fn px(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A name, shortened for the legend.
+/// A name for the legend. A very long one is shortened in its middle, since its end has its parameters.
 pub(super) fn cut(name: &str) -> String {
-    match name.chars().count() > LONGEST_NAME {
-        true => name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
-        false => name.to_owned(),
+    let characters: Vec<char> = name.chars().collect();
+    let most = LONGEST_NAMES[1];
+    if characters.len() <= most {
+        return name.to_owned();
     }
+    let (start, end) = (most / 2, characters.len() - (most - most / 2 - 1));
+    let shown = characters[..start].iter().chain(&['…']);
+    shown.chain(&characters[end..]).collect()
 }
 
 /// The path of a mark around a point.

@@ -132,10 +132,10 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         .into_iter()
         .take(MOST_CURVES)
         .map(|name| Curve {
-            name: without_collective(name),
-            look: group.looks.look(name),
-            points: points(row, kind, fixed, name),
-            expected: expected(row, kind, fixed, name),
+            name: without_collective(&name),
+            look: group.looks.look(&name),
+            points: points(row, kind, fixed, &name),
+            expected: expected(row, kind, fixed, &name),
             vertical: None,
         })
         .filter(|curve| !curve.points.is_empty())

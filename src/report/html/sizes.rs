@@ -1,5 +1,6 @@
 //! Figures of time against size, for the shapes with most at stake.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
@@ -13,7 +14,7 @@ use super::palette::DEFAULT;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::grid::{TextTable, grid};
-use crate::text::{NONE, or_none, short_name, without_collective};
+use crate::text::{NONE, algorithm, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
 /// The most shapes of a collective.
@@ -77,42 +78,44 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<
 
 /// The algorithms to draw: the default, then those that the table chooses most often, then those that are fastest most
 /// often.
-pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
-    let mut votes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
+    let mut votes: BTreeMap<Cow<'v, str>, (usize, usize)> = BTreeMap::new();
     for result in cells {
-        votes.entry(result.chosen.algorithm()).or_default().0 += 1;
+        votes.entry(algorithm(&result.chosen)).or_default().0 += 1;
         if let Some(timed) = fastest(&result.ranking) {
-            votes.entry(timed.candidate.algorithm()).or_default().1 += 1;
+            votes.entry(algorithm(&timed.candidate)).or_default().1 += 1;
         }
     }
     votes.remove(DEFAULT);
-    let mut order: Vec<(&str, (usize, usize))> = votes.into_iter().collect();
+    let mut order: Vec<(Cow<'v, str>, (usize, usize))> = votes.into_iter().collect();
     order.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
-    let mut seen: BTreeSet<&str> = order.iter().map(|(name, _)| *name).collect();
+    let mut seen: BTreeSet<Cow<'v, str>> = order.iter().map(|(name, _)| name.clone()).collect();
     // For comparison, the best of the library's own algorithms and the best of all.
-    let mut order: Vec<&str> = order.into_iter().map(|(name, _)| name).collect();
+    let mut order: Vec<Cow<'v, str>> = order.into_iter().map(|(name, _)| name).collect();
     for kind in [Candidate::NATIVE, ""] {
-        order.extend(strongest(cells, kind).filter(|name| seen.insert(name)));
+        order.extend(strongest(cells, kind).filter(|name| seen.insert(name.clone())));
     }
     let others = order.into_iter().take(MOST_CURVES);
-    std::iter::once(DEFAULT).chain(others).collect()
+    std::iter::once(Cow::Borrowed(DEFAULT))
+        .chain(others)
+        .collect()
 }
 
 /// The algorithm whose name begins with `kind` that has the largest mean speed-up over most sizes.
-fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
-    let mut sums: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>> {
+    let mut sums: BTreeMap<Cow<'v, str>, (usize, f64)> = BTreeMap::new();
     for result in cells {
         let Some(default) = result.default() else {
             continue;
         };
-        let names: BTreeSet<&str> = result
+        let names: BTreeSet<Cow<'v, str>> = result
             .ranking
             .iter()
-            .map(|timed| timed.candidate.algorithm())
-            .filter(|name| name.starts_with(kind) && *name != DEFAULT)
+            .map(|timed| algorithm(&timed.candidate))
+            .filter(|name| name.starts_with(kind) && name != DEFAULT)
             .collect();
         for name in names {
-            let Some(timed) = fastest_of(result, name) else {
+            let Some(timed) = fastest_of(result, &name) else {
                 continue;
             };
             let sum = sums.entry(name).or_default();
@@ -126,21 +129,21 @@ fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
     best.map(|(name, _)| name)
 }
 
-/// The chosen candidate if it has this algorithm, or else the fastest candidate that does.
-pub(super) fn fastest_of<'v>(result: &'v CellDecision, algorithm: &str) -> Option<&'v Ranked> {
-    if result.chosen.algorithm() == algorithm
+/// The chosen candidate if it has the algorithm of this name, or else the fastest candidate that does.
+pub(super) fn fastest_of<'v>(result: &'v CellDecision, name: &str) -> Option<&'v Ranked> {
+    if algorithm(&result.chosen) == name
         && let Some(chosen) = result.ranked(&result.chosen)
     {
         return Some(chosen);
     }
-    let is_member = |timed: &&Ranked| timed.candidate.algorithm() == algorithm;
+    let is_member = |timed: &&Ranked| algorithm(&timed.candidate) == name;
     fastest(result.ranking.iter().filter(is_member))
 }
 
-fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
+fn curve(group: &Group<'_>, name: &str, cells: &[&CellDecision]) -> Curve {
     let members = || {
         let timed = |result: &&CellDecision| {
-            let timed = fastest_of(result, algorithm)?.clone();
+            let timed = fastest_of(result, name)?.clone();
             let is_chosen = result.chosen == timed.candidate;
             Some((result.cell.bytes as f64, timed, is_chosen))
         };
@@ -150,8 +153,8 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
             .filter(|(bytes, ..)| *bytes > 0.0)
     };
     Curve {
-        name: without_collective(algorithm),
-        look: group.looks.look(algorithm),
+        name: without_collective(name),
+        look: group.looks.look(name),
         points: members()
             .map(|(x, timed, is_chosen)| Point {
                 interval: timed.interval.ends(),
@@ -166,7 +169,7 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
     }
 }
 
-fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> TextTable {
+fn numbers(algorithms: &[Cow<'_, str>], cells: &[&CellDecision]) -> TextTable {
     let columns = "bytes> | candidate | time> | interval> | expected> | launches> | chosen";
     let rows = cells.iter().flat_map(|result| {
         let members = algorithms

@@ -1,6 +1,6 @@
 //! The service as a person uses it, with a real browser: from logging in to a table that jobs use, and to its rollback.
 
-mod pages;
+pub(crate) mod pages;
 mod site;
 
 use std::fs;

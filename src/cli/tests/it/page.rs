@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::browser::pages::{WIDTHS, overflow};
 use crate::chromium::Browser;
 use crate::made;
 use crate::run::Place;
@@ -41,6 +42,50 @@ fn check(browser: &Browser, place: &Place, page: &str, parts: &[&str]) {
     }
 }
 
+/// The contrast of texts in a map's fields with the fields, the worst, and of a page's text with the page.
+const CONTRASTS: &str = "
+    const parts = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number);
+    const light = colour => {
+        const [r, g, b] = parts(colour).map(part => part / 255)
+            .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (a, b) => {
+        const [low, high] = [light(a), light(b)].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+    };
+    const style = element => getComputedStyle(element);
+    const fields = [...document.querySelectorAll('svg.map > g:not(.ruled, .alone)')].filter(g => g.querySelector('.field'));
+    const worst = fields.map(g => contrast(style(g.querySelector('.key')).fill, style(g.querySelector('.field')).fill));
+    return [Math.min(...worst), contrast(style(document.body).color, style(document.body).backgroundColor)];
+";
+
+/// The page fits a desk and a phone in both colour schemes, and the texts of its pictures can be read there.
+#[track_caller]
+fn assert_readable(browser: &Browser, figures: &[&str]) {
+    for width in WIDTHS {
+        let grounds = ["light", "dark"].map(|scheme| {
+            browser.show_as(width, scheme);
+            assert_eq!(overflow(browser, width), None, "{width} wide, {scheme}");
+            let contrasts = browser.evaluate(CONTRASTS);
+            for contrast in contrasts.as_array().unwrap() {
+                assert!(contrast.as_f64().unwrap() > 4.0, "{scheme}: {contrasts}");
+            }
+            browser.evaluate("return getComputedStyle(document.body).backgroundColor")
+        });
+        assert_ne!(grounds[0], grounds[1], "{width} wide");
+        for figure in figures {
+            // The height of the least text, in pixels of the window.
+            let least = format!(
+                "const texts = [...document.querySelectorAll('{figure} svg text')];
+                return Math.min(...texts.map(text => text.getBoundingClientRect().height))"
+            );
+            let least = browser.evaluate(&least).as_f64().unwrap();
+            assert!(least > 9.0, "{figure}, {width} wide: {least}");
+        }
+    }
+}
+
 #[test]
 fn a_browser_shows_the_whole_page_and_loads_nothing() {
     let Some(browser) = Browser::start() else {
@@ -61,6 +106,7 @@ fn a_browser_shows_the_whole_page_and_loads_nothing() {
         "made up",
     ];
     check(&browser, &place, "page.html", &parts);
+    assert_readable(&browser, &["#allreduce-map-2", "#allreduce-time-1x2"]);
 }
 
 /// Part of a fat tree.
@@ -98,4 +144,5 @@ fn a_browser_shows_what_tune_writes_with_every_kind_of_figure() {
         "measure on the real machine",
     ];
     check(&browser, &place, "reports/wide.html", &figures);
+    assert_readable(&browser, &["#bcast-map-1", "#bcast-blocks-4x1-1048576"]);
 }

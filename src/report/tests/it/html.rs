@@ -11,7 +11,7 @@ use vocabulary::{Candidate, CommShape, Parameters};
 use crate::{cells, deployment};
 
 /// Checks that hold for every page.
-fn check(view: &View) -> String {
+pub(crate) fn check(view: &View) -> String {
     let page = render_html(view);
     testkit::html::check(&page);
     let ids = attributes(&page, "id");
@@ -247,7 +247,7 @@ fn texts_from_outside_are_escaped() {
 }
 
 /// Cells of a collective, in which each cell chooses the next candidate of a list.
-fn choosing(candidates: &[Candidate]) -> View {
+pub(crate) fn choosing(candidates: &[Candidate]) -> View {
     let sizes = (0..20).map(|power| 1 << power);
     let mut cells = cells::results(&[Collective::Bcast], 1..=8, sizes);
     for (result, candidate) in cells.iter_mut().zip(candidates.iter().cycle()) {
@@ -298,9 +298,10 @@ fn algorithms_are_named_with_their_library() {
             parameters: parameters(),
         },
     ]));
-    for name in ["default", "a", "native:b", "mockup:c+d", "elsewhere:e"] {
+    for name in ["a", "native:b", "mockup:c+d", "elsewhere:e"] {
         assert!(page.contains(&format!("\">{name}</text>")), "{name}");
     }
+    assert!(page.contains("\">default: nothing "));
 }
 
 /// The colour and the mark of each curve of each figure of curves, by its legend.

@@ -10,12 +10,12 @@ use super::site::{CAMPAIGN, Site};
 use crate::chromium::Browser;
 
 /// The width of a page that must be scrolled horizontally; `None` if it need not be.
-fn overflow(browser: &Browser, width: u32) -> Option<u64> {
+pub(crate) fn overflow(browser: &Browser, width: u32) -> Option<u64> {
     let found = browser.evaluate("return document.documentElement.scrollWidth");
     found.as_u64().filter(|found| *found > u64::from(width))
 }
 
-const WIDTHS: [u32; 2] = [1280, 390];
+pub(crate) const WIDTHS: [u32; 2] = [1280, 390];
 
 /// No page is wider than the window, on a desk and on a phone, in light and dark; also with long words.
 ///

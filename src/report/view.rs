@@ -98,7 +98,11 @@ impl View {
         self.why_withheld_from(result, Deployment::Colltune)
     }
 
-    fn why_withheld_from(&self, result: &CellDecision, deployment: Deployment) -> Option<&str> {
+    pub(crate) fn why_withheld_from(
+        &self,
+        result: &CellDecision,
+        deployment: Deployment,
+    ) -> Option<&str> {
         let key = (result.cell, result.operators, deployment);
         self.withheld.get(&key).map(String::as_str)
     }

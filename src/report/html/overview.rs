@@ -5,10 +5,11 @@ use maud::{Markup, html};
 use statistics::geometric_mean;
 use table::Deployment;
 use vocabulary::Candidate;
-use vocabulary::units::format_bytes;
+use vocabulary::units::{counted, format_bytes};
 
 use super::figure::table;
 use super::group::Group;
+use super::kept::Kept;
 use crate::grid::{TextTable, grid};
 use crate::summary::headline;
 use crate::text::{factor, or_none, short_name};
@@ -44,7 +45,7 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> TextTable {
     let is_simulated = view.provenance.library.is_simulated();
     let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
     let knows_library = library.iter().any(Option::is_some);
-    let columns = "collective | default loses at> | there by> | over all cells> | \
+    let columns = "collective | default loses at> | there by> | not confirmed in time>? | over all cells> | \
                    through the library>? | most | what to do";
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
         let library = match knows_library {
@@ -61,17 +62,18 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> TextTable {
 }
 
 /// A collective, with its gain `through_library` and the recommended action.
-fn row(group: &Group<'_>, through_library: String, advice: &str) -> [String; 7] {
+fn row(group: &Group<'_>, through_library: String, advice: &str) -> [String; 8] {
     let cells: Vec<&CellDecision> = group.measured().collect();
     let replaced: Vec<&CellDecision> = replaced(group).collect();
-    let deployed = cells
-        .iter()
-        .filter_map(|result| group.view.deployed_gain(result, Deployment::Colltune));
     [
         group.collective.to_string(),
         format!("{} of {} cells", replaced.len(), cells.len()),
         or_none(mean_gain(&replaced), factor),
-        factor(geometric_mean(deployed).unwrap_or(1.0)),
+        match undecided(group.measured()) {
+            0 => String::new(),
+            cells => counted(cells, "cell"),
+        },
+        factor(over_all(group)),
         through_library,
         most(&replaced),
         advice.to_owned(),
@@ -87,6 +89,19 @@ fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellDecision> {
 fn mean_gain(cells: &[&CellDecision]) -> Option<f64> {
     let gains = cells.iter().filter_map(|result| result.gain());
     geometric_mean(gains.map(|gain| gain.median))
+}
+
+/// The number of cells in which another candidate may be faster but was not confirmed in time.
+fn undecided<'v>(cells: impl Iterator<Item = &'v CellDecision>) -> usize {
+    cells
+        .filter(|result| Kept::of(result) == Some(Kept::Undecided))
+        .count()
+}
+
+/// The mean gain of all choices over all cells.
+fn over_all(group: &Group<'_>) -> f64 {
+    let gain = |result| group.view.deployed_gain(result, Deployment::Colltune);
+    geometric_mean(group.measured().filter_map(gain)).unwrap_or(1.0)
 }
 
 /// The mean gain of the library's own algorithms over all cells; `None` if none was measured.
@@ -110,56 +125,150 @@ fn most(replaced: &[&CellDecision]) -> String {
     })
 }
 
-/// The smallest gain for which the library's own settings are recommended.
+/// The least gain that is worth an action.
 const WORTHWHILE: f64 = 1.005;
 
 fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
-    match in_library {
+    let by_library = in_library.filter(|gain| *gain > WORTHWHILE);
+    match by_library {
+        _ if replaced(group).next().is_none() && undecided(group.measured()) > 0 => {
+            "tune again with a larger budget: not all is confirmed"
+        }
         _ if replaced(group).next().is_none() => "keep the default",
         _ if replaced(group).all(|result| group.view.why_withheld(result).is_some()) => {
             "confirm the choices: none of them is deployed"
         }
-        Some(gain) if gain > WORTHWHILE => "export the table to the library's settings",
-        Some(_) => "deploy the table; the library's settings alone gain nothing",
-        None => "deploy the table",
+        Some(gain) if over_all(group) > WORTHWHILE * gain => {
+            "colltune run; deploy for the library's part of the gain"
+        }
+        Some(_) => "colltune deploy",
+        None if in_library.is_some() => "colltune run; the library's settings alone gain nothing",
+        None => "colltune run",
     }
 }
 
-/// Whether the table has rules for the library's own settings that replace the default.
-fn serves_library(view: &View) -> bool {
-    let chosen = view.cells.iter();
-    let mut chosen = chosen.filter_map(|result| result.chosen_in_library.as_ref());
-    chosen.any(|candidate| *candidate != Candidate::Default)
+/// The ways in which a table's choices get into programs.
+struct Needs {
+    /// Deployed choices of colltune's own algorithms, which need its library in the program.
+    run: bool,
+    /// Deployed choices of the library's own algorithms, which its settings can make.
+    deploy: bool,
+    /// Choices that are not deployed, because they are not confirmed or have low confidence.
+    withheld: bool,
+    /// Whether the gain through the library's own settings is known.
+    knows_library: bool,
 }
 
-/// Instructions for deploying the table.
+impl Needs {
+    fn of(view: &View) -> Self {
+        let deployed = |deployment: Deployment, chosen: &Candidate, result: &CellDecision| {
+            *chosen != Candidate::Default && view.why_withheld_from(result, deployment).is_none()
+        };
+        Self {
+            run: view.cells.iter().any(|result| {
+                result.chosen.is_ours() && deployed(Deployment::Colltune, &result.chosen, result)
+            }),
+            deploy: view.cells.iter().any(|result| {
+                let chosen = result.chosen_in_library.as_ref();
+                chosen.is_some_and(|chosen| deployed(Deployment::Library, chosen, result))
+            }),
+            withheld: !view.withheld.is_empty(),
+            knows_library: view
+                .cells
+                .iter()
+                .any(|result| result.chosen_in_library.is_some()),
+        }
+    }
+}
+
+/// The commands that the table's gains need.
 pub(super) fn deploying(view: &View) -> Markup {
-    let is_simulated = view.provenance.library.is_simulated();
-    html! {
-        @if is_simulated {
+    if view.provenance.library.is_simulated() {
+        return html! {
             p { "These times are simulated: measure on the real machine before you deploy anything." }
-        } @else {
-            ol {
-                @if serves_library(view) {
-                    li {
-                        "Write the table as a file that the library reads: "
-                        code { "colltune export TABLE --format " (export_format(&view.provenance.library.name)) " --output FILE" }
-                        ". The file says how to activate it for one job or for all."
-                    }
+        };
+    }
+    let needs = Needs::of(view);
+    let undecided = undecided(view.cells.iter());
+    html! {
+        @if !needs.run && !needs.deploy { p { "The table has no gain to deploy: keep the library's default." } }
+        ol {
+            @if undecided > 0 || needs.withheld { (confirming(undecided, needs.withheld)) }
+            @if needs.run || needs.deploy { (validating(&needs)) }
+            @if needs.run {
+                li {
+                    "Colltune's own algorithms need its library in the program, which stays as it is: "
+                    code { "colltune run TABLE -- mpirun -n RANKS ./program" } "."
+                }
+            }
+            @if needs.deploy { (through_library(view, needs.run)) }
+            @if needs.run || needs.deploy {
+                li {
+                    "After each change of the system, for instance in continuous integration, measure whether the gain is "
+                    "still there: " code { "colltune check TABLE" (deployment_option(!needs.run)) } "."
                 }
                 li {
                     "Programs that choose for themselves read the whole table: "
                     code { "colltune export TABLE --format c-header --output FILE" } "."
                 }
-                @if view.cells.iter().all(|result| result.chosen_in_library.is_none()) {
-                    li {
-                        "The gain through the library's own settings is not known: name " code { "native:*" }
-                        " among the " code { "candidates" } " of the campaign, and tune again."
-                    }
-                }
-                li { "Show the evidence for a choice: " code { "colltune explain TABLE --collective C --nodes N --ppn P --bytes B" } "." }
-                li { "All numbers: " code { "colltune report STORE --format csv" } "." }
             }
+            @if !needs.knows_library {
+                li {
+                    "The gain through the library's own settings is not known: name " code { "native:*" }
+                    " among the " code { "candidates" } " of the campaign, and tune again."
+                }
+            }
+            li { "Show the evidence for a choice: " code { "colltune explain TABLE --collective C --nodes N --ppn P --bytes B" } "." }
+            li { "All numbers: " code { "colltune report STORE --format csv" } "." }
+        }
+    }
+}
+
+/// How choices that are not deployed, or not decided, are confirmed.
+fn confirming(undecided: usize, is_withheld: bool) -> Markup {
+    html! {
+        li {
+            @if undecided > 0 {
+                (counted(undecided, "cell")) " may have a faster candidate than the default, which was not confirmed in time. "
+            }
+            @if is_withheld { "Hatched choices are not deployed: they are not confirmed or have low confidence. " }
+            "Give the campaign a larger " code { "budget" } ", with " code { "confirmation: on" } ", and continue: "
+            code { "colltune tune CAMPAIGN" } "."
+        }
+    }
+}
+
+/// The test before deployment.
+fn validating(needs: &Needs) -> Markup {
+    html! {
+        li {
+            "Before you use the table, measure its gain in launches of their own: "
+            code { "colltune validate TABLE" (deployment_option(!needs.run)) } "."
+            @if needs.run && needs.deploy {
+                " With " code { "--deployment library" } " it measures the gain through the library's settings."
+            }
+        }
+    }
+}
+
+/// The option for the deployment through the library's settings.
+fn deployment_option(is_it: bool) -> &'static str {
+    match is_it {
+        true => " --deployment library",
+        false => "",
+    }
+}
+
+/// How the library's own algorithms are chosen for all jobs, or for some.
+fn through_library(view: &View, has_more: bool) -> Markup {
+    html! {
+        li {
+            "The gain of the library's own algorithms needs its settings alone"
+            @if has_more { ", which leave the rest to the default" }
+            ". Put them in place for the jobs of a site: " code { "colltune deploy TABLE --to FOLDER" }
+            ", then " code { ". FOLDER/current/environment.sh" } " in a job. Or write only the file that the library reads: "
+            code { "colltune export TABLE --format " (export_format(&view.provenance.library.name)) " --output FILE" }
+            ", which says how to activate it."
         }
     }
 }

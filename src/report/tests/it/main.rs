@@ -7,6 +7,7 @@ mod example;
 mod html;
 mod of_table;
 mod scales;
+mod what_to_do;
 
 use report::{Basis, View, render_csv, render_html, render_markdown, render_summary};
 use results::{CellDecision, Estimate, ParameterEstimate, Status, Verdict};

@@ -1,5 +1,6 @@
 //! Errors of commands.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,13 @@ pub(crate) enum CliError {
     /// A message that a trace cannot describe.
     #[error(transparent)]
     Untraceable(#[from] TooLong),
+    #[error("{} has no times of {collective} to draw", source_file.display())]
+    NoMap {
+        source_file: PathBuf,
+        collective: Collective,
+        /// The collectives that can be drawn.
+        known: BTreeSet<Collective>,
+    },
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
     StoreMoved { table: PathBuf, store: PathBuf },
     #[error("{} was made for {made_for}, but the command uses {library}", table.display())]
@@ -187,6 +195,7 @@ impl CliError {
             | Self::NoUser { .. }
             | Self::NotRoot { .. }
             | Self::Owner { .. }
+            | Self::NoMap { .. }
             | Self::StoreMoved { .. }
             | Self::OtherLibrary { .. }
             | Self::OtherKind { .. }
@@ -240,6 +249,13 @@ impl CliError {
                     "`colltune tune` measures those of the library: name `native:{collective}/*` \
                      among the candidates of a campaign"
                 ));
+            }
+            Self::NoMap { known, .. } if known.is_empty() => {
+                "measure it first: `colltune tune CAMPAIGN`"
+            }
+            Self::NoMap { known, .. } => {
+                let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+                return Some(format!("it has times of {}", known.join(", ")));
             }
             Self::NoService => {
                 "give its URL with `--url`, or in the variable COLLTUNE_URL; `colltune serve` prints it"

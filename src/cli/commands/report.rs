@@ -3,11 +3,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use report::View;
+use schedule::Collective;
 use table::Table;
 
 use super::campaign::store_file;
 use super::stored::{LibraryArg, analyse};
 use super::{Answer, CliError, Console};
+use crate::values;
 
 /// Report on a store or a table: environment, parameters, times, decisions
 ///
@@ -15,7 +17,8 @@ use super::{Answer, CliError, Console};
 /// measurements in the store that the table names, or else only the table's rules and times.
 ///
 /// Choices that are not deployed by default, because they are not confirmed or have low confidence, are hatched in the
-/// maps; the tables give the reason.
+/// maps; the tables give the reason. Where the default stays, the maps tell whether nothing is shown to be faster
+/// (`–`), another candidate may be faster but was not confirmed in time (`?`), or nothing was compared with it.
 ///
 /// The CSV report has a row for each cell, class of operators and candidate, with times in seconds, sizes in bytes, and
 /// empty fields for unknown values. Its columns: `collective`, `operators`, `datatype`, `operator`, `nodes`,
@@ -29,7 +32,8 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune report .colltune/quickstart.db --output reports/quickstart.md
   colltune report .colltune/quickstart.db --format html --output reports/quickstart.html
-  colltune report tables/quickstart.yaml")]
+  colltune report tables/quickstart.yaml
+  colltune report tables/quickstart.yaml --map allreduce --output allreduce.svg")]
 pub(crate) struct Args {
     /// The store, or a table
     #[arg(value_name = "STORE|TABLE")]
@@ -42,6 +46,9 @@ pub(crate) struct Args {
     /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Md)]
     format: Format,
+    /// Instead of the report, draw the decision maps of this collective as a picture (SVG)
+    #[arg(long, value_name = "COLLECTIVE", value_parser = values::collective(), conflicts_with = "format")]
+    map: Option<Collective>,
     /// Write the report to this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -67,13 +74,26 @@ impl Args {
         ];
         tuner::keep_apart(&outputs, &inputs)?;
         let view = self.view(console)?;
-        let text = match self.format {
-            Format::Md => report::render_markdown(&view),
-            Format::Html => report::render_html(&view),
-            Format::Csv => report::render_csv(&view).map_err(CliError::Output)?,
+        let text = match (self.map, self.format) {
+            (Some(collective), _) => self.draw(&view, collective)?,
+            (None, Format::Md) => report::render_markdown(&view),
+            (None, Format::Html) => report::render_html(&view),
+            (None, Format::Csv) => report::render_csv(&view).map_err(CliError::Output)?,
         };
         console.put(self.output.as_deref(), &text)?;
         Ok(Answer::Good)
+    }
+
+    fn draw(&self, view: &View, collective: Collective) -> Result<String, CliError> {
+        report::render_maps(view, collective).ok_or_else(|| CliError::NoMap {
+            source_file: self.source.clone(),
+            collective,
+            known: view
+                .cells
+                .iter()
+                .map(|result| result.cell.collective)
+                .collect(),
+        })
     }
 
     fn view(&self, console: Console) -> Result<View, CliError> {

@@ -456,6 +456,27 @@ fn report_comes_in_three_forms() {
 }
 
 #[test]
+fn report_draws_the_maps_of_a_collective() {
+    let place = with_table();
+    for source in [STORE, "tables/made.yaml"] {
+        let svg = place
+            .run(&["report", source, "--map", "allreduce"])
+            .good()
+            .out;
+        assert!(svg.starts_with("<svg xmlns="), "{svg}");
+        assert!(svg.contains(">dual_root</text>"), "{svg}");
+    }
+    let ran = place.run(&["report", STORE, "--map", "gather"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(
+        ran.err,
+        "error: .colltune/made.db has no times of gather to draw\nhelp: it has times of allreduce\n"
+    );
+    let both = place.run(&["report", STORE, "--map", "gather", "--format", "csv"]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+}
+
+#[test]
 fn report_uses_the_table_alone_without_a_store() {
     let place = with_table();
     std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();

@@ -5,6 +5,7 @@ mod csv;
 mod deployment;
 mod example;
 mod html;
+mod maps;
 mod of_table;
 mod scales;
 mod what_to_do;

@@ -66,7 +66,7 @@ impl Open {
         let (mut undecided, mut alone) = (0, 0);
         for row in sizes {
             match row.verdict {
-                Verdict::Unconfirmed => undecided += 1,
+                Verdict::Unconfirmed | Verdict::TooFewLaunches => undecided += 1,
                 Verdict::NoRival | Verdict::DefaultNotMeasured => alone += 1,
                 _ => {}
             }

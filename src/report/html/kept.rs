@@ -26,7 +26,7 @@ impl Kept {
     /// The reason in a cell; `None` if the table chooses another candidate there.
     pub(super) fn of(result: &CellDecision) -> Option<Self> {
         (result.chosen == Candidate::Default).then(|| match result.verdict {
-            Verdict::Unconfirmed => Self::Undecided,
+            Verdict::Unconfirmed | Verdict::TooFewLaunches => Self::Undecided,
             Verdict::NoRival | Verdict::DefaultNotMeasured => Self::Alone,
             Verdict::OfTable if result.confidence == Confidence::Low => Self::Unsure,
             Verdict::OfTable

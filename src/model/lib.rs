@@ -28,8 +28,8 @@ pub use machine::{Cache, Level, Line, Link, Machine, Noise, PostAhead, Rates, Ti
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
-    BestBlocks, BlocksBy, Event, Labour, Message, Segment, Setting, Simulation, SimulationError,
-    Topology, Trace, Work, best_blocks, expected_messages, simulate, simulate_from,
-    simulate_repeated, trace,
+    BestBlocks, BlocksBy, Event, GoOn, Labour, Message, Segment, Setting, Simulation,
+    SimulationError, Topology, Trace, Work, best_blocks, best_blocks_while, expected_messages,
+    simulate, simulate_from, simulate_repeated, simulate_while, trace,
 };
 pub use validity::InvalidMachine;

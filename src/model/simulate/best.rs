@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 
-use super::{Setting, SimulationError, expected_messages, simulate};
+use super::{GoOn, Setting, SimulationError, expected_messages, simulate_while};
 use crate::{Call, Level, predict_best};
 
 /// A number of pipeline blocks, and its origin.
@@ -47,6 +47,19 @@ pub fn best_blocks(
     request: &Request<'_>,
     setting: &Setting<'_>,
 ) -> Result<Option<BestBlocks>, SimulationError> {
+    best_blocks_while(algorithm, request, setting, &|| true)
+}
+
+/// The best number of blocks as [`best_blocks`] finds it; simulations stop when `go_on` says so.
+///
+/// # Errors
+/// The call is unsupported, or cannot be simulated; [`SimulationError::Stopped`].
+pub fn best_blocks_while(
+    algorithm: &'static Algorithm,
+    request: &Request<'_>,
+    setting: &Setting<'_>,
+    go_on: GoOn<'_>,
+) -> Result<Option<BestBlocks>, SimulationError> {
     let is_cut = match algorithm.knows_nodes() {
         true => algorithm.uses(Parameter::Blocks, &request.parameters),
         false => algorithm.takes(Parameter::Blocks),
@@ -54,7 +67,7 @@ pub fn best_blocks(
     if !is_cut {
         return Ok(None);
     }
-    let mut search = Search::new(algorithm, request, setting)?;
+    let mut search = Search::new(algorithm, request, setting, go_on)?;
     let mut best = match search.lemma() {
         Some(blocks) => BestBlocks {
             blocks,
@@ -87,6 +100,7 @@ struct Search<'a> {
     /// Units of the largest piece that is cut into blocks.
     piece: u64,
     known: HashMap<u32, f64>,
+    go_on: GoOn<'a>,
 }
 
 impl<'a> Search<'a> {
@@ -94,6 +108,7 @@ impl<'a> Search<'a> {
         algorithm: &'static Algorithm,
         request: &'a Request<'a>,
         setting: &'a Setting<'a>,
+        go_on: GoOn<'a>,
     ) -> Result<Self, SimulationError> {
         let mut search = Self {
             algorithm,
@@ -101,6 +116,7 @@ impl<'a> Search<'a> {
             setting,
             piece: 0,
             known: HashMap::new(),
+            go_on,
         };
         let schedule = search.schedule(1)?;
         let pieces = schedule.pieces().max(1).into();
@@ -173,7 +189,7 @@ impl<'a> Search<'a> {
         if let Some(seconds) = self.known.get(&blocks) {
             return Ok(*seconds);
         }
-        let seconds = simulate(&self.schedule(blocks)?, self.setting)?.seconds;
+        let seconds = simulate_while(&self.schedule(blocks)?, self.setting, self.go_on)?.seconds;
         self.known.insert(blocks, seconds);
         Ok(seconds)
     }

@@ -91,11 +91,10 @@ impl<O: Observer> Engine<'_, O> {
     fn circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
         let sender = self.processes.get(from);
         let receiver = self.processes.find(to).filter(|_| early.is_none());
-        let third = |process: &Process| process.is_both_ways() && process.has_several_partners;
         let both_ways = sender.is_both_ways() || receiver.is_some_and(Process::is_both_ways);
         Circumstances {
             exchange: both_ways,
-            shift: third(sender) || receiver.is_some_and(third),
+            shift: sender.is_shifting() || receiver.is_some_and(Process::is_shifting),
             fan_out: sender.sends > 1,
             fan_in: receiver.is_some_and(|receiver| receiver.recvs > 1),
             fresh: sender.has_fresh,

@@ -7,21 +7,22 @@
 //! no two messages need the same port ([`Order::Dependency`]). All other messages wait in the agenda until no rank can
 //! continue. Then the message that can start first starts: any that becomes ready later starts after it.
 //!
-//! Eager messages, and ports that the ranks of a node share, can delay messages of other rounds. Then all messages go
-//! through the agenda ([`Order::Time`]).
+//! Eager messages, and ports that the ranks of a node share, can delay messages of other rounds. Unless all messages that
+//! need such a port come from one rank (`flows.rs`), all messages then go through the agenda ([`Order::Time`]).
 
 use schedule::{Action, Buffer, Rank, Round, Schedule, Span};
 
 use super::agenda::Agenda;
 use super::carrying::Rail;
 use super::course::Course;
+use super::flows::Flows;
 use super::offers::{Earlies, Offers};
 use super::ports::{Due, Queues, Transfer};
 use super::prices::Prices;
 use super::process::{Process, Processes};
 use super::symmetry::Symmetry;
 use super::trace::{Labour, Observer, Work};
-use super::{Simulation, SimulationError};
+use super::{GoOn, Simulation, SimulationError};
 
 /// The messages that start before all others are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(super) enum Order {
 
 /// The reason why the engine stopped early.
 pub(super) enum Halt {
-    /// An eager message occurred in [`Order::Dependency`].
-    Eager,
+    /// Messages of different rounds may compete for a port, which [`Order::Dependency`] cannot decide.
+    Competition,
     /// The schedule cannot be simulated.
     Error(SimulationError),
 }
@@ -45,6 +46,9 @@ impl From<SimulationError> for Halt {
         Self::Error(error)
     }
 }
+
+/// The number of actions, which take some milliseconds, after which a simulation asks whether to go on.
+pub(super) const ACTIONS_UNASKED: usize = 1 << 14;
 
 /// One end of a message: what a rank sends or receives in its round.
 struct MessageEnd {
@@ -75,7 +79,12 @@ pub(super) struct Engine<'a, O> {
     pub(super) fresh: Vec<Transfer>,
     pub(super) offers: Offers,
     pub(super) earlies: Earlies,
+    pub(super) flows: Flows,
     pub(super) messages: u64,
+    /// Asked from time to time.
+    go_on: GoOn<'a>,
+    /// Actions since it was asked.
+    unasked: usize,
     round: Round,
     /// A round whose receives may be posted ahead, after the one before it.
     pub(super) compared: [Round; 2],
@@ -91,7 +100,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         course: &'a Course<'a>,
         symmetry: Symmetry,
         order: Order,
-        observer: O,
+        (observer, go_on): (O, GoOn<'a>),
     ) -> Self {
         let ranks = symmetry.ranks;
         let rails = prices.nodes() as usize * prices.rails();
@@ -111,7 +120,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             fresh: Vec::new(),
             offers: Offers::default(),
             earlies: Earlies::default(),
+            flows: Flows::new(prices),
             messages: 0,
+            go_on,
+            unasked: 0,
             round: Round::default(),
             compared: Default::default(),
             message_ends: Vec::new(),
@@ -139,11 +151,16 @@ impl<'a, O: Observer> Engine<'a, O> {
             let Some(now) = self.agenda.take_next(&mut due) else {
                 break;
             };
+            self.ask(due.len())?;
             self.grant(now, &mut due)?;
         }
         let stuck = |rank: &Rank| self.processes.find(*rank).is_some_and(|p| p.waiting > 0);
         if let Some(rank) = (0..ranks).find(stuck) {
             let round = self.processes.get(rank).next - 1;
+            if self.order == Order::Dependency && self.flows.has_eager() {
+                // A sender that does not wait for its receiver may go on.
+                return Err(Halt::Competition);
+            }
             return Err(SimulationError::Stuck { rank, round }.into());
         }
         let groups = self.symmetry.groups;
@@ -152,6 +169,18 @@ impl<'a, O: Observer> Engine<'a, O> {
             finished: self.finished.repeat(groups as usize),
             messages: self.messages * u64::from(groups),
         })
+    }
+
+    /// Asks now and then whether to go on, after so many more actions.
+    fn ask(&mut self, actions: usize) -> Result<(), Halt> {
+        self.unasked += actions;
+        if self.unasked >= ACTIONS_UNASKED {
+            self.unasked = 0;
+            if !(self.go_on)() {
+                return Err(SimulationError::Stopped.into());
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn process(&mut self, rank: Rank) -> &mut Process {
@@ -184,6 +213,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             round.clear();
             process.program.round(process.next, &mut round);
+            self.ask(1 + round.actions().len())?;
             if self.call_partners(rank, round.actions()) {
                 break;
             }

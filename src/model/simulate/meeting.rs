@@ -12,13 +12,11 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
         let (from, to) = self.symmetry.ends(from, to);
         let is_eager = self.prices.is_eager(from, to, bytes);
-        if is_eager && self.order == Order::Dependency {
-            return Err(Halt::Eager);
-        }
         if self.take_recv(from, to) {
             return self.launch(from, to, bytes, is_eager, None);
         }
-        if is_eager {
+        // In order of dependency, messages are carried when both ends are known, whenever they start.
+        if is_eager && self.order == Order::Time {
             let early = self.earlies.add();
             self.offers.put_send(from, to, Offer::Early(early));
             return self.launch(from, to, bytes, true, Some(early));
@@ -37,7 +35,10 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
         let (from, to) = self.symmetry.ends(from, to);
         match self.take_send(from, to) {
-            Some(Offer::Waiting(bytes)) => self.launch(from, to, bytes, false, None)?,
+            Some(Offer::Waiting(bytes)) => {
+                let is_eager = self.prices.is_eager(from, to, bytes);
+                self.launch(from, to, bytes, is_eager, None)?;
+            }
             Some(Offer::Early(number)) => {
                 let early = self.earlies.get_mut(number);
                 early.is_claimed = true;
@@ -117,6 +118,9 @@ impl<O: Observer> Engine<'_, O> {
         sender.issued += 1;
         let is_free = sender.sends == 1 && recvs == 1;
         let sent = sender.began;
+        if self.order == Order::Dependency && self.prices.may_delay_other_rounds() {
+            self.follow(from, to, is_eager, is_free)?;
+        }
         let (ready, met) = match is_eager || sent >= arrived {
             true => (sent, sent),
             false => (sent.max(self.posted(from, to, sent)), arrived),

@@ -36,6 +36,7 @@ mod best;
 mod carrying;
 mod course;
 mod engine;
+mod flows;
 mod meeting;
 mod offers;
 mod placement;
@@ -49,7 +50,7 @@ mod trace;
 use schedule::{Rank, Schedule, Unsupported};
 use thiserror::Error;
 
-pub use best::{BestBlocks, BlocksBy, best_blocks};
+pub use best::{BestBlocks, BlocksBy, best_blocks, best_blocks_while};
 pub use course::{simulate_from, simulate_repeated};
 pub use placement::Topology;
 pub use size::expected_messages;
@@ -106,6 +107,9 @@ pub enum SimulationError {
     /// Ranks that wait for each other, which no verified schedule has.
     #[error("rank {rank} waits forever in round {round}")]
     Stuck { rank: Rank, round: u64 },
+    /// The caller wanted no more of it.
+    #[error("the simulation was stopped")]
+    Stopped,
     /// More messages and work than the limit for recording.
     #[error("there are more than {limit} messages, combinations and copies")]
     TooMuch { limit: usize },
@@ -117,16 +121,32 @@ pub enum SimulationError {
 /// if the same happens on all nodes.
 ///
 /// # Errors
-/// Any [`SimulationError`] but [`SimulationError::TooMuch`].
+/// Any [`SimulationError`] but [`SimulationError::TooMuch`] and [`SimulationError::Stopped`].
 pub fn simulate(schedule: &Schedule, setting: &Setting<'_>) -> Result<Simulation, SimulationError> {
+    simulate_while(schedule, setting, &|| true)
+}
+
+/// An answer to the question whether to go on with a simulation, which is asked every few milliseconds.
+pub type GoOn<'a> = &'a dyn Fn() -> bool;
+
+/// Simulates a schedule as [`simulate()`] does, and stops when `go_on` says so.
+///
+/// # Errors
+/// Any [`SimulationError`] but [`SimulationError::TooMuch`].
+pub fn simulate_while(
+    schedule: &Schedule,
+    setting: &Setting<'_>,
+    go_on: GoOn<'_>,
+) -> Result<Simulation, SimulationError> {
     let prices = Prices::new(schedule, setting)?;
-    run(schedule, &prices, &Course::ONCE, || Unobserved).map(|(simulation, _)| simulation)
+    let found = run_while(schedule, &prices, &Course::ONCE, || Unobserved, go_on);
+    found.map(|(simulation, _)| simulation)
 }
 
 /// Simulates a schedule and records everything that happens.
 ///
 /// # Errors
-/// Any [`SimulationError`]; [`SimulationError::TooMuch`] if there are more than `limit` messages,
+/// Any [`SimulationError`] but [`SimulationError::Stopped`]; [`SimulationError::TooMuch`] if there are more than `limit` messages,
 /// combinations and copies.
 pub fn trace(
     schedule: &Schedule,
@@ -139,29 +159,42 @@ pub fn trace(
     })
 }
 
-/// Tries the order that needs no agenda, and starts over if there is an eager message, which may compete with others
-/// for its receiver's port in any kind of round.
+/// Runs a schedule to its end.
 fn run<O: trace::Observer>(
     schedule: &Schedule,
     prices: &Prices<'_>,
     course: &Course<'_>,
     observer: impl Fn() -> O,
 ) -> Result<(Simulation, O), SimulationError> {
+    run_while(schedule, prices, course, observer, &|| true)
+}
+
+/// Tries the order that needs no agenda, and starts over if messages of different rounds may compete for a port.
+fn run_while<O: trace::Observer>(
+    schedule: &Schedule,
+    prices: &Prices<'_>,
+    course: &Course<'_>,
+    observer: impl Fn() -> O,
+    go_on: GoOn<'_>,
+) -> Result<(Simulation, O), SimulationError> {
     let symmetry = match O::OBSERVES_MESSAGES {
         true => Symmetry::none(schedule),
-        false => Symmetry::of(schedule, prices, course),
+        false => Symmetry::of(schedule, prices, course, go_on),
     };
-    let orders = match prices.shares_ports_of_nodes() {
+    // Of groups that are alike only one is simulated, which is fast, and its ports stand for those of many nodes.
+    let is_timed = prices.shares_ports_of_nodes() && (O::OBSERVES_MESSAGES || symmetry.groups > 1);
+    let orders = match is_timed {
         true => &[Order::Time][..],
         false => &[Order::Dependency, Order::Time],
     };
     for order in orders {
-        let mut engine = Engine::new(schedule, prices, course, symmetry, *order, observer());
+        let observer = (observer(), go_on);
+        let mut engine = Engine::new(schedule, prices, course, symmetry, *order, observer);
         match engine.run() {
             Ok(simulation) => return Ok((simulation, engine.into_observer())),
-            Err(Halt::Eager) => {}
+            Err(Halt::Competition) => {}
             Err(Halt::Error(error)) => return Err(error),
         }
     }
-    unreachable!("in the order of time eager messages are no reason to stop")
+    unreachable!("in the order of time competition is no reason to stop")
 }

@@ -185,6 +185,20 @@ impl<'a> Prices<'a> {
         within(self.largest_eager) && within(self.link(self.level(from, to)).0.eager_limit)
     }
 
+    /// Whether a message can delay messages of other rounds.
+    pub(super) fn may_delay_other_rounds(&self) -> bool {
+        self.largest_eager.is_some() || self.injection.is_some()
+    }
+
+    /// Whether the cost of a message may depend on the receiver's other message in the round.
+    pub(super) fn depends_on_receiver(&self) -> bool {
+        let depends = |link: &Link| {
+            let mut lines = link.lines.iter();
+            link.shift.is_some() || lines.any(|line| line.exchange.is_some())
+        };
+        depends(self.node) || depends(self.network)
+    }
+
     /// Whether messages of different ranks of a node can delay each other.
     pub(super) fn shares_ports_of_nodes(&self) -> bool {
         self.injection.is_some()

@@ -33,6 +33,8 @@ pub(super) struct Process {
     pub(super) waiting: u32,
     /// Messages sent so far.
     pub(super) issued: u32,
+    /// The only rank that has sent something to it; [`NO_RANK`] before the first message.
+    pub(super) source: Rank,
     /// Sends and receives of the current round. A single unmatched one is stored here, several among the offers.
     pub(super) sends: u32,
     pub(super) recvs: u32,
@@ -63,6 +65,7 @@ impl Process {
             recv_free: 0.0,
             waiting: 0,
             issued: 0,
+            source: NO_RANK,
             sends: 0,
             recvs: 0,
             send_bytes: 0,
@@ -98,6 +101,11 @@ impl Process {
     /// Whether it both sends and receives in the current round.
     pub(super) fn is_both_ways(&self) -> bool {
         self.sends > 0 && self.recvs > 0
+    }
+
+    /// Whether it has messages in both directions, of which one is with a third rank.
+    pub(super) fn is_shifting(&self) -> bool {
+        self.is_both_ways() && self.has_several_partners
     }
 
     /// The last round that has ended, and its end.

@@ -24,9 +24,10 @@ use rustc_hash::FxHasher;
 use schedule::{Action, Rank, Round, Schedule};
 use vocabulary::AHEAD_BYTES;
 
+use super::GoOn;
 use super::ahead::admits;
 use super::course::Course;
-use super::engine::is_copied;
+use super::engine::{ACTIONS_UNASKED, is_copied};
 use super::prices::Prices;
 use crate::PostAhead;
 
@@ -49,11 +50,16 @@ impl Symmetry {
     }
 
     /// One group is simulated if all are alike.
-    pub(super) fn of(schedule: &Schedule, prices: &Prices<'_>, course: &Course<'_>) -> Self {
+    pub(super) fn of(
+        schedule: &Schedule,
+        prices: &Prices<'_>,
+        course: &Course<'_>,
+        go_on: GoOn<'_>,
+    ) -> Self {
         let all = schedule.shape().ranks;
         let ranks = prices.group(all).filter(|_| course.starts.is_empty());
         match ranks {
-            Some(ranks) if Comparison::new(schedule, prices, ranks).are_alike() => Self {
+            Some(ranks) if Comparison::new(schedule, prices, ranks, go_on).are_alike() => Self {
                 ranks,
                 groups: all / ranks,
             },
@@ -96,10 +102,14 @@ struct Comparison<'a> {
     counts: Vec<(Rank, [u64; 2])>,
     /// The sum of the hashes of all messages as their senders number them, minus that as their receivers do.
     unmatched: u64,
+    /// Asked from time to time; if the simulation has to stop, the groups count as different.
+    go_on: GoOn<'a>,
+    /// Actions since it was asked.
+    unasked: usize,
 }
 
 impl<'a> Comparison<'a> {
-    fn new(schedule: &'a Schedule, prices: &'a Prices<'a>, group: Rank) -> Self {
+    fn new(schedule: &'a Schedule, prices: &'a Prices<'a>, group: Rank, go_on: GoOn<'a>) -> Self {
         Self {
             schedule,
             prices,
@@ -107,6 +117,8 @@ impl<'a> Comparison<'a> {
             first: 0,
             counts: vec![(Rank::MAX, [0; 2]); 2 * group as usize],
             unmatched: 0,
+            go_on,
+            unasked: 0,
         }
     }
 
@@ -123,7 +135,8 @@ impl<'a> Comparison<'a> {
             && self.unmatched == 0
     }
 
-    /// A hash of what must be the same for alike ranks; `None` if a round has several messages in one direction.
+    /// A hash of what must be the same for alike ranks; `None` if a round has several messages in one direction, or if
+    /// the simulation has to stop.
     fn hash(&mut self, rank: Rank, [this, before]: &mut [Round; 2]) -> Option<u64> {
         self.first = rank - rank % self.group;
         let program = self.schedule.program(rank);
@@ -132,6 +145,13 @@ impl<'a> Comparison<'a> {
         for index in 0..program.rounds() {
             this.clear();
             program.round(index, this);
+            self.unasked += 1 + this.actions().len();
+            if self.unasked >= ACTIONS_UNASKED {
+                self.unasked = 0;
+                if !(self.go_on)() {
+                    return None;
+                }
+            }
             let moves = self.hash_round(rank, this, before, &mut hasher)?;
             if moves {
                 std::mem::swap(this, before);
@@ -240,7 +260,7 @@ mod tests {
         let algorithm = schedule::find(name).expect("registered");
         let schedule = Schedule::new(algorithm, &request).expect("supported");
         let prices = Prices::new(&schedule, &setting).expect("valid");
-        Symmetry::of(&schedule, &prices, &Course::ONCE).ranks
+        Symmetry::of(&schedule, &prices, &Course::ONCE, &|| true).ranks
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod alike;
 mod closed_forms;
 mod contention;
 mod courses;
+mod flows;
 mod lines;
 mod paths;
 mod placement;

@@ -5,7 +5,7 @@ use import::{ImportOptions, Imported, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::units::counted;
-use vocabulary::{Library, Warning};
+use vocabulary::{CommShape, Library, Warning};
 
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -57,6 +57,14 @@ pub(crate) struct Args {
     /// Ranks on each node; needed for osu and imb, and for csv without that column
     #[arg(long, short = 'k', value_name = "K", value_parser = values::count)]
     ppn: Option<u32>,
+    /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
+    #[arg(
+        long,
+        value_name = "SHAPE",
+        value_parser = values::shape,
+        conflicts_with_all = ["nodes", "ppn"]
+    )]
+    shape: Option<CommShape>,
     /// The candidate that takes the place of a default that was not measured, as in mvapich:ring; decisions compare
     /// with it, and call it `default`
     #[arg(long, value_name = "SOURCE:ALGORITHM")]
@@ -103,8 +111,8 @@ impl Args {
                 Format::Imb => import::ImportFormat::Imb,
             },
             library: self.library.clone(),
-            nodes: self.nodes,
-            ppn: self.ppn,
+            nodes: self.shape.map(|shape| shape.nodes).or(self.nodes),
+            ppn: self.shape.map(|shape| shape.ppn).or(self.ppn),
             machine: self.machine.clone(),
             baseline: self.baseline.clone(),
             materiality: self.materiality,

@@ -26,11 +26,19 @@ pub(super) struct QuestionArgs {
     #[arg(long, short, value_parser = values::collective())]
     collective: Collective,
     /// Number of nodes
-    #[arg(long, short, value_parser = values::nodes)]
-    nodes: u32,
+    #[arg(long, short, value_parser = values::nodes, required_unless_present = "shape")]
+    nodes: Option<u32>,
     /// Ranks on each node
-    #[arg(long, short = 'k', value_parser = values::count)]
-    ppn: u32,
+    #[arg(long, short = 'k', value_parser = values::count, required_unless_present = "shape")]
+    ppn: Option<u32>,
+    /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
+    #[arg(
+        long,
+        value_name = "SHAPE",
+        value_parser = values::shape,
+        conflicts_with_all = ["nodes", "ppn"]
+    )]
+    shape: Option<CommShape>,
     /// The order of ranks on the nodes: `block` (one node is filled after the other),
     /// `cyclic` (consecutive ranks are on consecutive nodes) or `other`; by default rules for any order are used
     #[arg(long, value_parser = values::rank_order())]
@@ -70,12 +78,14 @@ impl QuestionArgs {
         if !collective.has_data() && bytes > 0 {
             return Err(CliError::NoData { collective });
         }
+        // The argument parser requires the shape or both of its numbers.
+        let shape = self.shape.unwrap_or(CommShape {
+            nodes: self.nodes.unwrap_or(1),
+            ppn: self.ppn.unwrap_or(1),
+        });
         Ok(Query {
             collective,
-            shape: CommShape {
-                nodes: self.nodes,
-                ppn: self.ppn,
-            },
+            shape,
             order: self.order.unwrap_or_default(),
             bytes,
             operators: self.operator,

@@ -3,14 +3,20 @@ mod error;
 mod machine;
 mod point;
 pub(super) mod rows;
+mod sweep;
 mod timeline;
 mod trace;
 
+use std::fmt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use indicatif::ProgressState;
 use model::Topology;
 use schedule::{Algorithm, Blocks, Collective, Rank};
+use vocabulary::CommShape;
+use vocabulary::units::format_seconds;
 
 use super::schedule::call::{ParameterArgs, Placing};
 use super::schedule::named;
@@ -21,13 +27,16 @@ use crate::values::{self, Counts};
 pub(crate) use error::SimulateError;
 use machine::MachineArgs;
 use point::{Call, Point};
-use rows::{Row, Skipped};
+use rows::{Columns, Row, Skipped};
+use sweep::{Limit, Progress};
 
 /// Predict times by simulating schedules on a machine
 ///
 /// Simulates the executed rounds: start-up and transfer of messages, the ports of ranks and nodes, placement, combining
-/// and copying. Without --algorithm, compares all algorithms of the collective, fastest first; algorithms that do not
-/// support a call or would take too long are left out with a warning. Unless --blocks or --block-bytes is given,
+/// and copying. Without --algorithm, compares all algorithms of the collective; those that do not support a call are
+/// left out with a warning. Rows are printed as they come: in the order of the closed forms' times, long simulations
+/// last. What is not simulated within --time-limit is left out with a warning that gives the closed form's time. Files
+/// and the other formats have the fastest first. Unless --blocks or --block-bytes is given,
 /// algorithms that take blocks use the best number by the pipelining lemma, or by a search if they have no closed form.
 ///
 /// The closed form, if there is one, is shown beside the simulated time; it ignores placement, shared ports and eager
@@ -43,6 +52,7 @@ use rows::{Row, Skipped};
 #[command(after_help = "\
 Examples:
   colltune simulate --collective allreduce --nodes 36 --ppn 8 --bytes '64K..16M x16'
+  colltune simulate -c allreduce --shape 200x48 --bytes 64K
   colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
   colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
   colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json")]
@@ -57,7 +67,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RANGE",
-        required_unless_present = "nodes",
+        required_unless_present_any = ["nodes", "shape"],
         conflicts_with = "nodes",
         value_parser = values::rank_counts
     )]
@@ -68,6 +78,14 @@ pub(crate) struct Args {
     /// Ranks on each node [default: those of the machine]
     #[arg(long, short = 'k', value_parser = values::count)]
     ppn: Option<u32>,
+    /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
+    #[arg(
+        long,
+        value_name = "SHAPE",
+        value_parser = values::shape,
+        conflicts_with_all = ["ranks", "nodes", "ppn"]
+    )]
+    shape: Option<CommShape>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
     /// scatter, allgather and reduce_scatter_block, of the whole vector in others
     #[arg(long, short, value_name = "RANGE", value_parser = vocabulary::units::parse_byte_range)]
@@ -96,6 +114,14 @@ pub(crate) struct Args {
     /// Size of an element in a reduction: no block ends within one
     #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     element_bytes: u64,
+    /// Leave out what is not simulated within this time in all, as in 10m
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "50s",
+        value_parser = vocabulary::units::parse_seconds
+    )]
+    time_limit: f64,
     /// The format of the output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -119,6 +145,12 @@ enum Format {
     Trace,
     /// One object
     Json,
+}
+
+fn warn_of(console: Console, skipped: &[Skipped]) {
+    for reason in rows::reasons(skipped) {
+        console.warn(reason);
+    }
 }
 
 /// Lengths of calls in one argument; clap would take a `Vec` for several arguments.
@@ -157,12 +189,24 @@ impl Args {
         if format == Format::Trace {
             return Err(SimulateError::NotOne.into());
         }
-        let (mut rows, skipped) = self.simulate(console, &call, &points)?;
-        rows::sort(&mut rows);
         let heading = format!(
             "On the machine `{}`, {} placement:",
             machine.name, call.placement
         );
+        let is_printed = format == Format::Table && self.output.is_none();
+        let columns = is_printed.then(|| Columns::of(&points));
+        if let Some(columns) = &columns {
+            let table = Some((heading.as_str(), columns));
+            let (mut rows, skipped) = self.simulate(console, &call, &points, table)?;
+            rows::sort(&mut rows);
+            for line in rows::fastest(&rows) {
+                console.remark(line)?;
+            }
+            warn_of(console, &skipped);
+            return Ok(Answer::Good);
+        }
+        let (mut rows, skipped) = self.simulate(console, &call, &points, None)?;
+        rows::sort(&mut rows);
         let text = match format {
             Format::Csv => rows::to_csv(&call, &rows),
             Format::Json => json(&rows::Answers {
@@ -173,18 +217,12 @@ impl Args {
                 skipped: &skipped,
             })?,
             Format::Svg => curves::render(&call, &rows)?,
-            Format::Table | Format::Trace if self.output.is_some() => {
+            Format::Table | Format::Trace => {
                 format!("{heading}\n{}", rows::to_table(&rows))
             }
-            Format::Table | Format::Trace => rows::to_table(&rows),
         };
-        if format == Format::Table && self.output.is_none() {
-            console.remark(heading)?;
-        }
         if format != Format::Json {
-            for reason in rows::reasons(&skipped) {
-                console.warn(reason);
-            }
+            warn_of(console, &skipped);
         }
         put(&text)
     }
@@ -216,7 +254,9 @@ impl Args {
 
     /// Every algorithm on every communicator with every size.
     fn points(&self, algorithms: &[&'static Algorithm], ranks_per_node: u32) -> Vec<Point> {
-        let ppn = self.ppn.unwrap_or(ranks_per_node);
+        let shape = self.shape;
+        let ppn = shape.map(|shape| shape.ppn).or(self.ppn);
+        let ppn = ppn.unwrap_or(ranks_per_node);
         let placement = self.placement.placement();
         let by_ranks = self.ranks.iter().flatten();
         let by_ranks = by_ranks.map(|ranks| {
@@ -225,9 +265,10 @@ impl Args {
                 Topology::of_ranks(*ranks, ppn, placement),
             )
         });
-        let by_nodes = self.nodes.iter().flatten();
+        let by_nodes = self.nodes.iter().flatten().copied();
+        let by_nodes = by_nodes.chain(shape.map(|shape| shape.nodes));
         let by_nodes = by_nodes.map(|nodes| {
-            let topology = Topology::new(*nodes, ppn, placement);
+            let topology = Topology::new(nodes, ppn, placement);
             (topology.ranks(), topology)
         });
         let mut points = Vec::new();
@@ -245,39 +286,55 @@ impl Args {
         points
     }
 
-    /// The simulated points, and those that were left out because others could be simulated.
+    /// The simulated points, and those that were left out; prints the rows of a table with this heading as they come, if it is
+    /// given.
     fn simulate(
         &self,
         console: Console,
         call: &Call<'_>,
         points: &[Point],
+        table: Option<(&str, &Columns)>,
     ) -> Result<(Vec<Row>, Vec<Skipped>), CliError> {
-        let template = "simulating [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go";
+        let template =
+            "simulating {msg} [{bar:30}] {pos}/{len}, {elapsed} of at most {limit} so far";
         let bar = console.progress_bar(points.len() as u64, template);
-        let (mut rows, mut skipped, mut refusal) = (Vec::new(), Vec::new(), None);
-        for point in points {
-            match call.simulate(*point) {
-                Ok(row) => rows.push(row),
-                Err(error) if error.concerns_one_algorithm() => {
-                    skipped.push(Skipped {
-                        algorithm: point.algorithm.id,
-                        ranks: point.ranks,
-                        bytes: point.bytes,
-                        reason: error.to_string(),
+        let most = format_seconds(self.time_limit);
+        let limit = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            // An error means that the terminal is gone.
+            let _ = out.write_str(&most);
+        };
+        bar.set_style(bar.style().with_key("limit", limit));
+        bar.enable_steady_tick(Duration::from_millis(250));
+        let begin = Instant::now();
+        let mut is_first = true;
+        let limit = Limit {
+            time: Duration::try_from_secs_f64(self.time_limit).unwrap_or(Duration::MAX),
+            elapsed: &|| begin.elapsed(),
+            short: sweep::SHORT,
+        };
+        let found = sweep::sweep(call, points, &limit, &mut |progress| {
+            match progress {
+                Progress::Begun(point) => bar.set_message(point.algorithm.name()),
+                Progress::Simulated(row) => {
+                    bar.inc(1);
+                    let Some((heading, columns)) = table else {
+                        return Ok(());
+                    };
+                    // An error leaves no heading behind.
+                    let begins = std::mem::take(&mut is_first);
+                    return bar.suspend(|| {
+                        if begins {
+                            console.remark(heading)?;
+                            console.print(columns.heading())?;
+                        }
+                        console.print(columns.row(row))
                     });
-                    refusal = Some(error);
                 }
-                Err(error) => {
-                    bar.finish_and_clear();
-                    return Err(error.into());
-                }
+                Progress::LeftOut => bar.inc(1),
             }
-            bar.inc(1);
-        }
+            Ok(())
+        });
         bar.finish_and_clear();
-        match refusal {
-            Some(error) if rows.is_empty() => Err(error.into()),
-            _ => Ok((rows, skipped)),
-        }
+        found
     }
 }

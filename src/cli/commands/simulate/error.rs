@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use model::SimulationError;
 use schedule::Collective;
 use thiserror::Error;
-use vocabulary::units::counted;
+use vocabulary::units::{counted, format_bytes};
 
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
@@ -32,6 +32,18 @@ pub(crate) enum SimulateError {
         messages: String,
         limit: String,
     },
+    #[error(
+        "{name} of {} bytes on {ranks} ranks is not simulated within the limit of {limit}",
+        format_bytes(*bytes)
+    )]
+    NoTime {
+        name: String,
+        ranks: u64,
+        bytes: u64,
+        limit: String,
+    },
+    #[error("nothing is simulated\n{reasons}")]
+    NothingSimulated { reasons: String },
     #[error("{ranks} ranks are more than the limit of {limit}")]
     TooManyRanks { ranks: u64, limit: u32 },
     #[error("a trace needs exactly one algorithm in one call")]
@@ -61,6 +73,9 @@ impl SimulateError {
             Self::Simulation(SimulationError::TooMuch { .. }) | Self::TooLong { .. } => {
                 "ask for fewer ranks or blocks"
             }
+            Self::NoTime { .. } | Self::NothingSimulated { .. } => {
+                "--time-limit gives more time, and fewer ranks or blocks take less"
+            }
             Self::PartOfElement { .. } => {
                 "choose another length, or the size of an element with --element-bytes"
             }
@@ -80,7 +95,14 @@ impl SimulateError {
     pub(super) fn concerns_one_algorithm(&self) -> bool {
         matches!(
             self,
-            Self::Simulation(SimulationError::Unsupported(_)) | Self::TooLong { .. }
+            Self::Simulation(SimulationError::Unsupported(_))
+                | Self::TooLong { .. }
+                | Self::NoTime { .. }
         )
+    }
+
+    /// Whether only the length of the simulation is at fault.
+    pub(super) fn is_of_length(&self) -> bool {
+        matches!(self, Self::TooLong { .. } | Self::NoTime { .. })
     }
 }

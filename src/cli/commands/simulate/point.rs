@@ -1,8 +1,8 @@
 //! One algorithm in one call.
 
 use model::{
-    BlocksBy, Level, Machine, Setting, Simulation, Topology, Trace, best_blocks, expected_messages,
-    predict, simulate, trace,
+    BlocksBy, GoOn, Level, Machine, Prediction, Setting, Simulation, Tiers, Topology, Trace,
+    best_blocks_while, expected_messages, predict, predict_best, simulate_while, trace,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
@@ -12,7 +12,7 @@ use super::super::schedule::units;
 use super::SimulateError;
 use super::rows::Row;
 
-/// The most messages of a simulation, which take about a minute.
+/// The most messages of a simulation.
 const MOST_MESSAGES: f64 = 5e8;
 /// The most ranks, which fit into the memory of a laptop.
 const MOST_RANKS: u32 = 1 << 24;
@@ -28,6 +28,17 @@ pub(super) struct Point {
     pub(super) topology: Topology,
     /// The size, as the collective counts it.
     pub(super) bytes: u64,
+}
+
+impl Point {
+    /// The nodes, and the ranks on the fullest.
+    pub(super) fn shape(&self) -> CommShape {
+        let ranks = u32::try_from(self.ranks).unwrap_or(u32::MAX);
+        CommShape {
+            nodes: self.topology.nodes(),
+            ppn: self.ppn.min(ranks),
+        }
+    }
 }
 
 /// The part of a call that all points have in common.
@@ -82,14 +93,15 @@ impl Call<'_> {
         }
     }
 
-    pub(super) fn simulate(&self, point: Point) -> Result<Row, SimulateError> {
-        let (schedule, by) = self.schedule(point)?;
-        let simulation = simulate(&schedule, &self.setting(point))?;
+    /// Simulates a point, as long as `go_on` says so.
+    pub(super) fn simulate(&self, point: Point, go_on: GoOn<'_>) -> Result<Row, SimulateError> {
+        let (schedule, by) = self.schedule(point, go_on)?;
+        let simulation = simulate_while(&schedule, &self.setting(point), go_on)?;
         Ok(self.row(point, &schedule, by, &simulation))
     }
 
     pub(super) fn trace(&self, point: Point) -> Result<Traced, SimulateError> {
-        let (schedule, by) = self.schedule(point)?;
+        let (schedule, by) = self.schedule(point, &|| true)?;
         let (simulation, trace) = trace(&schedule, &self.setting(point), MOST_RECORDED)?;
         Ok(Traced {
             row: self.row(point, &schedule, by, &simulation),
@@ -99,8 +111,8 @@ impl Call<'_> {
         })
     }
 
-    /// The schedule, and the source of its number of blocks.
-    fn schedule(&self, point: Point) -> Result<(Schedule, Option<&'static str>), SimulateError> {
+    /// The request with the given parameters.
+    fn request(&self, point: Point) -> Result<Request<'_>, SimulateError> {
         let Point {
             algorithm, bytes, ..
         } = point;
@@ -122,20 +134,77 @@ impl Call<'_> {
             blocks: blocks.filter(|_| algorithm.takes(Parameter::Blocks)),
             ..self.taken_by(algorithm)
         };
-        let mut request = Request {
+        Ok(Request {
             root: self.root,
             units,
             parameters: given,
             placed: point.topology.placed(),
             ..Request::ranks(ranks)
+        })
+    }
+
+    /// The closed form's time; `None` if there is none, or the call is not supported.
+    pub(super) fn closed_form(&self, point: Point) -> Option<f64> {
+        Some(self.predicted(point)?.seconds)
+    }
+
+    /// The closed form's prediction with the given number of blocks or the best one.
+    fn predicted(&self, point: Point) -> Option<Prediction> {
+        let request = self.request(point).ok()?;
+        let call = model::Call {
+            ranks: request.ranks,
+            bytes: point.bytes,
+            unit_bytes: self.unit_bytes(point.algorithm),
+            parameters: request.parameters,
+            placed: request.placed,
         };
+        let schedule = Schedule::new(point.algorithm, &request).ok()?;
+        let tiers = self.tiers(point, schedule.shape().root)?;
+        match request.parameters.blocks {
+            Some(_) => predict(point.algorithm, tiers, &call),
+            None => predict_best(point.algorithm, tiers, &call),
+        }
+    }
+
+    /// The rates of a point's messages for closed forms, which have root 0.
+    fn tiers(&self, point: Point, root: Rank) -> Option<Tiers> {
+        let ranks = u32::try_from(point.ranks).ok()?;
+        let only = point.topology.only_level(ranks);
+        let rates = self.machine.rates(only.unwrap_or(Level::Network));
+        let rates = rates.filter(|_| root == 0)?;
+        let within = self.machine.rates(Level::Node);
+        let within = within.filter(|_| only.is_none_or(|only| only == Level::Network));
+        Some(self.machine.tiers(within.unwrap_or(rates), rates))
+    }
+
+    /// About the number of messages of a point's simulation; `None` if the call is not supported.
+    pub(super) fn expected_messages(&self, point: Point) -> Option<f64> {
+        let mut request = self.request(point).ok()?;
+        let takes_blocks = point.algorithm.takes(Parameter::Blocks);
+        if request.parameters.blocks.is_none() && takes_blocks {
+            let best = self.predicted(point);
+            request.parameters.blocks = best.map(|best| Blocks::Count(best.blocks));
+        }
+        let schedule = Schedule::new(point.algorithm, &request).ok()?;
+        Some(expected_messages(&schedule))
+    }
+
+    /// The schedule, and the source of its number of blocks. Searches for that number as long as `go_on` says so.
+    fn schedule(
+        &self,
+        point: Point,
+        go_on: GoOn<'_>,
+    ) -> Result<(Schedule, Option<&'static str>), SimulateError> {
+        let algorithm = point.algorithm;
+        let mut request = self.request(point)?;
         let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
         check_length(&schedule)?;
-        if given.blocks.is_some() {
+        if request.parameters.blocks.is_some() {
             return Ok((schedule, Some("given")));
         }
-        let Some(best) = best_blocks(algorithm, &request, &self.setting(point))? else {
+        let Some(best) = best_blocks_while(algorithm, &request, &self.setting(point), go_on)?
+        else {
             return Ok((schedule, None));
         };
         request.parameters.blocks = Some(Blocks::Count(best.blocks));
@@ -177,24 +246,13 @@ impl Call<'_> {
             },
             placed: topology.placed(),
         };
-        let level = topology.only_level(shape.ranks).unwrap_or(Level::Network);
-        let rates = self.machine.rates(level).filter(|_| shape.root == 0);
-        let within = self
-            .machine
-            .rates(Level::Node)
-            .filter(|_| level == Level::Network);
-        let closed_form = rates.and_then(|rates| {
-            let tiers = self.machine.tiers(within.unwrap_or(rates), rates);
-            predict(algorithm, tiers, &call)
-        });
+        let tiers = self.tiers(point, shape.root);
+        let closed_form = tiers.and_then(|tiers| predict(algorithm, tiers, &call));
         let block_bytes = model::blocks(algorithm, &call).map(|(_, bytes)| bytes);
         Row {
             algorithm,
             collective: algorithm.collective.name(),
-            shape: CommShape {
-                nodes: topology.nodes(),
-                ppn: point.ppn.min(shape.ranks),
-            },
+            shape: point.shape(),
             ranks: shape.ranks,
             bytes,
             blocks: by.map(|_| shape.blocks),

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use report::grid;
-use schedule::Algorithm;
+use schedule::{Algorithm, Collective};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::point::Call;
+use super::point::{Call, Point};
 
 /// The result of one algorithm in one call.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
@@ -55,6 +55,8 @@ pub(in crate::commands) struct Skipped {
     pub(super) bytes: u64,
     /// The reason why it was left out, as a sentence without a full stop.
     pub(super) reason: String,
+    /// The closed form's time if the simulation would take too long; null if there is none, or another reason.
+    pub(super) closed_form_seconds: Option<f64>,
 }
 
 /// The output of `--json`.
@@ -72,49 +74,124 @@ pub(in crate::commands) struct Answers<'a> {
     pub(super) skipped: &'a [Skipped],
 }
 
+/// A shape, with a note if a node has fewer ranks than the others.
+fn shape_text(shape: CommShape, ranks: u64) -> String {
+    let is_full = u64::from(shape.nodes) * u64::from(shape.ppn) == ranks;
+    let note = if is_full { "" } else { ", not full" };
+    format!("{shape}{note}")
+}
+
+/// A table whose rows are printed as they come.
+pub(super) struct Columns {
+    /// The heading of each column, its width, and whether it has numbers, which are flush right.
+    columns: [(&'static str, usize, bool); 7],
+}
+
+impl Columns {
+    /// Columns that are wide enough for these points.
+    pub(super) fn of(points: &[Point]) -> Self {
+        let widest = |text: fn(&Point) -> String| {
+            let widths = points.iter().map(|point| text(point).len());
+            widths.max().unwrap_or_default()
+        };
+        let width = |heading: &'static str, width: usize, is_number: bool| {
+            (heading, width.max(heading.len()), is_number)
+        };
+        let shape = |point: &Point| shape_text(point.shape(), point.ranks);
+        let columns = [
+            width("algorithm", widest(|point| point.algorithm.name()), false),
+            width("ranks", widest(|point| point.ranks.to_string()), true),
+            width("shape", widest(shape), false),
+            width("bytes", widest(|point| format_bytes(point.bytes)), true),
+            // The widest number of blocks and the widest time that are likely.
+            width("blocks", 7, true),
+            width("time", 8, true),
+            width("closed form", 0, true),
+        ];
+        Self { columns }
+    }
+
+    fn line(&self, cells: &[String]) -> String {
+        let cells = cells.iter().zip(&self.columns);
+        let cells = cells.map(|(cell, &(_, width, is_number))| match is_number {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        line.trim_end().to_owned()
+    }
+
+    pub(super) fn heading(&self) -> String {
+        self.line(&self.columns.map(|(heading, ..)| heading.to_owned()))
+    }
+
+    pub(super) fn row(&self, row: &Row) -> String {
+        self.line(&cells(row))
+    }
+}
+
+/// The fastest algorithm of each call for which there are several, a line each.
+pub(super) fn fastest(sorted: &[Row]) -> Vec<String> {
+    let calls = sorted.chunk_by(|a, b| a.call() == b.call());
+    let several: Vec<&[Row]> = calls.filter(|rows| rows.len() > 1).collect();
+    let lines = several.iter().map(|rows| {
+        let Row {
+            algorithm,
+            ranks,
+            bytes,
+            seconds,
+            ..
+        } = rows[0];
+        let on = match several.len() {
+            1 => String::new(),
+            _ => format!(" of {} on {ranks} ranks", format_bytes(bytes)),
+        };
+        let (name, time) = (algorithm.name(), format_seconds(seconds));
+        format!("Fastest{on}: {name}, {time}")
+    });
+    lines.collect()
+}
+
 impl Row {
-    /// The shape, with a note if a node has fewer ranks than the others.
-    fn shape(&self) -> String {
-        let CommShape { nodes, ppn } = self.shape;
-        let is_full = u64::from(nodes) * u64::from(ppn) == u64::from(self.ranks);
-        let note = if is_full { "" } else { ", not full" };
-        format!("{}{note}", self.shape)
+    /// What the call is, without the algorithm.
+    fn call(&self) -> (Collective, u32, u32, u64) {
+        let Row {
+            algorithm,
+            ranks,
+            shape,
+            bytes,
+            ..
+        } = *self;
+        (algorithm.collective, ranks, shape.nodes, bytes)
     }
 }
 
 /// Sorts rows by communicator and size, the fastest first.
 pub(super) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
-        let call = |row: &Row| {
-            let Row {
-                algorithm,
-                ranks,
-                shape,
-                bytes,
-                ..
-            } = *row;
-            (algorithm.collective, ranks, shape.nodes, bytes)
-        };
-        call(a).cmp(&call(b)).then(a.seconds.total_cmp(&b.seconds))
+        let calls = a.call().cmp(&b.call());
+        calls.then(a.seconds.total_cmp(&b.seconds))
     });
 }
 
+/// The cells of a row of the table.
+fn cells(row: &Row) -> [String; 7] {
+    [
+        row.algorithm.name(),
+        row.ranks.to_string(),
+        shape_text(row.shape, row.ranks.into()),
+        format_bytes(row.bytes),
+        row.blocks
+            .map_or_else(String::new, |blocks| blocks.to_string()),
+        format_seconds(row.seconds),
+        row.closed_form_seconds
+            .map_or_else(|| "-".to_owned(), format_seconds),
+    ]
+}
+
 pub(super) fn to_table(rows: &[Row]) -> String {
-    let row = |row: &Row| {
-        [
-            row.algorithm.name(),
-            row.ranks.to_string(),
-            row.shape(),
-            format_bytes(row.bytes),
-            row.blocks
-                .map_or_else(String::new, |blocks| blocks.to_string()),
-            format_seconds(row.seconds),
-            row.closed_form_seconds
-                .map_or_else(|| "-".to_owned(), format_seconds),
-        ]
-    };
     let columns = "algorithm | ranks> | shape | bytes> | blocks> | time> | closed form>";
-    grid(columns, rows.iter().map(row)).text()
+    grid(columns, rows.iter().map(cells)).text()
 }
 
 pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {

@@ -18,7 +18,7 @@ job.yaml | plan --render cluster.yaml
 template.sh.j2 | plan --render cluster.yaml
 machine.yaml | plan campaign.yaml
 machine.yaml | tune campaign.yaml | measured
-machine.yaml | simulate -c allreduce --nodes 2..8 -k 4 --bytes 8..1Mx16 --machine machine.yaml
+machine.yaml | simulate -c allreduce --nodes 2..8 -k 4 --bytes 8..1Mx16 --machine machine.yaml --time-limit 10s
 machine.yaml | simulate -c bcast --ranks 8 --bytes 64K --machine machine.yaml --json
 example.yaml | lookup example.yaml -c allreduce -n 1 -k 2 -b 64K
 example.yaml | lookup example.yaml -c reduce -n 4 -k 2 -b 3 --json

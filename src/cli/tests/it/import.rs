@@ -144,6 +144,39 @@ fn a_query_about_a_barrier_has_no_size() {
 }
 
 #[test]
+fn a_shape_stands_for_nodes_and_ranks_on_each() {
+    let place = Place::new();
+    place.write("osu.txt", OSU);
+    let run = |text: &str| place.run_line(text);
+    let import = "import osu.txt --format osu --library mpich-4.2.0 --store";
+    for (store, shape) in [("a.db", "--nodes 3 --ppn 2"), ("b.db", "--shape 3x2")] {
+        let ran = run(&format!("{import} {store} {shape}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        run(&format!("decide {store} -o {store}.yaml")).good();
+    }
+    for verb in ["lookup", "explain"] {
+        let ask = |table: &str, shape: &str| {
+            run(&format!("{verb} {table}.db.yaml -c allreduce -b 8 {shape}"))
+        };
+        let told = ask("b", "-n 3 -k 2").good().out;
+        assert!(!told.contains("not measured"), "{told}");
+        assert_eq!(ask("b", "--shape 3x2").good().out, told);
+        assert_eq!(
+            ask("a", "--shape 3x2").good().out,
+            told.replace("b.db", "a.db")
+        );
+        for (other, name) in [("-n 3", "--nodes"), ("-k 2", "--ppn")] {
+            let parts = ["--shape <SHAPE>", name, "cannot be used with"];
+            ask("b", &format!("--shape 3x2 {other}")).bad(2, &parts);
+        }
+        ask("b", "-n 3").bad(2, &["--ppn <PPN>"]);
+        ask("b", "--shape 3x0").bad(2, &["as in 2x4"]);
+    }
+    let both = run(&format!("{import} c.db --shape 3x2 --ppn 2"));
+    both.bad(2, &["--shape", "--ppn", "cannot be used with"]);
+}
+
+#[test]
 fn imports_are_reported_as_json_and_warnings_as_text() {
     let place = Place::new();
     place.write("osu.txt", OSU);

@@ -113,11 +113,11 @@ fn the_algorithms_of_a_collective_are_compared() {
     let algorithms: Vec<_> = schedule::of(schedule::Collective::Allgather).collect();
     let (machine, rows) = ran.out.split_once('\n').unwrap();
     assert_eq!(machine, "On the machine `flat`, block placement:");
-    assert_eq!(
-        rows.lines().count(),
-        1 + 3 * (algorithms.len() - 1),
-        "{rows}"
-    );
+    let (fastest, rows): (Vec<&str>, Vec<&str>) =
+        rows.lines().partition(|line| line.starts_with("Fastest"));
+    assert_eq!(rows.len(), 1 + 3 * (algorithms.len() - 1), "{rows:?}");
+    assert_eq!(fastest.len(), 3, "{fastest:?}");
+    assert!(fastest[0].starts_with("Fastest of 1K on 7 ranks: allgather/"));
 
     let object = simulate(&place, &format!("{sweep} --json")).good().json();
     assert_eq!(object["skipped"].as_array().unwrap().len(), 3);
@@ -140,6 +140,80 @@ fn the_algorithms_of_a_collective_are_compared() {
         algorithms.len() - 1,
         "{svg}"
     );
+}
+
+#[test]
+fn rows_come_in_the_order_of_their_closed_forms_and_columns_are_aligned() {
+    let place = flat();
+    let names = "ring,reduce_broadcast,recursive_doubling,rabenseifner";
+    let args = format!("-c allreduce -a {names} --shape 16x1 --bytes 1000 --blocks 2 -m flat.yaml");
+    insta::assert_snapshot!(simulate(&place, &args).good().out);
+    // Files have the fastest first, as JSON has.
+    simulate(&place, &format!("{args} -o times.txt")).good();
+    let written = place.read("times.txt");
+    assert!(!written.contains("Fastest"), "{written}");
+    let first = written.lines().nth(2).unwrap();
+    let object = simulate(&place, &format!("{args} --json")).good().json();
+    let fastest = object["results"][0]["algorithm"].as_str().unwrap();
+    assert!(
+        first.starts_with(&format!("allreduce/{fastest} ")),
+        "{written}"
+    );
+}
+
+#[test]
+fn what_takes_too_long_is_named_with_its_closed_form() {
+    let place = flat();
+    let long = "-c allgather -a ring,linear --ranks 64K --bytes 8 -m flat.yaml";
+    let parts = ["allgather/ring on 65536 ranks", "; its closed form takes"];
+    simulate(&place, long).bad(2, &parts);
+    // Without time for anything else, nothing is simulated.
+    let args = "-c allgather -a ring,bruck --ranks 4096 --bytes 8 -m flat.yaml";
+    let parts = [
+        "allgather/ring of 8 bytes on 4096 ranks is not simulated within the limit of ",
+        "allgather/bruck of 8 bytes",
+        "; its closed form takes",
+        "--time-limit",
+    ];
+    simulate(&place, &format!("{args} --time-limit 0.001ms")).bad(2, &parts);
+    // One that is too long, and one that is not.
+    let mixed = long.replace("linear", "bruck");
+    let ran = simulate(&place, &mixed);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.contains("allgather/bruck") && !ran.out.contains("allgather/ring"));
+    assert!(
+        ran.err.contains("warning: left out: allgather/ring on"),
+        "{}",
+        ran.err
+    );
+    let object = simulate(&place, &format!("{mixed} --json")).good().json();
+    let skipped = &object["skipped"][0];
+    assert_eq!(skipped["algorithm"], "ring");
+    let seconds = skipped["closed_form_seconds"].as_f64().unwrap();
+    assert!(
+        (seconds / (65535.0 * 1.008e-6) - 1.0).abs() < 1e-9,
+        "{object}"
+    );
+}
+
+#[test]
+fn a_shape_stands_for_nodes_and_ranks_on_each() {
+    let place = Place::new();
+    let args = "-c bcast -a chain --bytes 64 --json";
+    let by = |shape: &str| simulate(&place, &format!("{args} {shape}")).good().json();
+    assert_eq!(by("--shape 3x2"), by("--nodes 3 --ppn 2"));
+    for other in ["--nodes 3", "--ppn 2", "--ranks 6"] {
+        let both = simulate(&place, &format!("{args} --shape 3x2 {other}"));
+        both.bad(
+            2,
+            &[
+                "--shape",
+                other.split(' ').next().unwrap(),
+                "cannot be used with",
+            ],
+        );
+    }
+    simulate(&place, &format!("{args} --shape 3")).bad(2, &["as in 2x4"]);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use report::{Basis, Comparison, View};
 use results::{
-    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
-    ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, PoorPrediction, Races,
-    Ranked, RepetitionCounts, Starts, Status, Timed, Verdict,
+    BlockComparison, BlockPoint, CellDecision, DetectableGain, Estimate, Expected, MeasuringCost,
+    ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate,
+    PoorPrediction, Races, Ranked, RepetitionCounts, Starts, Status, Timed, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
@@ -405,6 +405,10 @@ pub(crate) fn view() -> View {
                 saved_seconds: 41.7,
             },
             effort: None,
+            detectable: Some(DetectableGain {
+                noise: 0.034,
+                gain: 1.08,
+            }),
         },
         starts: Some(Starts::Windows {
             invalid: 1_234,

@@ -160,7 +160,8 @@ impl Analysis {
         };
         let everything = measured.everything.as_ref();
         cost.effort = everything.and_then(|everything| effort(everything, samples, &cost));
-        cost.detectable = campaign_power(&summaries, measured.fresh, &options);
+        let power = |fresh| campaign_power(&summaries, fresh, &options);
+        cost.detectable = measured.fresh.and_then(power);
         Ok(Self {
             cost,
             blocks: compare_blocks(&summaries, Some(&machine)),

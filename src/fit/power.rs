@@ -125,19 +125,17 @@ fn binomial(all: u32, chosen: u32) -> f64 {
 /// The noise between the launches of a campaign, and the gain that it lets fresh launches find; `None` if too few
 /// launches compared candidates with the default.
 ///
-/// The noise is the median over all cells and candidates. Fresh launches determine it, as they decide; exploring ones if
-/// there are none.
+/// The noise is the median over all cells and candidates: in fresh launches, as they decide, or in exploring ones until
+/// there are enough of these.
 pub(crate) fn campaign_power(
     explored: &[Summary],
-    fresh: Option<&Fresh>,
+    fresh: &Fresh,
     options: &DecideOptions,
 ) -> Option<DetectableGain> {
-    let of_fresh: Vec<Vec<f64>> = fresh.map(Fresh::all_ratios).unwrap_or_default();
-    let noise = noise_of(&of_fresh).or_else(|| noise_of(&ratios_of(explored)))?;
-    let patterns = fresh.map_or(1, Fresh::patterns);
+    let noise = noise_of(&fresh.all_ratios()).or_else(|| noise_of(&ratios_of(explored)))?;
     Some(DetectableGain {
         noise,
-        gain: detectable_gain(noise, patterns, options),
+        gain: detectable_gain(noise, fresh.patterns(), options),
     })
 }
 

@@ -145,8 +145,8 @@ pub(crate) fn confirming(view: &View) -> Option<String> {
 pub(crate) fn detectable(view: &View) -> Option<String> {
     let found = view.cost.detectable?;
     Some(format!(
-        "Speed-ups vary by {} between launches; with this noise a gain of {} or more is confirmed in\n\
-         four of five cases, and a smaller one less often.",
+        "Speed-ups vary by {} between launches. With this noise, gains from {} on are confirmed in at\n\
+         least four of five cases, smaller ones less often.",
         percent(found.noise),
         factor(found.gain),
     ))

@@ -131,7 +131,16 @@ fn explain_shows_the_evidence() {
     let evidence = &told["evidence"][1];
     assert_eq!(
         keys(evidence),
-        ["bytes", "chosen", "margin", "never_valid", "ranking", "why"]
+        [
+            "best_other",
+            "bytes",
+            "chosen",
+            "margin",
+            "margin_interval",
+            "never_valid",
+            "ranking",
+            "why"
+        ]
     );
     let first = &evidence["ranking"][0];
     assert_eq!(

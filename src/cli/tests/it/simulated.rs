@@ -172,6 +172,15 @@ fn tables_have_the_order_of_ranks() {
 }
 
 #[test]
+fn plan_names_the_budget_exactly() {
+    for budget in ["90s", "150s", "300ms", "2h"] {
+        let place = place(&SMALL.replace("10h", budget));
+        let plan = place.run(&["plan", "campaign.yaml"]).good().out;
+        assert!(plan.contains(&format!("budget of {budget}")), "{plan}");
+    }
+}
+
+#[test]
 fn plan_says_what_a_larger_budget_measures() {
     let guided = SMALL
         .replace("strategy: exhaustive\nconfirmation: off\n", "")
@@ -182,7 +191,7 @@ fn plan_says_what_a_larger_budget_measures() {
     let before = plan();
     for line in [
         "further sizes between these are measured where the choice changes, and to confirm choices",
-        "up to the whole budget of 1 second of the simulated machine's time",
+        "up to the whole budget of 1s of the simulated machine's time",
     ] {
         assert!(before.contains(line), "{before}");
     }

@@ -74,6 +74,7 @@ fn plan_counts_stored_measurements() {
             "cells",
             "collectives",
             "confirming_seconds",
+            "detectable_gains",
             "done",
             "driver",
             "estimated_node_hours",
@@ -202,7 +203,7 @@ fn plan_and_tune_agree_that_the_budget_is_spent() {
     place.write("dear.yaml", &dear);
     made::spend(&place.path(".colltune/made.db"), &digest, &dear);
     let plan = place.run(&["plan", "dear.yaml"]).good().out;
-    let spent = "the budget of 1 second is spent; a larger one makes the other ";
+    let spent = "the budget of 1s is spent; a larger one makes the other ";
     assert!(plan.contains(spent), "{plan}");
     let ran = place.run(&["measure", "dear.yaml"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);

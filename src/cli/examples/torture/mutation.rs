@@ -73,6 +73,9 @@ const EXTREMES: &[&str] = &[
     "16E",
 ];
 
+/// The most bytes by which repeating a line lengthens a file, if it is repeated more than once.
+const MOST_REPEATED: usize = 64 << 20;
+
 /// Characters that no output may have as they are: controls, formats, separators, and others without a glyph.
 const UNPRINTABLE: &str = "\u{7}\u{1b}\u{7f}\u{85}\u{9b}\u{a0}\u{ad}\u{200b}\u{2028}\u{2029}\u{202e}\u{2066}\u{3000}\
     \u{3164}\u{e000}\u{feff}\u{ffff}\u{e0041}\u{e0100}";
@@ -185,6 +188,8 @@ fn damage_text(content: &mut Vec<u8>, rng: &mut Rng) -> String {
         }
         2 => {
             let again = if rng.u8(..4) == 0 { 20_000 } else { 1 };
+            // A line may be long after another damage.
+            let again = again.min(MOST_REPEATED / lines[line].len().max(1)).max(1);
             let copies = vec![lines[line].clone(); again];
             lines.splice(line..line, copies);
             format!("line {} repeated {again} times", line + 1)

@@ -19,10 +19,16 @@ use crate::mutation::damage;
 use crate::snapshot::{Snapshot, copy, give, set_writable, snapshot};
 use crate::verbs::{PRELOADED, Reading};
 
-/// The longest time that a verb may take: far more than any verb needs, also on a busy machine.
+/// The longest time that a measuring verb may take before it must end on SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// The longest time that any other verb may take. Processor time is limited too, so only a verb that waits needs as long.
+const LONG_PATIENCE: Duration = Duration::from_secs(400);
 /// The limits of address space in KiB, and of file lengths in blocks of 512 bytes.
 const LIMITS: &str = "ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
+/// The same, and the processor time in seconds: far more than any verb needs that does not measure. The time that passes
+/// would depend on what else the machine does.
+const LIMITS_OF_TIME: &str =
+    "ulimit -t 40 && ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
 /// A user and a group without rights: `nobody`.
 const OTHER: u32 = 65534;
 /// The most bytes of messages, whatever the file holds.
@@ -195,18 +201,29 @@ impl<'a> Trial<'a> {
             words.extend(user.map(OsString::from));
             words.extend(["--clear-groups", "--"].map(OsString::from));
         }
-        words.extend(["sh", "-c", LIMITS, "sh"].map(OsString::from));
+        let is_measuring = MEASURING.contains(&verb_of(command));
+        let (limits, patience) = if is_measuring {
+            (LIMITS, PATIENCE)
+        } else {
+            (LIMITS_OF_TIME, LONG_PATIENCE)
+        };
+        words.extend(["sh", "-c", limits, "sh"].map(OsString::from));
         if !command.starts_with(PRELOADED) {
             words.push("colltune".into());
         }
         words.extend(command.split(' ').map(OsString::from));
-        process::attempt(&mut self.fixture.limited(&words, folder), PATIENCE)
+        process::attempt(&mut self.fixture.limited(&words, folder), patience)
     }
+}
+
+/// The verb of a command, which is its first word.
+fn verb_of(command: &str) -> &str {
+    command.split(' ').next().unwrap_or_default()
 }
 
 /// The faults in how a command ended and in what it printed.
 fn faults(command: &str, attempt: &Execution) -> Vec<String> {
-    let verb = command.split(' ').next().unwrap_or_default();
+    let verb = verb_of(command);
     let mut faults = Vec::new();
     let mut fault = |what: &str| faults.push(what.to_owned());
     match &attempt.status {
@@ -222,6 +239,7 @@ fn faults(command: &str, attempt: &Execution) -> Vec<String> {
             }
             (_, Some(6)) => fault("a crash: aborted"),
             (_, Some(11)) => fault("a crash: segmentation fault"),
+            (_, Some(24)) => fault("takes too long"),
             (_, Some(25)) => fault("a file over the limit"),
             (code, signal) => fault(&format!("ends with code {code:?}, signal {signal:?}")),
         },

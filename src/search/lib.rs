@@ -27,6 +27,8 @@ mod guide;
 mod known;
 mod prune;
 mod switching;
+mod turns;
 
 pub use guide::{Class, Expectation, Guide, MeasurementRequest};
 pub use known::{Known, RelativeTime};
+pub use turns::take_in_turns;

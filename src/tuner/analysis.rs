@@ -8,10 +8,11 @@ use campaign::Campaign;
 use fit::{DecideOptions, Fresh, Measurements};
 use import::ImportRecord;
 use results::{CellDecision, MeasuringCost, SplitScores, Starts, Verdict};
+use schedule::Collective;
 use store::{LaunchRow, Store};
 use table::{Deployment, Deployments, MeasuredPoint, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_duration_up;
-use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
+use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, FailureRecord};
 
 use self::stored::{
@@ -142,6 +143,11 @@ impl CampaignAnalysis {
             }
             None => None,
         };
+        let not_measured = agenda.as_ref().map_or_else(BTreeMap::new, |agenda| {
+            let mut subjects: BTreeSet<Subject> = samples.iter().map(|s| s.subject).collect();
+            subjects.extend(failed.iter().map(|(subject, _)| *subject));
+            not_measured(&agenda.grid(), &subjects)
+        });
         let confirming = Some(Purpose::Confirming);
         let everything = agenda.as_ref().zip(campaign);
         let found = fit::Analysis::of(Measurements {
@@ -176,6 +182,7 @@ impl CampaignAnalysis {
                 library,
                 starts: environments.into_iter().map(|(_, start)| start).collect(),
                 progress,
+                not_measured,
                 started_unix_seconds: last.map(|launch| launch.started_unix_seconds),
                 min_confidence: campaign.map_or_else(Default::default, |c| c.min_confidence),
                 is_imported: imported.is_some(),
@@ -300,6 +307,7 @@ impl CampaignAnalysis {
             warnings: origin
                 .incompleteness()
                 .into_iter()
+                .chain(origin.describe_not_measured())
                 .chain(self.found.unconfirmed(budget.as_deref()))
                 .chain(origin.warnings().iter().map(Warning::to_string))
                 .chain(TurnedBack::warning(&self.found.turned_back))
@@ -313,4 +321,21 @@ impl CampaignAnalysis {
         last.map(|start| start.environment.clone())
             .unwrap_or_default()
     }
+}
+
+/// The collectives and shapes of a grid of which no cell is among the subjects, at any size.
+fn not_measured(
+    grid: &[Cell],
+    subjects: &BTreeSet<Subject>,
+) -> BTreeMap<Collective, BTreeSet<CommShape>> {
+    let kind = |cell: &Cell| (cell.collective, cell.shape);
+    let cells = subjects.iter().filter_map(|subject| subject.cell());
+    let measured: BTreeSet<(Collective, CommShape)> = cells.map(|cell| kind(&cell)).collect();
+    let mut absent: BTreeMap<Collective, BTreeSet<CommShape>> = BTreeMap::new();
+    for (collective, shape) in grid.iter().map(kind) {
+        if !measured.contains(&(collective, shape)) {
+            absent.entry(collective).or_default().insert(shape);
+        }
+    }
+    absent
 }

@@ -12,6 +12,7 @@ use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
+use vocabulary::units::{format_duration, format_duration_up};
 use vocabulary::{ErrorKind, Library};
 
 use crate::MachineError;
@@ -140,6 +141,16 @@ pub enum TunerError {
     /// The default was not measured in any cell.
     #[error("{} has no cell in which the library's default was measured", store.display())]
     NothingToDecide { store: PathBuf },
+    /// The budget does not suffice for anything that can be decided.
+    #[error(
+        "the budget of {} does not suffice to compare anything with the library's default",
+        format_duration(*budget_seconds)
+    )]
+    LittleBudget {
+        budget_seconds: f64,
+        /// The smallest one that suffices for a first look, estimated.
+        least_seconds: f64,
+    },
     /// Too few sizes and shapes were measured to hold some out from the decisions.
     #[error(
         "{} has no points of {library} to hold out: this needs several candidates at three sizes, or in a \
@@ -214,6 +225,7 @@ impl TunerError {
             Self::NoProgress { .. }
             | Self::Cancelled
             | Self::LeaseLost
+            | Self::LittleBudget { .. }
             | Self::NeverBegun { .. } => ErrorKind::Environment,
             Self::Campaign(_)
             | Self::Machine(_)
@@ -251,6 +263,12 @@ impl TunerError {
                     .map_or_else(String::new, |help| help + "; or ");
                 return Some(format!(
                     "{remedy}take the file out of use: programs that read it follow these rules"
+                ));
+            }
+            Self::LittleBudget { least_seconds, .. } => {
+                return Some(format!(
+                    "at least about `budget: {}` is needed for a first look at every collective, by the times so far",
+                    format_duration_up(*least_seconds)
                 ));
             }
             Self::NoLibraryToChoose => "leave `--library` out",

@@ -1,12 +1,13 @@
 //! The origin of measurements.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Confidence;
-use vocabulary::{Library, Warning};
+use vocabulary::{CommShape, Library, Warning};
 use wire::LaunchStart;
 
 use crate::CampaignProgress;
@@ -29,6 +30,9 @@ pub struct SampleOrigin {
     /// The campaign's progress, if the campaign is known.
     #[serde(skip)]
     pub progress: Option<CampaignProgress>,
+    /// The collectives and shapes of the campaign of which nothing was measured.
+    #[serde(skip)]
+    pub not_measured: BTreeMap<Collective, BTreeSet<CommShape>>,
     /// The last launch's start in the store, for launches without a report.
     #[serde(skip)]
     pub started_unix_seconds: Option<i64>,
@@ -61,6 +65,21 @@ impl SampleOrigin {
                 "only {done} of {total} measurements were made: decisions rest on fewer launches \
                  or sizes than the campaign asks for; tune again, with a larger `budget` if that \
                  is spent"
+            )
+        })
+    }
+
+    /// A sentence about collectives and shapes of which nothing was measured, if there are any.
+    pub(crate) fn describe_not_measured(&self) -> Option<String> {
+        let collectives = self.not_measured.iter().map(|(collective, shapes)| {
+            let shapes: Vec<String> = shapes.iter().map(CommShape::to_string).collect();
+            format!("{collective} on {}", shapes.join(", "))
+        });
+        let collectives: Vec<String> = collectives.collect();
+        (!collectives.is_empty()).then(|| {
+            format!(
+                "the campaign asks for these, and nothing of them was measured: {}; tune again, with a larger `budget`",
+                collectives.join("; ")
             )
         })
     }

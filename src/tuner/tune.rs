@@ -10,8 +10,9 @@ use table::{Policy, Table, TableError, Withheld};
 
 use crate::launch::absolute;
 use crate::{
-    CampaignAnalysis, Deciding, Export, Measured, MeasurementContext, Observer, TunerError,
-    TuningEvent, export_beside, export_path, keep_apart, measure, probe, text_path, write,
+    Agenda, CampaignAnalysis, CampaignProgress, Deciding, Export, Measured, MeasurementContext,
+    Observer, TunerError, TuningEvent, export_beside, export_path, keep_apart, measure, probe,
+    text_path, write,
 };
 
 /// The result of [`tune`].
@@ -108,6 +109,32 @@ fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// The reason why there is nothing to decide although a campaign was measured: its budget is too small. Returns other
+/// errors unchanged.
+fn with_budget(
+    at: &MeasurementContext,
+    store: &Store,
+    progress: CampaignProgress,
+    error: TunerError,
+) -> TunerError {
+    let has_nothing = matches!(
+        error,
+        TunerError::NothingMeasured { .. } | TunerError::NothingToDecide { .. }
+    );
+    if !has_nothing || progress.done >= progress.total {
+        return error;
+    }
+    let (campaign, library) = (&at.campaign, &at.library);
+    let agenda = Agenda::new(campaign, Some(store), library, &at.natives);
+    match agenda.and_then(|agenda| agenda.least_budget(campaign, store, library)) {
+        Ok(least_seconds) => TunerError::LittleBudget {
+            budget_seconds: campaign.budget_seconds,
+            least_seconds,
+        },
+        Err(other) => other,
+    }
+}
+
 /// The part of [`tune`] that follows measuring.
 ///
 /// # Errors
@@ -128,10 +155,13 @@ pub fn conclude(
         ..Deciding::default()
     };
     let campaign = Some(&at.campaign);
-    let mut analysis = CampaignAnalysis::deciding(&store, Some(&at.library), campaign, deciding)?;
+    let progress = measured.progress;
+    let analysed = CampaignAnalysis::deciding(&store, Some(&at.library), campaign, deciding);
+    let mut analysis = analysed.map_err(|error| with_budget(at, &store, progress, error))?;
     // The path under which all hosts find the store.
     analysis.origin.store.clone_from(&output.store);
-    let table = analysis.table()?;
+    let table = analysis.table();
+    let table = table.map_err(|error| with_budget(at, &store, progress, error))?;
     if let Some(before) = before {
         let (old, new) = (&before.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {

@@ -156,6 +156,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
 /// ```
 /// use vocabulary::units::{format_duration_up, parse_seconds};
 ///
+/// assert_eq!(format_duration_up(0.1234), "130ms");
 /// assert_eq!(format_duration_up(81.0), "90s");
 /// assert_eq!(format_duration_up(700.0), "12m");
 /// assert_eq!(format_duration_up(10_801.0), "4h");
@@ -164,6 +165,12 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
 pub fn format_duration_up(seconds: f64) -> String {
     let in_steps = |step: f64| (seconds / step).ceil().max(1.0);
     match seconds {
+        s if s <= 1e-3 => "1ms".to_owned(),
+        // Two significant digits.
+        s if s <= 10.0 => format!("{}ms", {
+            let step = 10.0_f64.powf((s * 1e3).log10().floor() - 1.0).max(1.0);
+            step * in_steps(step * 1e-3)
+        }),
         s if s <= 120.0 => format!("{}s", 10.0 * in_steps(10.0)),
         s if s <= 10_800.0 => format!("{}m", in_steps(60.0)),
         _ => format!("{}h", in_steps(3600.0)),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fit::Trial;
-use vocabulary::{Candidate, Cell, Pattern, Subject};
+use schedule::Collective;
+use search::take_in_turns;
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
 use super::{Agenda, CampaignProgress, Coverage};
@@ -21,6 +23,12 @@ struct Item<'a> {
     round: u32,
     /// The pattern of calls in a cell.
     pattern: Pattern,
+}
+
+/// What takes turns in a launch: experiments together, and the cells of each collective and shape.
+fn kind(subject: &Subject) -> Option<(Collective, CommShape)> {
+    let cell = subject.cell()?;
+    Some((cell.collective, cell.shape))
 }
 
 impl Agenda {
@@ -105,7 +113,8 @@ impl Agenda {
     /// The tasks of the next launch; empty when everything is done.
     ///
     /// The items with the fewest launches come first, so that all cells advance together and missing tasks of an
-    /// interrupted launch are made up for. If time does not suffice to confirm everything, all affordable trials are
+    /// interrupted launch are made up for. Collectives and shapes take turns, so that all of them have a share if the
+    /// launch ends before it has measured everything. If time does not suffice to confirm everything, all affordable trials are
     /// included, so that begun ones do not wait for new ones. Experiments not made yet have a launch of their own.
     pub(crate) fn next(&self, coverage: &Coverage) -> Vec<PlannedTask> {
         let undone = self.undone(coverage);
@@ -124,8 +133,17 @@ impl Agenda {
         };
         let is_experiment = |item: &&Item<'_>| matches!(item.subject, Subject::Experiment(_));
         let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
-        due()
+        let due: Vec<&Item<'_>> = due()
             .filter(|item| !calibrating || is_experiment(item))
+            .collect();
+        // Trials are in the order of their stakes.
+        let ordered = if self.confirming.is_some() {
+            due
+        } else {
+            take_in_turns(due, |item| kind(&item.subject))
+        };
+        ordered
+            .into_iter()
             .zip(0..)
             .map(|(item, id)| {
                 let work = match item.subject {

@@ -175,9 +175,98 @@ fn tables_have_the_order_of_ranks() {
 fn plan_names_the_budget_exactly() {
     for budget in ["90s", "150s", "300ms", "2h"] {
         let place = place(&SMALL.replace("10h", budget));
-        let plan = place.run(&["plan", "campaign.yaml"]).good().out;
+        let plan = place.run(&["plan", "campaign.yaml"]).out;
         assert!(plan.contains(&format!("budget of {budget}")), "{plan}");
     }
+}
+
+/// Seven collectives on two shapes.
+const WIDE: &str = "\
+name: wide
+launcher: {simulated: {machine: fat-tree.yaml}}
+shapes: [4x1, 8x1]
+collectives: [bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter]
+sizes: 8..64K x8
+";
+
+/// The error names a larger budget, and the next one if that is not enough: the estimate follows the times so far.
+#[test]
+fn a_budget_that_suffices_for_nothing_names_a_larger_one() {
+    let narrow = WIDE
+        .replace("[4x1, 8x1]", "[4x1]")
+        .replace(", allgather, reduce_scatter", "");
+    let mut budget = "1ms".to_owned();
+    for attempt in 0.. {
+        let place = place(&format!("{narrow}budget: {budget}\n"));
+        let ran = place.run(&["tune", "campaign.yaml"]);
+        if ran.code == Some(0) {
+            assert!(
+                attempt > 0 && !ran.out.contains("nothing of them was measured"),
+                "{ran:?}"
+            );
+            return;
+        }
+        assert!(attempt < 3, "{ran:?}");
+        let help = "at least about `budget: ";
+        let ended = ran.bad(
+            3,
+            &[&format!("the budget of {budget} does not suffice"), help],
+        );
+        let (_, rest) = ended.err.split_once(help).expect("the help");
+        rest.split('`')
+            .next()
+            .expect("a budget")
+            .clone_into(&mut budget);
+    }
+}
+
+/// All of them have a share of a budget that does not suffice for everything, and what has none is named.
+#[test]
+fn collectives_share_a_budget_and_those_without_measurements_are_named() {
+    let mut most = 0;
+    let mut has_named = false;
+    for budget in ["40ms", "80ms", "110ms", "120ms", "160ms", "1s"] {
+        let place = place(&format!("{WIDE}budget: {budget}\n"));
+        let ran = place.run(&["tune", "campaign.yaml"]);
+        if ran.code == Some(3) {
+            ran.bad(3, &["at least about"]);
+            continue;
+        }
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let table = fs::read_to_string(place.path("tables/wide.yaml")).unwrap();
+        let report = fs::read_to_string(place.path("reports/wide.md")).unwrap();
+        let warning = "nothing of them was measured: ";
+        let absent = |text: &str| -> Vec<String> {
+            let text = text.replace('\n', " ");
+            let Some((_, list)) = text.split_once(warning) else {
+                return Vec::new();
+            };
+            let (list, _) = list.split_once("; tune again").expect("the remedy");
+            list.split("; ")
+                .map(|of| of.split_whitespace().next().unwrap().to_owned())
+                .collect()
+        };
+        let named = absent(&ran.out);
+        assert_eq!(absent(&report), named, "{report}");
+        let present = [
+            "bcast",
+            "reduce",
+            "allreduce",
+            "gather",
+            "scatter",
+            "allgather",
+            "reduce_scatter",
+        ]
+        .into_iter()
+        .filter(|collective| table.contains(&format!("\n  {collective}:\n")))
+        .count();
+        println!("{budget}: {present} present, without some shape: {named:?}");
+        // Each is in the table, or named; one that lacks a shape may be both.
+        assert!(present + named.len() >= 7, "{budget}: {table}");
+        most = most.max(present);
+        has_named |= !named.is_empty();
+    }
+    assert!(most == 7 && has_named, "{most} {has_named}");
 }
 
 #[test]

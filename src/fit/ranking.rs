@@ -15,9 +15,8 @@ use statistics::{PairedRatio, paired_ratio};
 /// candidates with [too few launches](has_enough_launches), then those that cannot be compared. Returns also the
 /// confidence that the acceptable candidates beat the default, or that none does.
 ///
-/// A candidate with too few launches is not chosen, however fast it looks. Fresh launches may try it, after those that
-/// have enough. Of candidates that beat the default and are the same schedule, only the simplest is acceptable; their
-/// times are not merged.
+/// A candidate with too few launches is not chosen, however fast it looks. Of candidates that beat the default and are
+/// the same schedule, only the simplest is acceptable; their times are not merged.
 pub(crate) fn rank(
     cell: &Cell,
     summaries: &[&Summary],
@@ -45,7 +44,7 @@ pub(crate) fn rank(
                 speedup,
                 behind_fastest: 0.0,
                 predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
-                beats_default: (options.proposes || is_known(summary))
+                beats_default: is_known(summary)
                     && speedup.is_some_and(|speedup| options.beats(&speedup)),
                 acceptable: false,
                 tolerable: false,
@@ -77,10 +76,7 @@ pub(crate) fn rank(
         .map(|(_, mut ranked, summary)| {
             let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
-            // A candidate with too few launches takes the place of no other one.
-            let may_join = |leader: &Summary| is_known(summary) || !is_known(leader);
-            let leader =
-                leader.filter(|leader| simplest.contains(&ranked.candidate) && may_join(leader));
+            let leader = leader.filter(|_| simplest.contains(&ranked.candidate));
             ranked.acceptable = leader.is_some_and(|leader| as_good_as(leader, summary, options));
             ranked.tolerable = ranked.acceptable
                 || leader.is_some_and(|leader| is_tolerable(leader, summary, options));

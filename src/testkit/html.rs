@@ -91,7 +91,9 @@ pub fn check_accessible(page: &str) {
 pub fn check_nothing_inline(page: &str) {
     for tag in tags(page) {
         let own = attributes(tag, "style").len();
-        let handlers = tag.split(' ').skip(1).filter(|part| part.starts_with("on"));
+        // The values of other attributes may have the word "on".
+        let is_handler = |part: &&str| part.starts_with("on") && part.contains('=');
+        let handlers = tag.split(' ').skip(1).filter(is_handler);
         assert_eq!((own, handlers.count()), (0, 0), "{tag}");
         assert_ne!(name(tag), "style");
         let loads = name(tag) != "script" || !attributes(tag, "src").is_empty();

@@ -272,7 +272,7 @@ fn wide(further: &str) -> (Desk, MeasurementContext) {
 }
 
 #[test]
-fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
+fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
     let (_whole_desk, at) = wide("");
     let whole = tune(&at, &mut Silent, &never()).expect("tuned");
     let cost = whole.analysis.found.cost;
@@ -282,7 +282,8 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     assert!(exploring < 0.7 * cost.confirming_seconds, "{cost:?}");
 
     let (_desk, mut at) = wide("");
-    at.campaign.budget_seconds = exploring + 0.5 * cost.confirming_seconds;
+    // The search also measures between 64K and 512K, where a choice with much at stake is tried first and refuted.
+    at.campaign.budget_seconds = exploring + 0.6 * cost.confirming_seconds;
     let half = tune(&at, &mut Silent, &never()).expect("tuned");
     // The stake is largest at the sizes where the default is slowest.
     for bytes in [512 << 10, 700_000] {

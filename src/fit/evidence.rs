@@ -91,8 +91,8 @@ fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence 
     {
         speedup.median = rounded(speedup.median);
     }
-    let best_other = best_other(&ranking, &decision.chosen);
-    let margin = best_other.and_then(|other| margin(&decision.chosen, other, &ranking));
+    let best_other = find_best_other(&ranking, &decision.chosen);
+    let margin = best_other.and_then(|other| margin_over(&decision.chosen, other, &ranking));
     Evidence {
         bytes: decision.cell.bytes,
         chosen: decision.chosen.to_string(),
@@ -111,7 +111,7 @@ fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence 
 
 /// The candidate beside the chosen one with the largest speed-up over the default, which has 1. Candidates with less
 /// than half of the launches of the most measured one are left out, as their times are uncertain.
-fn best_other<'a>(ranking: &'a [Ranked], chosen: &Candidate) -> Option<&'a Ranked> {
+fn find_best_other<'a>(ranking: &'a [Ranked], chosen: &Candidate) -> Option<&'a Ranked> {
     let launches = |ranked: &Ranked| ranked.speedup.map_or(0, |speedup| speedup.launches);
     let most = ranking.iter().map(launches).max().unwrap_or(0);
     let is_default = |ranked: &Ranked| ranked.candidate == Candidate::Default;
@@ -131,7 +131,7 @@ struct Margin {
 }
 
 /// The extra time of `other` over the chosen candidate, from the ratios to the default that are paired within launches.
-fn margin(chosen: &Candidate, other: &Ranked, ranking: &[Ranked]) -> Option<Margin> {
+fn margin_over(chosen: &Candidate, other: &Ranked, ranking: &[Ranked]) -> Option<Margin> {
     let chosen = ranking.iter().find(|ranked| ranked.candidate == *chosen)?;
     let share = |times_as_long: f64| times_as_long - 1.0;
     match (chosen.speedup, other.speedup) {

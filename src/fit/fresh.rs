@@ -72,7 +72,7 @@ pub(crate) enum Finding {
     Confirmed(PairedRatio),
     /// Fresh launches do not show that it is faster.
     NotFaster,
-    /// It seems faster in one pattern of calls and not in another.
+    /// The campaign's own pattern of calls confirms it, and another one does not.
     PatternsDisagree,
     /// It fails, or the default does.
     Failed,

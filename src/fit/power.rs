@@ -1,7 +1,7 @@
 //! The gains that confirming launches find, given the noise between launches.
 //!
-//! Tests that are strict about wrong replacements miss small gains. How small, depends on the noise: by how much the
-//! ratio of two candidates' times varies from one launch to the next.
+//! A test that rarely replaces the default wrongly misses small gains. Which gains it misses depends on the noise: on
+//! how much the ratio of two candidates' times varies from one launch to the next.
 
 use std::f64::consts::SQRT_2;
 

@@ -18,8 +18,9 @@ pub struct CellDecision {
     pub operators: Operators,
     /// The candidate to use.
     pub chosen: Candidate,
-    /// The candidate to use between this size and the next, both excluded, confirmed by fresh launches at both. `None`
-    /// at the largest size, and where choices were not confirmed: times between sizes are interpolated then.
+    /// The candidate to use between this size and the next, both excluded: one that fresh launches confirm at both, or
+    /// confirm at one while the interval at the other shows a gain of 1.1x or more. `None` at the largest size, and where
+    /// choices were not confirmed: times between sizes are interpolated then.
     pub up_to_next: Option<Candidate>,
     /// The reason for the choice.
     pub verdict: Verdict,

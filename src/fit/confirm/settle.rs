@@ -29,7 +29,8 @@ impl Confirmation<'_> {
     /// another candidate. Times of candidates come from fresh launches where these measured them, in the campaign's own
     /// pattern of calls. The speed-up of a confirmed candidate is that of the pattern with its smallest gain.
     ///
-    /// Between two points, a candidate that is confirmed at both is chosen, otherwise the default. At a probe, the
+    /// Between two points, a candidate that is confirmed at both is chosen, or one that is confirmed at one and far faster
+    /// than the default at the other, where another is confirmed; otherwise the default. At a probe, the
     /// candidate that is chosen on either side of it is chosen, otherwise the default.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
         let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);

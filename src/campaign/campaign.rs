@@ -18,7 +18,7 @@ use crate::LauncherConfig;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Selection};
+use crate::{CampaignError, DefaultsVersion, Selection};
 
 /// The share of a campaign's budget that is reserved for confirming choices.
 const CONFIRMING_SHARE: f64 = 0.4;
@@ -83,6 +83,10 @@ pub struct Campaign {
     pub extend_to_nodes: Option<u32>,
     /// The paths of the results.
     pub output: Output,
+    /// The version of the defaults for keys that the file leaves out.
+    pub(crate) defaults: DefaultsVersion,
+    /// Whether the ranks of a node have memory in common, as far as is known.
+    pub(crate) has_shared_memory: bool,
     /// The files that the campaign is read from, each with a description.
     pub(crate) inputs: Vec<(String, PathBuf)>,
     pub(crate) text: String,
@@ -124,7 +128,7 @@ pub struct ParameterGrid {
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.
     pub bcast: Vec<String>,
-    /// The transport of messages within nodes; `None` for MPI.
+    /// The named transports of messages within nodes; `None` for the defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<Vec<Through>>,
 }
@@ -196,7 +200,8 @@ impl Campaign {
         Self::parse_for(text, path, cores())
     }
 
-    /// Reads a campaign that was measured before, perhaps on another machine, from the text in its store.
+    /// Reads a campaign that was measured before, perhaps on another machine, from the text in its store, with the
+    /// defaults of the version of the digest under which the store has it.
     ///
     /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if the campaign names
     /// a host file, which may no longer exist. The text includes job specifications and templates. `shapes: auto` is
@@ -204,9 +209,10 @@ impl Campaign {
     ///
     /// # Errors
     /// The first mistake with its place, if the text follows the rules of another version of colltune.
-    pub fn parse_stored(text: &str) -> Result<Self, CampaignError> {
+    pub fn parse_stored(text: &str, digest: &str) -> Result<Self, CampaignError> {
         let place = Path::new("(stored campaign)");
-        Self::parse_on(text, place, Machine::Unknown { cores: cores() })
+        let campaign = Self::parse_on(text, place, Machine::Unknown { cores: cores() })?;
+        Ok(campaign.with_defaults(DefaultsVersion::of_digest(digest)))
     }
 
     /// Reads a campaign for a machine of this many cores.
@@ -287,14 +293,6 @@ impl Campaign {
     /// Whether the times, and the time that the budget limits, are those of a simulated machine.
     pub fn is_simulated(&self) -> bool {
         matches!(self.launcher, LauncherConfig::Simulated(_))
-    }
-
-    /// The transports of our algorithms' messages within nodes.
-    pub fn transports(&self) -> &[Through] {
-        self.parameters
-            .through
-            .as_deref()
-            .unwrap_or(&[Through::Mpi])
     }
 
     /// The smallest shape that contains all others: the shape of a launch for all cells.

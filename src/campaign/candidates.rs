@@ -7,13 +7,17 @@ use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Placed, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
-use crate::Campaign;
+use crate::{Campaign, DefaultsVersion};
 
 /// The algorithms that are compared with the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     pub(crate) include: Vec<Pattern>,
     pub(crate) exclude: Vec<Pattern>,
+    /// Whether the file leaves out what is included.
+    pub(crate) is_default: bool,
+    /// The version of the defaults.
+    pub(crate) defaults: DefaultsVersion,
 }
 
 impl Selection {
@@ -53,18 +57,19 @@ impl Selection {
     }
 
     /// The algorithms of a collective that take part.
-    ///
-    /// Algorithms that know nodes must be named, as in `*/lanes`: patterns for all algorithms of a collective leave
-    /// them out, so that older campaigns keep their candidates.
     pub fn of(&self, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-        let is_named = |algorithm: &Algorithm| {
-            let name = algorithm.name();
-            let names =
-                |pattern: &Pattern| pattern.matches(&name) && !pattern.as_str().ends_with('*');
-            !algorithm.knows_nodes() || self.include.iter().any(names)
-        };
-        schedule::of(collective)
-            .filter(move |algorithm| self.selects(&algorithm.name()) && is_named(algorithm))
+        schedule::of(collective).filter(move |algorithm| {
+            self.selects(&algorithm.name())
+                && (!algorithm.knows_nodes() || self.includes_node_aware(algorithm))
+        })
+    }
+
+    /// Whether the defaults let a selected algorithm that knows nodes take part. In version 2 it must be named, as in
+    /// `*/lanes`: patterns for all algorithms of a collective leave it out.
+    fn includes_node_aware(&self, algorithm: &Algorithm) -> bool {
+        let name = algorithm.name();
+        let names = |pattern: &Pattern| pattern.matches(&name) && !pattern.as_str().ends_with('*');
+        self.defaults > DefaultsVersion::V2 || self.include.iter().any(names)
     }
 
     /// The patterns as they were written: included, excluded.

@@ -10,25 +10,23 @@ use sha2::{Digest, Sha256};
 use table::Confidence;
 
 use crate::campaign::Output;
-use crate::{Campaign, ConfirmationMode, LauncherConfig, SimulatedOptions, Strategy};
-
-/// The version of the canonical text, with which digests begin. Digests of version 1 have no version.
-const VERSION: &str = "v2";
+use crate::{
+    Campaign, ConfirmationMode, DefaultsVersion, LauncherConfig, ParameterGrid, SimulatedOptions,
+    Strategy,
+};
 
 impl Campaign {
-    /// The identity of the campaign: `v2-` and the SHA-256, in hexadecimal, of its canonical text.
+    /// The identity of the campaign: the version of its defaults, as in `v3-`, and the SHA-256, in hexadecimal, of its
+    /// canonical text.
     ///
     /// It does not depend on comments, the order of keys, the notation of values, or whether defaults are written out.
     /// With `shapes: auto` it depends on the machine.
     pub fn digest(&self) -> String {
-        format!("{VERSION}-{}", files::hexadecimal(&hash(self)))
-    }
-
-    /// Whether a text is a digest of the current version. Digests of different versions cannot be compared; compare the
-    /// digests computed from their campaigns' texts.
-    pub fn is_current_digest(text: &str) -> bool {
-        text.split_once('-')
-            .is_some_and(|(version, _)| version == VERSION)
+        format!(
+            "{}-{}",
+            self.defaults.name(),
+            files::hexadecimal(&hash(self))
+        )
     }
 
     /// Whether measurements of both campaigns may be mixed: they start programs with the same options and environment,
@@ -63,7 +61,9 @@ impl Campaign {
             "synchronisation": self.synchronisation,
             "cache": self.cache,
         });
-        files::hexadecimal(&Sha256::digest(format!("conditions {}", write(value))))
+        // The text has the version of the defaults at the time of the first verdicts.
+        let text = write(DefaultsVersion::V2, value);
+        files::hexadecimal(&Sha256::digest(format!("conditions {text}")))
     }
 
     /// The seed of random choices, such as the order of candidates: that of a simulation, or else the first bytes of
@@ -120,13 +120,15 @@ fn canonical(campaign: &Campaign) -> String {
         cache,
         extend_to_nodes,
         output,
+        defaults,
+        has_shared_memory: _,
         inputs: _,
         text: _,
     } = campaign;
     let (include, exclude) = selection.patterns();
     let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
     let sizes = sizes.iter().map(|(collective, of)| (collective.name(), of));
-    write(json!({
+    let value = json!({
         "name": name,
         "library": library_choice(library),
         "launcher": launching(launcher),
@@ -135,7 +137,7 @@ fn canonical(campaign: &Campaign) -> String {
         "datatype": datatype.name(),
         "operator": one_or_many(operators.iter().map(|operator| operator.name())),
         "candidates": {"include": include, "exclude": exclude},
-        "parameters": parameters,
+        "parameters": written_parameters(parameters, *defaults),
         "strategy": strategy.to_string(),
         // An exhaustive campaign ignores this key.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
@@ -153,14 +155,31 @@ fn canonical(campaign: &Campaign) -> String {
         "cache": cache,
         "extend_to": extend_to_nodes,
         "output": files(output),
-    }))
+    });
+    write(*defaults, value)
 }
 
-fn write(mut value: Value) -> String {
+/// The parameters; version 2 has MPI as the default transport, which is not written.
+fn written_parameters(
+    parameters: &ParameterGrid,
+    defaults: DefaultsVersion,
+) -> Cow<'_, ParameterGrid> {
+    let is_default = parameters.through.as_deref() == Some(DefaultsVersion::V2.transports());
+    if defaults == DefaultsVersion::V2 && is_default {
+        let through = None;
+        return Cow::Owned(ParameterGrid {
+            through,
+            ..parameters.clone()
+        });
+    }
+    Cow::Borrowed(parameters)
+}
+
+fn write(defaults: DefaultsVersion, mut value: Value) -> String {
     drop_absent(&mut value);
     // Any crate may enable the feature by which maps keep their insertion order.
     value.sort_all_objects();
-    format!("colltune campaign {VERSION}\n{value}")
+    format!("colltune campaign {}\n{value}", defaults.name())
 }
 
 /// A single word as a text, as in older campaigns, which allowed only one; several words as a list.

@@ -14,6 +14,7 @@
 mod campaign;
 mod candidates;
 mod cells;
+mod defaults;
 mod definition;
 mod digest;
 mod error;
@@ -28,6 +29,7 @@ pub use campaign::{
     Campaign, ConfirmationMode, Output, ParameterGrid, Repetitions, Strategy, TimeSlice,
 };
 pub use candidates::{Candidates, Family, Selection};
+pub use defaults::DefaultsVersion;
 pub use error::CampaignError;
 pub use launching::{LauncherConfig, SimulatedOptions};
 pub(crate) use problem::Problem;

@@ -44,16 +44,11 @@ collectives:
 sizes:
   default: 8..4M x4
 {parts}
-# The candidates that are compared with the library's default: colltune's algorithms and, forced one
-# by one, those of the library. Without the latter half as much is measured, but the table has no
-# rules that can be exported to the library (`colltune export`).
-candidates:
-  include: [\"*\", \"native:*\"]
-
-# Between ranks of one node, messages of colltune's algorithms go through the library, and, as
-# candidates of their own, through memory that the ranks share.
-parameters:
-  through: [mpi, shared]
+# All algorithms that can be used here are compared with the library's default: colltune's, between
+# ranks of one node through MPI and through memory that the ranks share, and, forced one by one, those
+# of the library, which `colltune export` can write into its own file. Less is measured with
+# candidates: [\"*\"]       colltune's algorithms alone
+# candidates: [\"native:*\"] the library's algorithms alone
 
 # The element type and the operator of reductions.
 datatype: float64

@@ -22,7 +22,7 @@ use vocabulary::{CacheState, Datatype, Operator, Pattern, Synchronisation};
 use crate::LauncherConfig;
 use crate::campaign::{Repetitions, TimeSlice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
-use crate::{Campaign, Problem};
+use crate::{Campaign, DefaultsVersion, Problem};
 
 /// The most ranks on one node; more are considered a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -126,6 +126,8 @@ pub(crate) fn campaign(
         selection,
         datatype: check.datatype(&definition.datatype)?,
         operators: check.operators(definition.operator.as_ref())?,
+        defaults: DefaultsVersion::CURRENT,
+        has_shared_memory: true,
         inputs: Vec::new(),
         text: batch::with_job(document, &launcher, text),
         launcher,

@@ -122,7 +122,7 @@ fn find_store(
         Store::open(&path)?;
         return Ok(TableStore::Found(path));
     }
-    let of_campaign = campaign.filter(|campaign| campaign.digest() == table.provenance.campaign);
+    let of_campaign = campaign.filter(|campaign| campaign.has_digest(&table.provenance.campaign));
     let path = match of_campaign {
         Some(campaign) => store_file(&campaign.output.store, homes),
         None => store_file(Path::new(&table.provenance.store), homes),
@@ -179,7 +179,7 @@ fn stored_campaign(
         .iter()
         .find(|row| row.digest == table.provenance.campaign);
     // Records of imports are not campaigns.
-    let campaign = row.and_then(|row| Campaign::parse_stored(&row.text).ok());
+    let campaign = row.and_then(|row| Campaign::parse_stored(&row.text, &row.digest).ok());
     let Some(campaign) = campaign else {
         let why = format!("{shown} does not have the campaign");
         return Ok(Stored::PassedOver(why));

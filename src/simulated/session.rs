@@ -121,6 +121,7 @@ impl Session<'_> {
                 ranks: self.ranks,
                 cores: machine.ranks_per_node.max(self.ppn),
                 cpu: "simulated".to_owned(),
+                shared_memory: Some(machine.shared.is_some()),
                 warnings: vec![Warning::Simulated {
                     machine: machine.name.clone(),
                 }],

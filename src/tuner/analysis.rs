@@ -16,10 +16,11 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Purpose, Subject,
 use wire::{Environment, FailureRecord};
 
 use self::stored::{
-    campaign_of, choose, decide_options, definition, digest_in, natives, orders, samples, shares,
+    campaign_of, choose, decide_options, definition, natives, on_machine, orders, samples, shares,
     stem,
 };
 use crate::agenda::{Coverage, launching_seconds};
+use crate::recorded::digest_in;
 use crate::verdicts::binding;
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 
@@ -95,7 +96,10 @@ impl CampaignAnalysis {
                 materiality: record.materiality(),
                 ..DecideOptions::default()
             });
-        let campaign = campaign.or(stored.as_ref());
+        let mut environments = store.environments(&library)?;
+        let campaign = campaign.cloned().or(stored);
+        let campaign = campaign.map(|campaign| on_machine(campaign, &environments));
+        let campaign = campaign.as_ref();
         let pattern = campaign.map_or_else(Pattern::default, |campaign| campaign.pattern);
         let samples = samples(store, &library, pattern)?;
         let used: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
@@ -106,7 +110,6 @@ impl CampaignAnalysis {
             .map(|launch| launch.number)
             .collect();
         let measured = &used | &confirming;
-        let mut environments = store.environments(&library)?;
         let natives = natives(&environments);
         let agenda = campaign
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))

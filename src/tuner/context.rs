@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, LauncherConfig, SimulatedOptions};
+use campaign::{Campaign, DefaultsVersion, LauncherConfig, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
     LocalOptions, check_libdir, discover, driver_directories, find_driver, list_natives, select,
@@ -15,7 +15,8 @@ use simulated::SimulatedLauncher;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
-use crate::store_location::relocated;
+use crate::recorded::as_recorded;
+use crate::store_location::{relocated, store_file};
 use crate::{StateDirs, TunerError, scripts};
 
 /// The folders in which programs are searched for; the command line takes them from its environment.
@@ -86,6 +87,23 @@ impl MeasurementContext {
         library: Option<LibraryChoice>,
         places: &SearchPaths,
     ) -> Result<Self, TunerError> {
+        // A campaign that an older version of colltune began keeps its candidates.
+        let store = store_file(&campaign.output.store, &places.homes);
+        let campaign = as_recorded(campaign, &store);
+        let has_same_candidates = campaign.has_same_candidates(DefaultsVersion::CURRENT);
+        let mut at = Self::with_launcher(campaign, library, places)?;
+        if !has_same_candidates {
+            at.warnings.push(Warning::OlderDefaults);
+        }
+        Ok(at)
+    }
+
+    /// Finds the programs that the campaign's launcher needs.
+    fn with_launcher(
+        campaign: Campaign,
+        library: Option<LibraryChoice>,
+        places: &SearchPaths,
+    ) -> Result<Self, TunerError> {
         match campaign.launcher.clone() {
             LauncherConfig::Local(options) => {
                 let here = launcher::cores();
@@ -127,6 +145,10 @@ impl MeasurementContext {
 
     fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
         let machine = load_machine(options.machine.as_deref())?;
+        let campaign = match machine.shared {
+            Some(_) => campaign,
+            None => campaign.without_shared_memory(),
+        };
         check_suffices(&machine, &campaign)?;
         let launcher = SimulatedLauncher::new(machine.clone(), options.placement)?;
         Ok(Self {

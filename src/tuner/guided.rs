@@ -10,7 +10,7 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
 use crate::TunerError;
-use crate::analysis::stored::digest_in;
+use crate::recorded::digest_in;
 
 /// The average number of candidates per cell in a round: the default, its strongest rival, and sometimes others.
 const TURNS_PER_ROUND: f64 = 2.5;

@@ -18,9 +18,10 @@ use wire::{Plan, PlannedWork, WIRE_VERSION};
 use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
 use crate::agenda::{Coverage, LatestFit, left_seconds, repetition, unspent_seconds};
-use crate::analysis::stored::{campaign_of, digest_in};
+use crate::analysis::stored::campaign_of;
 use crate::launch::{Launch, OnInterrupt, absolute, file};
 use crate::node_request::{NodeRequest, on_the_same_nodes};
+use crate::recorded::digest_in;
 use crate::{
     Agenda, CampaignProgress, LaunchState, MeasurementContext, Observer, TunerError, TuningEvent,
 };

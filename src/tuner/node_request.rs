@@ -9,8 +9,8 @@ use vocabulary::{CommShape, Library, Subject};
 use wire::{Plan, PlannedTask, PlannedWork};
 
 use crate::TunerError;
-use crate::analysis::stored::digest_in;
 use crate::launch::OnInterrupt;
+use crate::recorded::digest_in;
 
 /// Nodes for one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,6 +61,13 @@ pub enum Warning {
          orders (jobs/README.md)"
     )]
     IdleJobs,
+    /// The store has the campaign with the defaults of an older version.
+    #[error(
+        "the store began this campaign with the defaults of an older version of colltune, which leave out \
+         algorithms that know nodes, shared memory, and the library's own algorithms unless the campaign names \
+         them: to measure these too, measure into a new store (`output: {{store: FILE}}`)"
+    )]
+    OlderDefaults,
     /// Several nodes are one machine.
     #[error(
         "{nodes} nodes are one machine, whose {} {ranks} ranks shared: what goes between them \

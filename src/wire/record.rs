@@ -114,6 +114,9 @@ pub struct Environment {
     /// The algorithms that the library can be forced to use.
     #[serde(default)]
     pub natives: Vec<NativeAlgorithm>,
+    /// Whether the ranks of a node have memory in common; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<bool>,
     /// Each rank's estimate of the global clock, which is rank 0's, by rank; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,

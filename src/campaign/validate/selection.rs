@@ -12,10 +12,12 @@ use crate::LauncherConfig;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::problem::is_library_only;
-use crate::{Problem, Selection};
+use crate::{DefaultsVersion, Problem, Selection};
 
 /// Name of the candidate that is always included.
 const DEFAULT: &str = "default";
+/// The word for the default transports.
+const AUTO: &str = "auto";
 const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
 const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
 const DEFAULT_INNER: &str = schedule::Parameters::DEFAULT_PART;
@@ -26,16 +28,13 @@ impl Check<'_> {
         given: Option<&Shorthand<OneOrMany<Scalar>, CandidatesDefinition>>,
     ) -> Checked<Selection> {
         let field = Field::of("candidates");
-        let all = OneOrMany(vec![Scalar("*".to_owned())]);
         let (include, exclude) = match given {
-            None => (self.patterns(&field, &all)?, None),
-            Some(Shorthand::Short(patterns)) => (self.patterns(&field, patterns)?, None),
+            None => (None, None),
+            Some(Shorthand::Short(patterns)) => (Some(self.patterns(&field, patterns)?), None),
             Some(Shorthand::Full(CandidatesDefinition { include, exclude })) => {
-                let include = include.as_ref().unwrap_or(&all);
-                (
-                    self.patterns(&field.key("include"), include)?,
-                    exclude.as_ref(),
-                )
+                let include = include.as_ref();
+                let patterns = |given| self.patterns(&field.key("include"), given);
+                (include.map(patterns).transpose()?, exclude.as_ref())
             }
         };
         let exclude = match exclude {
@@ -52,7 +51,13 @@ impl Check<'_> {
                 self.patterns(&field, patterns)?
             }
         };
-        Ok(Selection { include, exclude })
+        let defaults = DefaultsVersion::CURRENT;
+        Ok(Selection {
+            is_default: include.is_none(),
+            include: include.unwrap_or_else(|| defaults.included()),
+            exclude,
+            defaults,
+        })
     }
 
     fn patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
@@ -85,7 +90,8 @@ impl Check<'_> {
     }
 
     /// The requested collectives, or all that have an algorithm to compare. Collectives for which only libraries have
-    /// algorithms are included if some of these algorithms take part, but never in a simulation.
+    /// algorithms are included if they are requested, or if `candidates` names some of these algorithms, but never in a
+    /// simulation.
     pub(super) fn collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,
@@ -105,7 +111,11 @@ impl Check<'_> {
         let Some(words) = given else {
             let left: Vec<Collective> = Collective::MEASURED
                 .into_iter()
-                .filter(|c| is_possible(*c) && has_algorithm(*c))
+                .filter(|c| {
+                    is_possible(*c)
+                        && (selection.of(*c).next().is_some()
+                            || !selection.is_default && selection.selects_others(*c))
+                })
                 .collect();
             return if left.is_empty() {
                 Err(self.error(&Field::of("candidates"), nothing_left("any collective")))
@@ -147,7 +157,7 @@ impl Check<'_> {
         })
     }
 
-    /// The transports of messages within nodes, each once; empty for MPI alone.
+    /// The named transports of messages within nodes, each once; `None` for the defaults.
     fn through(
         &self,
         field: &Field,
@@ -156,9 +166,13 @@ impl Check<'_> {
         let Some(given) = given else {
             return Ok(None);
         };
+        if let [Scalar(word)] = &given.0[..]
+            && word == AUTO
+        {
+            return Ok(None);
+        }
         let words = self.words(field, &given, "transport", &Through::ALL)?;
-        let is_mpi = words.iter().all(Through::is_mpi);
-        Ok((!is_mpi).then(|| words.into_iter().collect()))
+        Ok(Some(words.into_iter().collect()))
     }
 
     /// Radices of trees: ascending, each once.

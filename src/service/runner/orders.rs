@@ -89,7 +89,7 @@ impl Service {
             .arg(blobs::place(&self.configuration.state, digest))
             .arg("--campaign")
             .arg(campaign);
-        if Campaign::load(campaign)?.digest() != table.provenance.campaign {
+        if !Campaign::load(campaign)?.has_digest(&table.provenance.campaign) {
             command.arg("--no-store");
         }
         command.args(["--deployment", deployment.into(), "--events"]);

@@ -60,12 +60,12 @@ impl Waiting {
         &self,
         connection: &Connection,
     ) -> Result<Option<Campaign>, ServiceError> {
-        let query = "SELECT text FROM campaign WHERE id = ?1";
-        let text: Option<String> = connection
-            .query_row(query, [self.campaign], |row| row.get(0))
+        let query = "SELECT text, digest FROM campaign WHERE id = ?1";
+        let row: Option<(String, String)> = connection
+            .query_row(query, [self.campaign], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         // If it cannot be parsed, the child reports that.
-        Ok(text.and_then(|text| Campaign::parse_stored(&text).ok()))
+        Ok(row.and_then(|(text, digest)| Campaign::parse_stored(&text, &digest).ok()))
     }
 }
 

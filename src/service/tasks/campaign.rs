@@ -49,7 +49,7 @@ impl Service {
             .into_iter()
             .filter_map(|path| self.campaign_of_folder(machine, &path).ok())
             .collect();
-        let is_maker = |found: &TaskCampaign| found.campaign.digest() == table.provenance.campaign;
+        let is_maker = |found: &TaskCampaign| found.campaign.has_digest(&table.provenance.campaign);
         if let Some(place) = campaigns.iter().position(is_maker) {
             return Ok(campaigns.swap_remove(place));
         }
@@ -84,21 +84,22 @@ impl Service {
         machine: &ServiceMachine,
         digest: &Digest,
     ) -> Result<Option<TaskCampaign>, ServiceError> {
-        let row: Option<(String, String)> = self.database.read(|connection| {
-            let query = "SELECT campaign.text, campaign.path FROM version \
+        let row: Option<(String, String, String)> = self.database.read(|connection| {
+            let query = "SELECT campaign.text, campaign.path, campaign.digest FROM version \
                          JOIN campaign ON campaign.id = version.campaign \
                          JOIN machine ON machine.id = version.machine \
                          WHERE machine.name = ?1 AND version.digest = ?2";
             let row = connection.query_row(query, params![machine.name, digest], |row| {
-                Ok((row.get(0)?, row.get(1)?))
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             });
             Ok(row.optional()?)
         })?;
-        let Some((text, path)) = row.filter(|(_, path)| may_run(machine, path)) else {
+        let Some((text, path, campaign_digest)) = row.filter(|(_, path, _)| may_run(machine, path))
+        else {
             return Ok(None);
         };
         // An earlier version may have accepted what this one refuses.
-        let campaign = Campaign::parse_stored(&text).ok();
+        let campaign = Campaign::parse_stored(&text, &campaign_digest).ok();
         Ok(campaign.map(|campaign| TaskCampaign {
             campaign,
             text,

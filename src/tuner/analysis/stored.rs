@@ -61,6 +61,17 @@ pub(crate) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm]
     last.map_or(&[][..], |environment| &environment.natives)
 }
 
+/// The campaign on the machine of the last launch, where ranks may have no memory in common.
+pub(crate) fn on_machine(campaign: Campaign, environments: &[(u32, LaunchStart)]) -> Campaign {
+    let last = environments.last().map(|(_, start)| &start.environment);
+    let shared_memory = last.and_then(|environment| environment.shared_memory);
+    if shared_memory == Some(false) {
+        campaign.without_shared_memory()
+    } else {
+        campaign
+    }
+}
+
 /// The options of decisions that a campaign asks for.
 pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
     DecideOptions {
@@ -88,7 +99,7 @@ pub(crate) fn definition(
 pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
     match ImportRecord::of(row) {
         Some(_) => Ok(None),
-        None => Campaign::parse_stored(&row.text).map(Some),
+        None => Campaign::parse_stored(&row.text, &row.digest).map(Some),
     }
 }
 
@@ -97,23 +108,6 @@ pub(super) fn stem(path: &Path) -> String {
         || "store".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-/// The digest under which a store has recorded a campaign, or else the campaign's own.
-///
-/// The recorded digest stays the same, since plans, spools, file names and tables contain it. A digest of an older
-/// version than that of [`Campaign::digest`] is found by comparing the recorded text of each campaign with this one.
-pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, TunerError> {
-    let digest = campaign.digest();
-    let mut rows = store.campaigns()?;
-    if rows.iter().any(|row| row.digest == digest) {
-        return Ok(digest);
-    }
-    rows.retain(|row| !Campaign::is_current_digest(&row.digest));
-    // A recorded campaign that can no longer be read is not the same.
-    let asks_for_the_same = |row: &&CampaignRow| matches!(campaign_of(row), Ok(Some(earlier)) if earlier.digest() == digest);
-    let known = rows.iter().rev().find(asks_for_the_same);
-    Ok(known.map_or(digest, |row| row.digest.clone()))
 }
 
 /// The recorded orders of a library's ranks, and the order for predictions: that of all launches if they agree, or else

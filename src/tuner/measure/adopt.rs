@@ -10,12 +10,8 @@ use store::Store;
 use wire::Plan;
 
 use crate::launch::folder;
+use crate::recorded::campaign_file;
 use crate::{MeasurementContext, TunerError, write};
-
-/// The file with a campaign's text, beside its launches.
-fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
-    launches.join(format!("{digest}.campaign.yaml"))
-}
 
 /// Writes the campaign beside its launches, so that another login node can make a store from them.
 pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
@@ -41,7 +37,7 @@ pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), Tu
         let plan: Plan =
             serde_json::from_str(&read(&path)?).map_err(|error| unreadable(&path, error.into()))?;
         let text = read(&campaign_file(&launches, &plan.campaign))?;
-        let campaign = Campaign::parse_stored(&text)?;
+        let campaign = Campaign::parse_stored(&text, &plan.campaign)?;
         store.record_campaign(&plan.campaign, &campaign.name, &text)?;
         store.begin_launch(&plan)?;
     }

@@ -1,6 +1,6 @@
 //! The digest changes exactly if the requested measurements change.
 
-use campaign::Campaign;
+use campaign::{Campaign, DefaultsVersion};
 use sha2::{Digest, Sha256};
 
 use crate::campaign;
@@ -29,7 +29,7 @@ fn the_digest_does_not_depend_on_notation() {
         );
     }
     let (version, hex) = plain.split_once('-').expect("a version");
-    assert_eq!((version, hex.len()), ("v2", 64));
+    assert_eq!((version, hex.len()), ("v3", 64));
     assert!(hex.chars().all(|c| c.is_ascii_hexdigit()));
 }
 
@@ -37,7 +37,11 @@ fn the_digest_does_not_depend_on_notation() {
 /// measurements.
 #[test]
 fn campaigns_keep_the_digest_under_which_they_were_measured() {
-    let check = |lines: &str, digest: &str| assert_eq!(campaign(lines).digest(), digest, "{lines}");
+    let check = |lines: &str, digest: &str| {
+        let earlier = campaign(lines).with_defaults(DefaultsVersion::V2);
+        assert_eq!(earlier.digest(), digest, "{lines}");
+        assert!(campaign(lines).has_digest(digest), "{lines}");
+    };
     check(
         "shapes: 1x2\nstrategy: exhaustive\n",
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
@@ -83,10 +87,12 @@ fn every_key_makes_a_difference() {
         "operator: noncommutative\n",
         "operator: [sum, noncommutative]\n",
         "candidates: {include: allreduce/*}\n",
+        "candidates: {include: [\"*\"]}\n",
         "candidates: {exclude: allreduce/ring}\n",
         "parameters: {block_bytes: 1K}\n",
         "parameters: {predicted: false}\n",
         "parameters: {bcast: chain}\n",
+        "parameters: {through: mpi}\n",
         "parameters: {through: [mpi, shared]}\n",
         "parameters: {through: shared}\n",
         "launches: 7\n",
@@ -118,12 +124,12 @@ fn every_key_makes_a_difference() {
 }
 
 /// Digests are those of these texts, in which keys without a value do not appear. If this test fails, stores no longer
-/// find their campaigns: restore the text, or raise the version.
+/// find their campaigns: restore the text, or raise the version of the defaults.
 #[test]
-fn the_text_of_this_version_never_changes() {
+fn the_text_of_version_2_never_changes() {
     let check = |lines: &str, expected: &str| {
         let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
-        let campaign = Campaign::parse_stored(&text).expect("valid");
+        let campaign = Campaign::parse_stored(&text, "v2-").expect("valid");
         let hash = Sha256::digest(expected);
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
@@ -162,5 +168,53 @@ fn the_text_of_this_version_never_changes() {
         "launcher: pbs\n",
         r#"colltune campaign v2
 {"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"pbs":{"allocation":"shared","environment":{},"job":{"directives":[],"exclusive":true,"modules":[]},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+}
+
+/// Digests are those of these texts, in which keys without a value do not appear. If this test fails, stores no longer
+/// find their campaigns: restore the text, or raise the version of the defaults.
+#[test]
+fn the_text_of_version_3_never_changes() {
+    let check = |lines: &str, expected: &str| {
+        let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
+        let campaign = Campaign::parse_stored(&text, "v3-").expect("valid");
+        let hash = Sha256::digest(expected);
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            campaign.digest(),
+            format!("v3-{hex}"),
+            "{lines}: not the digest of {expected}"
+        );
+    };
+    check(
+        "",
+        r#"colltune campaign v3
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*","native:*"]},"confidence":0.95,"datatype":"float64","launcher":{"local":{"environment":{},"options":[],"oversubscribe":"auto"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {local: {hostfile: h, placement: cyclic, options: -q, oversubscribe: always, \
+         environment: {A: b}}}\n\
+         library: {name: mpich, version: 4.0.2, launcher: /bin/mpiexec}\n\
+         strategy: exhaustive\ncache: cold\nsynchronisation: window\nextend_to: {nodes: 64}\n\
+         repetitions: {slice: 50ms, racing: false}\n",
+        r#"colltune campaign v3
+{"budget":600.0,"cache":"cold","candidates":{"exclude":[],"include":["*","native:*"]},"confidence":0.95,"datatype":"float64","extend_to":64,"launcher":{"local":{"environment":{"A":"b"},"hostfile":"h","options":["-q"],"oversubscribe":"always","placement":"cyclic"}},"launches":6,"library":{"launcher":"/bin/mpiexec","name":"mpich","version":"4.0.2"},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":false,"slice":0.05},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"exhaustive","synchronisation":"window","watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {simulated: {machine: m.yaml, seed: 3}}\noutput: {store: s.db}\n",
+        r#"colltune campaign v3
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*","native:*"]},"confidence":0.95,"datatype":"float64","launcher":{"simulated":{"machine":"m.yaml","placement":"block","seed":3}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":"s.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {slurm: {allocation: separate, spread: 3 days, environment: {A: b}, job: {\
+         account: who, partition: p, qos: q, constraint: c, wall_time: 2h, exclusive: false, \
+         modules: m, directives: --x, template: {text: t}}}}\n",
+        r#"colltune campaign v3
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*","native:*"]},"confidence":0.95,"datatype":"float64","launcher":{"slurm":{"allocation":"separate","environment":{"A":"b"},"job":{"constraint":"c","directives":["--x"],"exclusive":false,"modules":["m"],"partition":"p","template":"t"},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: pbs\n",
+        r#"colltune campaign v3
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*","native:*"]},"confidence":0.95,"datatype":"float64","launcher":{"pbs":{"allocation":"shared","environment":{},"job":{"directives":[],"exclusive":true,"modules":[]},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
     );
 }

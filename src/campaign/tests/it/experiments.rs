@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::campaign;
+use campaign::Campaign;
+
+/// A campaign named `x` with these further lines, for a machine without shared memory.
+fn campaign(lines: &str) -> Campaign {
+    crate::campaign(lines).without_shared_memory()
+}
 
 #[test]
 fn experiments_cover_messages_and_combining() {
@@ -93,7 +98,7 @@ fn experiments_are_made_on_every_level_that_is_used() {
     );
     check(
         "[2x1, 2x2]",
-        "burst 1x2, burst 2x1, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
+        "burst 1x2, burst 2x1, burst 2x2, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
          late 1x2, late 2x1, ping_pong 1x2, ping_pong 2x1",
     );
 }

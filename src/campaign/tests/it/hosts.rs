@@ -144,6 +144,6 @@ fn a_stored_campaign_needs_no_host_file() {
     let text = "name: x\nlauncher: {local: {hostfile: /gone/hosts, placement: cyclic}}\n\
                 shapes: 99x4\n";
     assert!(parse(text).is_err());
-    let stored = Campaign::parse_stored(text).expect("valid");
+    let stored = Campaign::parse_stored(text, "v3-").expect("valid");
     assert_eq!(stored.shapes, [CommShape { nodes: 99, ppn: 4 }]);
 }

@@ -367,7 +367,7 @@ fn a_stored_campaign_needs_no_job_files() {
             std::fs::copy(fakes.path(name), hidden.with_extension(name)).expect("copied");
             std::fs::write(fakes.path(name), "[").expect("written");
         }
-        let stored = Campaign::parse_stored(&kept).expect("valid");
+        let stored = Campaign::parse_stored(&kept, "v3-").expect("valid");
         for name in ["t.j2", "job.yaml"] {
             std::fs::copy(hidden.with_extension(name), fakes.path(name)).expect("copied");
         }

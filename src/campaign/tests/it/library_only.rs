@@ -35,6 +35,10 @@ fn library_only_collectives_are_measured_if_native_algorithms_are_candidates() {
     let named = [Collective::Alltoall, Collective::Barrier, Collective::Scan];
     let lines = format!("collectives: [scan, barrier, alltoall]\n{NATIVE}");
     assert_eq!(collectives(&lines), named);
+    assert_eq!(
+        collectives("collectives: [scan, barrier, alltoall]\n"),
+        named
+    );
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
         );
     }
     check(
-        "name: x\ncollectives: [bcast, scan]\n",
+        "name: x\ncollectives: [bcast, scan]\ncandidates: '*'\n",
         (2, 22),
         "collectives[1]",
         "no algorithm for scan is left",

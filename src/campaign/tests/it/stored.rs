@@ -16,7 +16,7 @@ fn a_stored_campaign_is_read_on_any_machine() {
         Campaign::parse_for(text, "x.yaml".as_ref(), 1023).is_err(),
         "too many ranks for this machine"
     );
-    let stored = Campaign::parse_stored(text).expect("valid");
+    let stored = Campaign::parse_stored(text, "v3-").expect("valid");
     assert_eq!(shapes(&stored), [2, 1024]);
     assert_eq!(stored.text(), text);
     let there = Campaign::parse_for(text, "x.yaml".as_ref(), 1024).expect("valid");
@@ -24,14 +24,14 @@ fn a_stored_campaign_is_read_on_any_machine() {
 
     let auto = "name: x\nlauncher: {local: {oversubscribe: never}}\n";
     let here = Campaign::parse_for(auto, "x.yaml".as_ref(), cores()).expect("valid");
-    let stored = Campaign::parse_stored(auto).expect("valid");
+    let stored = Campaign::parse_stored(auto, "v3-").expect("valid");
     assert_eq!(stored.digest(), here.digest());
 }
 
 #[test]
 fn a_stored_campaign_is_read_as_strictly_as_a_file() {
     for wrong in ["name: x\nlanches: 6\n", "name: x\nshapes: 1x1025\n", ""] {
-        let error = Campaign::parse_stored(wrong).expect_err("refused");
+        let error = Campaign::parse_stored(wrong, "v3-").expect_err("refused");
         assert!(error.to_string().contains("(stored campaign):"), "{error}");
     }
 }

@@ -6,7 +6,10 @@ use campaign::{Campaign, Candidates, Family};
 use schedule::{Collective, Parameter, Parameters, Placed, Request, Round, Schedule};
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
-use crate::campaign;
+/// A campaign named `x` with these further lines, for a machine without shared memory, which would give candidates twice.
+fn campaign(lines: &str) -> Campaign {
+    crate::campaign(lines).without_shared_memory()
+}
 
 fn cell(collective: Collective, bytes: u64) -> Cell {
     let reduces = collective.is_reduction();
@@ -42,7 +45,7 @@ fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<S
 }
 
 #[test]
-fn messages_within_nodes_go_through_shared_memory_on_request() {
+fn messages_within_nodes_go_through_shared_memory_where_there_is_some() {
     let check = |lines: &str, shape: (u32, u32), bytes: u64, expected: &[&str]| {
         let lines = format!("candidates: {{include: allreduce/r*}}\n{lines}");
         let cell = Cell {
@@ -52,20 +55,30 @@ fn messages_within_nodes_go_through_shared_memory_on_request() {
             },
             ..cell(Collective::Allreduce, bytes)
         };
-        let candidates = campaign(&lines).candidates(&cell, &|_| None);
+        let candidates = crate::campaign(&lines).candidates(&cell, &|_| None);
         let mut found = texts(candidates.distinct);
         found.retain(|name| name.starts_with("allreduce/ring"));
         assert_eq!(found, expected, "{lines} {shape:?} {bytes}");
     };
     let (mpi, shared) = ("allreduce/ring", "allreduce/ring[through=shared]");
-    check("", (1, 4), 64, &[mpi]);
-    let both = "parameters: {through: [mpi, shared]}\n";
-    check(both, (1, 4), 64, &[mpi, shared]);
-    check(both, (2, 4), 64, &[mpi, shared]);
-    // Nothing is sent within a node.
-    check(both, (4, 1), 64, &[mpi]);
+    for both in [
+        "",
+        "parameters: {through: auto}\n",
+        "parameters: {through: [mpi, shared]}\n",
+    ] {
+        check(both, (1, 4), 64, &[mpi, shared]);
+        check(both, (2, 4), 64, &[mpi, shared]);
+        // Nothing is sent within a node.
+        check(both, (4, 1), 64, &[mpi]);
+    }
     check("parameters: {through: [shared]}\n", (1, 4), 64, &[shared]);
-    check("launcher: simulated\nshapes: 1x4\n", (1, 4), 64, &[mpi]);
+    check("parameters: {through: mpi}\n", (1, 4), 64, &[mpi]);
+    check(
+        "launcher: simulated\nshapes: 1x4\n",
+        (1, 4),
+        64,
+        &[mpi, shared],
+    );
 }
 
 #[test]
@@ -478,12 +491,9 @@ fn blocks_are_predicted_for_the_parts() {
     assert_eq!(found.len(), 5, "{found:?}");
 }
 
-/// Algorithms that know nodes must be named.
 #[test]
 fn by_default_every_algorithm_is_a_candidate_unless_excluded() {
-    const ALL: &str = r#"["*", "*/leaders", "*/leaders_pipelined", "*/lanes"]"#;
     let all = campaign("");
-    let named = campaign(&format!("candidates: {{include: {ALL}}}\n"));
     for algorithm in schedule::ALGORITHMS {
         let cell = Cell {
             shape: CommShape { nodes: 2, ppn: 4 },
@@ -491,11 +501,8 @@ fn by_default_every_algorithm_is_a_candidate_unless_excluded() {
         };
         let takes_part =
             |campaign: &Campaign| algorithms(campaign, &cell).contains(&algorithm.name());
-        assert_eq!(takes_part(&all), !algorithm.knows_nodes(), "{algorithm}");
-        assert!(takes_part(&named), "{algorithm}");
-        let others = campaign(&format!(
-            "candidates: {{include: {ALL}, exclude: {algorithm}}}\n"
-        ));
+        assert!(takes_part(&all), "{algorithm}");
+        let others = campaign(&format!("candidates: {{exclude: {algorithm}}}\n"));
         assert!(!takes_part(&others), "{algorithm}");
     }
 }

@@ -82,7 +82,7 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
         ),
         (
             "stored campaign",
-            Box::new(|deep| drop(Campaign::parse_stored(deep))),
+            Box::new(|deep| drop(Campaign::parse_stored(deep, ""))),
         ),
         (
             "template in a campaign",

@@ -449,7 +449,8 @@ fn a_schedule_measured_under_another_name_is_not_measured_again() {
 #[test]
 fn the_parts_that_are_predicted_to_be_best_are_tried_together() {
     let trial = Trial::new(
-        "collectives: [allreduce]\nshapes: 4x8\nsizes: 1M\ncandidates: {include: allreduce/leaders}\n",
+        "collectives: [allreduce]\nshapes: 4x8\nsizes: 1M\ncandidates: {include: allreduce/leaders}\n\
+         parameters: {through: mpi}\n",
     );
     let expected = |_: &Cell, candidate: &Candidate| {
         let parameters = candidate.parameters();

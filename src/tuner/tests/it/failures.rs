@@ -33,7 +33,7 @@ fn a_candidate_that_ends_its_launch_repeatedly_is_left_out() {
             1,
         ),
     ] {
-        let mut bench = Bench::new("collectives: [allreduce]\n");
+        let mut bench = Bench::new("collectives: [allreduce]\nparameters: {through: mpi}\n");
         bench.redirect(
             "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
             "shapes: [1x4]\nsizes: [64, 1M]",

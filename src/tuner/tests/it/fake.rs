@@ -108,8 +108,10 @@ impl Bench {
     }
 
     pub(crate) fn workplace(&self) -> MeasurementContext {
+        let campaign = self.campaign();
+        let store = campaign.output.store.clone();
         MeasurementContext {
-            campaign: self.campaign(),
+            campaign: tuner::as_recorded(campaign, &store),
             library: library(),
             driver: Some("colltune-driver".into()),
             natives: Vec::new(),

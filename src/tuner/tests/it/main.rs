@@ -14,5 +14,6 @@ mod import;
 mod loops;
 mod operators;
 mod poor_predictions;
+mod recorded;
 mod results;
 mod verdicts;

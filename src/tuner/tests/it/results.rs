@@ -55,7 +55,8 @@ fn the_table_replaces_a_slow_default_by_the_best_candidate_of_the_model() {
 
 #[test]
 fn the_fit_recovers_the_machine_and_its_block_prediction_is_measured() {
-    let (_bench, tuned) = tuned();
+    // The bench has no level of its own for shared memory.
+    let (_bench, tuned) = tuned_with("parameters: {through: mpi}\n");
     let machine = tuned
         .analysis
         .found

@@ -1,0 +1,110 @@
+//! Versions of the defaults of campaign files.
+
+use glob::Pattern;
+use schedule::Collective;
+use vocabulary::Through;
+
+use crate::{Campaign, Selection};
+
+/// A version of the defaults of campaign files. A campaign in a store keeps the defaults that it was measured with; its
+/// digest begins with their version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DefaultsVersion {
+    /// Messages go through MPI, candidates are colltune's algorithms, and those that know nodes take part only where a
+    /// pattern names them. Digests of version 1 have these defaults, too.
+    V2,
+    /// Whatever a deployment can use takes part: colltune's algorithms, those that know nodes among them, through MPI
+    /// and through shared memory, and the library's own.
+    V3,
+}
+
+impl DefaultsVersion {
+    /// The version of campaign files.
+    pub const CURRENT: Self = Self::V3;
+
+    /// The version of a digest, which may be of any version of colltune.
+    pub fn of_digest(digest: &str) -> Self {
+        match digest.split_once('-') {
+            None | Some(("v2", _)) => Self::V2,
+            Some(_) => Self::V3,
+        }
+    }
+
+    /// The version as it begins digests.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V3 => "v3",
+        }
+    }
+
+    /// The patterns of candidates that take part by default.
+    pub(crate) fn included(self) -> Vec<Pattern> {
+        let texts: &[&str] = match self {
+            Self::V2 => &["*"],
+            Self::V3 => &["*", "native:*"],
+        };
+        let patterns = texts.iter().map(|text| Pattern::new(text));
+        patterns.collect::<Result<_, _>>().expect("valid patterns")
+    }
+
+    /// The transports by default.
+    pub(crate) fn transports(self) -> &'static [Through] {
+        match self {
+            Self::V2 => &[Through::Mpi],
+            Self::V3 => &[Through::Mpi, Through::Shared],
+        }
+    }
+}
+
+impl Campaign {
+    /// This campaign with the defaults of another version, as if its file had been read by that version of colltune.
+    #[must_use]
+    pub fn with_defaults(mut self, version: DefaultsVersion) -> Self {
+        self.defaults = version;
+        self.selection.defaults = version;
+        if self.selection.is_default {
+            self.selection.include = version.included();
+        }
+        self
+    }
+
+    /// Whether this campaign, read with the defaults of a digest's version, has that digest.
+    pub fn has_digest(&self, digest: &str) -> bool {
+        let version = DefaultsVersion::of_digest(digest);
+        self.clone().with_defaults(version).digest() == digest
+    }
+
+    /// Whether the same candidates take part with the defaults of another version.
+    pub fn has_same_candidates(&self, version: DefaultsVersion) -> bool {
+        let other = self.clone().with_defaults(version);
+        let algorithms = |selection: &Selection, collective: Collective| -> Vec<String> {
+            selection
+                .of(collective)
+                .map(|algorithm| algorithm.name())
+                .collect()
+        };
+        self.transports() == other.transports()
+            && self.selection.selects_natives() == other.selection.selects_natives()
+            && self.sizes.keys().all(|collective| {
+                algorithms(&self.selection, *collective)
+                    == algorithms(&other.selection, *collective)
+            })
+    }
+
+    /// This campaign on a machine whose ranks have no memory in common: by default, messages then go through MPI alone.
+    #[must_use]
+    pub fn without_shared_memory(mut self) -> Self {
+        self.has_shared_memory = false;
+        self
+    }
+
+    /// The transports of our algorithms' messages within nodes.
+    pub fn transports(&self) -> &[Through] {
+        match &self.parameters.through {
+            Some(named) => named,
+            None if self.has_shared_memory => self.defaults.transports(),
+            None => &[Through::Mpi],
+        }
+    }
+}

@@ -6,7 +6,8 @@ use schedule::Schedule;
 use vocabulary::{Candidate, Cell, CommShape, Library, Parameters};
 
 use crate::decide::serves;
-use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
+use crate::predicted_blocks::predicted_block_bytes;
+use crate::prediction::{predicted_ratio, predicted_seconds};
 use crate::rules::does_the_same;
 use crate::{MachineFit, PredictionMethod, Predictor, fit_curves};
 use results::{CellDecision, Ranked, Summary, Verdict};
@@ -203,13 +204,9 @@ impl Extension<'_> {
             return Some(candidate.clone());
         }
         let parameters = given.without_blocks();
-        let best = best_blocks(self.machine, &self.cell, algorithm, &parameters)?;
+        let best = predicted_block_bytes(self.machine, &self.cell, algorithm, &parameters)?;
         let unit = self.cell.datatype.size_bytes();
-        let size = best
-            .block_bytes
-            .max(1)
-            .next_power_of_two()
-            .next_multiple_of(unit);
+        let size = best.next_power_of_two().next_multiple_of(unit);
         let blocks = Parameters {
             block_bytes: Some(size),
             ..parameters.clone()

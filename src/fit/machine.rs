@@ -45,6 +45,21 @@ pub struct MachineFit {
 }
 
 impl MachineFit {
+    /// A machine that is assumed to be known, instead of fitted to measurements.
+    pub fn assumed(machine: Machine, placement: Placement) -> Self {
+        Self {
+            machine: Some(machine),
+            gammas: BTreeMap::new(),
+            parameters: Vec::new(),
+            combining: BTreeMap::new(),
+            segments: Vec::new(),
+            poor_predictions: Vec::new(),
+            calibration: None,
+            placement,
+            predictions: PredictionCache::default(),
+        }
+    }
+
     /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
     /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
     pub fn rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {
@@ -56,6 +71,12 @@ impl MachineFit {
         let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
         let line = machine.link(Level::of_nodes(cell.shape.nodes))?.line(bytes);
         Some(tiers(&machine, cell, line, bytes))
+    }
+
+    /// The longest message in bytes that is sent eagerly on the slowest level of a cell, if there is a limit.
+    pub(crate) fn eager_limit(&self, cell: &Cell, through: Through) -> Option<u64> {
+        let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
+        machine.link(Level::of_nodes(cell.shape.nodes))?.eager_limit
     }
 
     /// The rates of each of the lines that messages may follow in a cell.

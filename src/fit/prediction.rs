@@ -40,13 +40,21 @@ pub(crate) fn predicted_ratio(
     ratio(simulated_seconds).or_else(|| ratio(closed_form_seconds))
 }
 
-fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+/// The time of a candidate in a cell by its closed form, which uses only `alpha`, `beta` and `gamma` of the slowest level;
+/// `None` for the library's own algorithms, for algorithms without a closed form, and where a parameter is unknown.
+pub fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let call = call(cell, &parameters);
     let (_, block_bytes) = model::blocks(algorithm, &call)?;
     let rates = fit.tiers(cell, parameters.through, block_bytes)?;
     Some(model::predict(algorithm, rates, &call)?.seconds)
+}
+
+/// Whether the predicted time of a candidate is that of a simulation, if the machine is known.
+pub(crate) fn is_simulated(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
+    let schedule = schedule(fit, cell, candidate);
+    schedule.is_some_and(|schedule| model::expected_messages(&schedule) <= MOST_MESSAGES)
 }
 
 fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
@@ -210,7 +218,7 @@ fn best(
     })
 }
 
-/// The number of blocks that the pipelining lemma predicts to be best. The lemma is applied with the rates of each of
+/// The number of blocks that the pipelining lemma alone predicts to be best. The lemma is applied with the rates of each of
 /// the level's lines; the result is the number with the shortest predicted time of the call.
 pub fn best_blocks(
     machine: &MachineFit,

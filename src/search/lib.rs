@@ -21,6 +21,7 @@
 //! continues where it ended. This crate neither measures nor decides; decisions are made from the samples alone.
 
 pub mod blocks;
+mod budgets;
 mod cell;
 mod grid;
 mod guide;
@@ -29,6 +30,9 @@ mod prune;
 mod switching;
 mod turns;
 
+pub use budgets::{
+    ExpectedCell, FIRST_LOOK_MINIMUM, SHARE_OF_CELLS, StageTimes, TURNS_PER_ROUND, stage_times,
+};
 pub use guide::{Class, Expectation, Guide, MeasurementRequest};
 pub use known::{Known, RelativeTime};
 pub use turns::take_in_turns;

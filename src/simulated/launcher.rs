@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::Machine;
-use vocabulary::{Candidate, Cell, Library, Pattern, Placement, Subject};
+use vocabulary::{Candidate, Cell, Experiment, Library, Pattern, Placement, Subject};
 
 use crate::identity::library;
 use crate::rules::{Rules, RulesError};
@@ -56,6 +56,15 @@ impl SimulatedLauncher {
     pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let subject = Subject::Cell(*cell);
         self.times.of(subject, candidate, Pattern::Together).ok()
+    }
+
+    /// The noise-free time of a repetition of an experiment in seconds; `None` if the machine lacks what it measures.
+    pub fn experiment_seconds(&self, experiment: Experiment) -> Option<f64> {
+        let subject = Subject::Experiment(experiment);
+        let time = self
+            .times
+            .of(subject, &Candidate::Default, Pattern::Together);
+        time.ok()
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
 use crate::analysis::stored::orders;
 use crate::confirming::{Confirming, confirms};
-use crate::guided::{Search, predicted_block};
+use crate::guided::{OfMachine, Search, predicted_block};
 
 /// Everything that a campaign measures.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -148,14 +148,7 @@ impl Agenda {
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
         let experiments = campaign.experiments();
-        let first = match store {
-            Some(store) => first_measurements(store.experiment_samples(library)?),
-            None => Vec::new(),
-        };
-        let mut machine =
-            fit::fit_machine(&campaign.name, &fit::summarise(&first, campaign.pattern)?)?;
-        machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
-        let machine = latest.or_equal(machine);
+        let machine = latest.or_equal(fitted_machine(campaign, store, library)?);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let (mut cells, mut merged) = (Vec::new(), Merged::new());
         for cell in campaign.cells() {
@@ -169,7 +162,16 @@ impl Agenda {
         }
         let search = match campaign.strategy {
             Strategy::Exhaustive => None,
-            Strategy::Guided => Some(Search::new(campaign, store, library, &machine, &others)?),
+            Strategy::Guided => {
+                let expectation = OfMachine(&machine);
+                Some(Search::new(
+                    campaign,
+                    store,
+                    library,
+                    &expectation,
+                    &others,
+                )?)
+            }
         };
         Ok(Self {
             experiments,
@@ -309,6 +311,23 @@ impl Agenda {
     pub fn is_guided(&self) -> bool {
         self.search.is_some()
     }
+}
+
+/// The machine that is fitted to the first measurement of each experiment in a store, so that further ones do not change
+/// it.
+pub(crate) fn fitted_machine(
+    campaign: &Campaign,
+    store: Option<&Store>,
+    library: &Library,
+) -> Result<MachineFit, TunerError> {
+    let first = match store {
+        Some(store) => first_measurements(store.experiment_samples(library)?),
+        None => Vec::new(),
+    };
+    let summaries = fit::summarise(&first, campaign.pattern)?;
+    let mut machine = fit::fit_machine(&campaign.name, &summaries)?;
+    machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
+    Ok(machine)
 }
 
 /// Whether two candidates differ only by the size of their blocks.

@@ -12,10 +12,8 @@ use vocabulary::{Library, Purpose};
 
 use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
 use crate::analysis::stored::decide_options;
+use crate::least_budgets::LAUNCH_SECONDS;
 use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
-
-/// Wall-clock time for starting and ending a launch.
-const LAUNCH_SECONDS: f64 = 1.0;
 
 /// The remaining work of an agenda, and an estimate of its time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

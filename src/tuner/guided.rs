@@ -3,7 +3,7 @@
 use campaign::{Campaign, Family};
 use fit::MachineFit;
 use model::Level;
-use search::{Expectation, Guide, Known, MeasurementRequest};
+use search::{Expectation, Guide, Known, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND};
 use store::Store;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
@@ -11,11 +11,6 @@ use wire::{PlannedTask, PlannedWork};
 
 use crate::TunerError;
 use crate::recorded::digest_in;
-
-/// The average number of candidates per cell in a round: the default, its strongest rival, and sometimes others.
-const TURNS_PER_ROUND: f64 = 2.5;
-/// The average share of a campaign's cells that a search measures.
-const SHARE_OF_CELLS: f64 = 0.6;
 
 /// The requests of a search at its present state.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +30,7 @@ impl Search {
         campaign: &Campaign,
         store: Option<&Store>,
         library: &Library,
-        machine: &MachineFit,
+        expectation: &dyn Expectation,
         others: &dyn Fn(&Cell) -> Vec<Candidate>,
     ) -> Result<Self, TunerError> {
         let known = match store {
@@ -52,7 +47,7 @@ impl Search {
         let guide = Guide {
             campaign,
             known: &known,
-            expectation: &OfMachine(machine),
+            expectation,
             others,
             classes: &[&for_all, &of_library, &of_library_for_all],
             target: campaign.target_regret,
@@ -120,7 +115,7 @@ fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, Tu
 }
 
 /// Predictions from the fitted machine.
-struct OfMachine<'a>(&'a MachineFit);
+pub(crate) struct OfMachine<'a>(pub(crate) &'a MachineFit);
 
 impl Expectation for OfMachine<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
@@ -140,10 +135,11 @@ impl Expectation for OfMachine<'_> {
     }
 }
 
-/// The best block size by the pipelining lemma, in bytes; `None` if it is unknown or the machine's parameters do not
+/// The block size that is predicted to be best, in bytes; `None` if it is unknown or the machine's parameters do not
 /// hold.
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
-    let best = fit::best_blocks(machine, cell, family.algorithm, &family.parameters)?;
-    let member = family.candidate(cell, best.block_bytes)?;
-    fit::parameters_hold(machine, cell, &member).then_some(best.block_bytes)
+    let (algorithm, parameters) = (family.algorithm, &family.parameters);
+    let bytes = fit::predicted_block_bytes(machine, cell, algorithm, parameters)?;
+    let member = family.candidate(cell, bytes)?;
+    fit::parameters_hold(machine, cell, &member).then_some(bytes)
 }

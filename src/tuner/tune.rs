@@ -9,10 +9,11 @@ use store::Store;
 use table::{Policy, Table, TableError, Withheld};
 
 use crate::launch::absolute;
+use crate::least_budgets::least_budgets;
 use crate::{
-    Agenda, CampaignAnalysis, CampaignProgress, Deciding, Export, Measured, MeasurementContext,
-    Observer, TunerError, TuningEvent, export_beside, export_path, keep_apart, measure, probe,
-    text_path, write,
+    CampaignAnalysis, CampaignProgress, Deciding, Export, Measured, MeasurementContext, Observer,
+    TunerError, TuningEvent, export_beside, export_path, keep_apart, measure, probe, text_path,
+    write,
 };
 
 /// The result of [`tune`].
@@ -124,12 +125,10 @@ fn with_budget(
     if !has_nothing || progress.done >= progress.total {
         return error;
     }
-    let (campaign, library) = (&at.campaign, &at.library);
-    let agenda = Agenda::new(campaign, Some(store), library, &at.natives);
-    match agenda.and_then(|agenda| agenda.least_budget(campaign, store, library)) {
-        Ok(least_seconds) => TunerError::LittleBudget {
-            budget_seconds: campaign.budget_seconds,
-            least_seconds,
+    match least_budgets(at, Some(store)) {
+        Ok(least) => TunerError::LittleBudget {
+            budget_seconds: at.campaign.budget_seconds,
+            least_seconds: least.once_seconds,
         },
         Err(other) => other,
     }

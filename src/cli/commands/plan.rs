@@ -2,12 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use campaign::{Campaign, LauncherConfig};
 use indicatif::HumanDuration;
+use launcher::Allocation;
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use store::Store;
-use tuner::{Agenda, Forecast, MeasurementContext, Script};
+use tuner::{Agenda, ExpectedTimes, Forecast, LeastBudgets, MeasurementContext, Script};
 use vocabulary::units::{counted, format_bytes, format_duration, format_duration_up};
 use vocabulary::{Candidate, CommShape, Library, Warning};
 
@@ -63,7 +65,8 @@ impl Args {
         let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library, &at.natives)?;
         let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
         let scripts = self.render.then_some(&*scripts);
-        let answers = Answers::of(&at, &agenda, forecast, scripts);
+        let least = tuner::least_budgets(&at, store.as_ref())?;
+        let answers = Answers::of(&at, &agenda, forecast, least, scripts);
         console.answer(self.json, &answers, || answers.describe())
     }
 }
@@ -109,6 +112,10 @@ pub(super) struct Answers<'a> {
     exhaustive_turns: u64,
     /// The campaign's budget: the time that all launches may take.
     budget_seconds: f64,
+    /// The budgets that the campaign needs at least, estimated.
+    least_budgets: LeastBudgets,
+    /// The number of nodes that each job holds, by shape; null without jobs.
+    nodes_of_jobs: Option<BTreeMap<String, u32>>,
     /// The cells and candidates of each collective.
     collectives: Vec<Share<'a>>,
     /// Warnings about the measuring conditions, as sentences.
@@ -141,6 +148,24 @@ fn names<S: Serializer>(candidates: &BTreeSet<&Candidate>, to: S) -> Result<S::O
     to.collect_seq(candidates.iter().map(ToString::to_string))
 }
 
+/// The number of nodes that a job holds while it measures a shape, by shape; `None` without jobs.
+fn nodes_of_jobs(campaign: &Campaign) -> Option<BTreeMap<String, u32>> {
+    let LauncherConfig::Batch(batch) = &campaign.launcher else {
+        return None;
+    };
+    let largest = campaign.largest_shape().nodes;
+    let held = |shape: &CommShape| match batch.allocation {
+        Allocation::Shared => largest,
+        Allocation::Separate => shape.nodes,
+    };
+    let shapes = campaign.shapes.iter();
+    Some(
+        shapes
+            .map(|shape| (shape.to_string(), held(shape)))
+            .collect(),
+    )
+}
+
 /// The cells of each collective.
 fn shares(agenda: &Agenda) -> Vec<Share<'_>> {
     let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
@@ -168,6 +193,7 @@ impl<'a> Answers<'a> {
         at: &'a MeasurementContext,
         agenda: &'a Agenda,
         forecast: Forecast,
+        least_budgets: LeastBudgets,
         scripts: Option<&'a [Script]>,
     ) -> Self {
         let output = &at.campaign.output;
@@ -191,6 +217,8 @@ impl<'a> Answers<'a> {
             strategy: at.campaign.strategy.to_string(),
             exhaustive_turns: agenda.exhaustive_turns(),
             budget_seconds: at.campaign.budget_seconds,
+            least_budgets,
+            nodes_of_jobs: nodes_of_jobs(&at.campaign),
             collectives: shares(agenda),
             warnings: warnings(at).collect(),
             scripts,
@@ -248,7 +276,9 @@ impl<'a> Answers<'a> {
             ("launches", self.describe_launches()),
             ("strategy", self.describe_strategy()),
             ("time", self.describe_time()),
+            ("budget", self.describe_budgets()),
         ]);
+        lines.extend(self.describe_jobs().map(|text| ("jobs", text)));
         lines.extend(self.describe_gains().map(|text| ("gains", text)));
         lines.extend([
             ("table", self.table.display().to_string()),
@@ -319,6 +349,55 @@ impl<'a> Answers<'a> {
             high.noise * 100.0,
             high.gain
         ))
+    }
+
+    /// The budgets that the campaign needs at least, and what they are estimated from.
+    fn describe_budgets(&self) -> String {
+        let LeastBudgets {
+            once_seconds,
+            confirming_seconds,
+            times,
+        } = self.least_budgets;
+        let once = format_duration_up(once_seconds);
+        let confirming = match confirming_seconds {
+            Some(seconds) => {
+                let seconds = format_duration_up(seconds);
+                format!(", and about {seconds} to confirm a choice at each")
+            }
+            None => String::new(),
+        };
+        let origin = match times {
+            ExpectedTimes::Measured => "by the times in the store",
+            ExpectedTimes::SimulatedMachine => "by the closed forms on the simulated machine",
+            ExpectedTimes::Assumed => {
+                "assumed, since nothing was measured here: these are times of the reference machine"
+            }
+        };
+        let given = format_duration(self.budget_seconds);
+        format!(
+            "{given}; at least about {once} is needed to measure each point once{confirming} ({origin})"
+        )
+    }
+
+    /// The nodes that jobs hold; `None` without jobs.
+    fn describe_jobs(&self) -> Option<String> {
+        let nodes = self.nodes_of_jobs.as_ref()?;
+        let most = nodes.values().copied().max()?;
+        let is_separate = nodes.values().any(|held| *held != most);
+        if is_separate {
+            let held = nodes
+                .iter()
+                .map(|(shape, held)| format!("{held} for {shape}"));
+            let held: Vec<String> = held.collect();
+            return Some(format!("nodes that a job holds: {}", held.join(", ")));
+        }
+        let smaller = self.shapes.iter().any(|shape| shape.nodes < most);
+        let also = if smaller {
+            ", also while it measures smaller shapes; with `allocation: separate` it holds those of its shape"
+        } else {
+            ""
+        };
+        Some(format!("each holds {}{also}", counted(most, "node")))
     }
 
     fn describe_time(&self) -> String {

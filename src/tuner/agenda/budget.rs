@@ -8,9 +8,8 @@ use wire::PlannedTask;
 use super::{Agenda, Coverage};
 use crate::TunerError;
 use crate::confirming::Confirming;
+use search::FIRST_LOOK_MINIMUM;
 
-/// The fewest repetitions of a candidate in a first look.
-const FIRST_LOOK_MINIMUM: u32 = 5;
 /// The precision of a first look's median, as a share; enough to recognise candidates that are far behind.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
@@ -20,9 +19,6 @@ const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 
 /// The same for batch jobs, which take longer to start.
 pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
-
-/// The time of a turn that is assumed before any was measured, in seconds.
-const ASSUMED_TURN_SECONDS: f64 = 0.01;
 
 /// The rule for ending repetitions, chosen so that the rest of the budget suffices for the rest of the agenda.
 pub(crate) fn repetition(
@@ -142,35 +138,6 @@ pub(crate) fn spent_seconds(
 }
 
 impl Agenda {
-    /// The smallest budget, in seconds, that suffices to begin: for the experiments, and to measure every point that
-    /// comes first once. It is estimated from the turns so far, or from an assumption if there were none.
-    pub(crate) fn least_budget(
-        &self,
-        campaign: &Campaign,
-        store: &Store,
-        library: &Library,
-    ) -> Result<f64, TunerError> {
-        let turns: u32 = store.counts(library, self.pattern)?.values().sum();
-        let spent = spent_seconds(store, campaign, library, Some(Purpose::Exploring))?;
-        let turn_seconds = if turns == 0 {
-            ASSUMED_TURN_SECONDS
-        } else {
-            spent / f64::from(turns)
-        };
-        // A search begins with a first look at some cells.
-        let once: usize = match &self.search {
-            None => self.candidates(),
-            Some(search) => search
-                .requests
-                .iter()
-                .map(|request| request.candidates.len())
-                .sum(),
-        };
-        let turns_needed = (self.experiments.len() + once) as f64;
-        let exploring_share = campaign.exploring_seconds() / campaign.budget_seconds;
-        Ok(turn_seconds * turns_needed / exploring_share)
-    }
-
     /// The smallest budget that suffices to confirm everything, estimated from the times so far, in seconds; `None` if
     /// nothing is left to confirm.
     pub(crate) fn needed_budget(

@@ -16,7 +16,8 @@ launcher: {simulated: {machine: machine.yaml, seed: SEED}}
 shapes: [4x4, 16x8]
 collectives: [bcast, reduce, allreduce, gather, allgather, reduce_scatter]
 sizes: 64..1M x4
-parameters: {block_bytes: [16K, 64K], radix: [2, 4], predicted: false}
+candidates: {exclude: ['*/leaders*', '*/lanes']}
+parameters: {block_bytes: [16K, 64K], radix: [2, 4], predicted: false, through: mpi}
 strategy: exhaustive
 repetitions: {slice: 20ms}
 budget: 10h

@@ -18,8 +18,8 @@ sizes: [64, 2056, 64K, 1M]
 strategy: exhaustive
 confirmation: off
 # Without them so few sizes put thresholds where nothing is slower than the default, but for what tests add.
-candidates: {exclude: '*/circulant'}
-parameters: {block_bytes: 16K, predicted: false, radix: 4}
+candidates: {exclude: ['*/circulant', '*/leaders*', '*/lanes']}
+parameters: {block_bytes: 16K, predicted: false, radix: 4, through: mpi}
 repetitions: {slice: 20ms}
 budget: 10h
 ";

@@ -29,6 +29,7 @@ candidates:
 parameters:
   block_bytes: [16K, 64K]
   predicted: false
+  through: mpi
 ";
 
 /// A folder with `campaign.yaml` and its complete store, in which any launch fails.

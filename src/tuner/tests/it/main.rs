@@ -2,6 +2,7 @@
 
 mod alike;
 mod batch;
+mod budgets;
 mod cluster;
 mod confirm;
 mod evaluate;

@@ -1,0 +1,122 @@
+//! Block sizes that are predicted to be best.
+
+use std::collections::BTreeMap;
+
+use schedule::Algorithm;
+use vocabulary::{Candidate, Cell, Parameters};
+
+use crate::MachineFit;
+use crate::prediction::{best_blocks, is_simulated, predicted_seconds};
+
+/// The smallest block that is tried, in bytes.
+const LEAST_BLOCK_BYTES: u64 = 1 << 10;
+/// The first block that is tried if the algorithm has no closed form, in bytes.
+const FIRST_BLOCK_BYTES: u64 = 32 << 10;
+
+/// The size of blocks in bytes with which an algorithm with these parameters is predicted to be fastest in a cell; `None`
+/// if the machine is not known well enough.
+///
+/// The pipelining lemma knows one line of time per byte and neither overheads nor protocols. So its block is only where
+/// a search begins: simulations compare it with blocks of half and twice the size and go on as long as the time falls,
+/// also from blocks as long as the level's eager limit. The search keeps to powers of two. If the lemma's own schedule has
+/// more than about twenty thousand messages, it is not simulated, and the lemma's block is the prediction.
+pub fn predicted_block_bytes(
+    machine: &MachineFit,
+    cell: &Cell,
+    algorithm: &'static Algorithm,
+    parameters: &Parameters,
+) -> Option<u64> {
+    let lemma = best_blocks(machine, cell, algorithm, parameters);
+    let lemma_bytes = lemma.map(|lemma| lemma.block_bytes.max(1));
+    let mut search = Search {
+        machine,
+        cell,
+        algorithm,
+        parameters,
+        known: BTreeMap::new(),
+    };
+    let first = nearest_power_of_two(lemma_bytes.unwrap_or(FIRST_BLOCK_BYTES));
+    let eager_limit = machine.eager_limit(cell, parameters.through);
+    let mut best: Option<(u64, f64)> = None;
+    for start in [Some(first), eager_limit].into_iter().flatten() {
+        let Some(found) = search.descend(start) else {
+            continue;
+        };
+        if best.is_none_or(|(_, seconds)| found.1 < seconds) {
+            best = Some(found);
+        }
+    }
+    best.map(|(bytes, _)| bytes).or(lemma_bytes)
+}
+
+/// Compares block sizes by simulation.
+struct Search<'a> {
+    machine: &'a MachineFit,
+    cell: &'a Cell,
+    algorithm: &'static Algorithm,
+    parameters: &'a Parameters,
+    /// The times of the sizes that were simulated, in seconds; `None` for schedules that are too long.
+    known: BTreeMap<u64, Option<f64>>,
+}
+
+impl Search<'_> {
+    /// The size from which neither half nor twice the size is faster, with its time in seconds, on the way from `start`;
+    /// `None` if the schedule with that size is too long to be simulated.
+    fn descend(&mut self, start: u64) -> Option<(u64, f64)> {
+        let whole = self.cell.vector_bytes().max(1).next_power_of_two();
+        let least = LEAST_BLOCK_BYTES.min(whole);
+        let mut bytes = prev_power_of_two(start).clamp(least, whole);
+        let mut seconds = self.seconds(bytes)?;
+        loop {
+            let neighbours = [bytes / 2, bytes.saturating_mul(2)];
+            let within = neighbours
+                .into_iter()
+                .filter(|size| (least..=whole).contains(size));
+            let timed = within.filter_map(|size| Some((size, self.seconds(size)?)));
+            let faster = timed.min_by(|a, b| a.1.total_cmp(&b.1));
+            match faster {
+                Some((size, time)) if time < seconds => (bytes, seconds) = (size, time),
+                _ => return Some((bytes, seconds)),
+            }
+        }
+    }
+
+    fn seconds(&mut self, bytes: u64) -> Option<f64> {
+        if let Some(known) = self.known.get(&bytes) {
+            return *known;
+        }
+        let unit = self.cell.datatype.size_bytes();
+        let candidate = Candidate::Ours {
+            algorithm: self.algorithm.name(),
+            parameters: Parameters {
+                block_bytes: Some(bytes.next_multiple_of(unit)),
+                blocks: None,
+                ..self.parameters.clone()
+            },
+        };
+        let seconds = if is_simulated(self.machine, self.cell, &candidate) {
+            predicted_seconds(self.machine, self.cell, &candidate)
+        } else {
+            None
+        };
+        self.known.insert(bytes, seconds);
+        seconds
+    }
+}
+
+/// The largest power of two that is not larger.
+fn prev_power_of_two(bytes: u64) -> u64 {
+    1 << bytes.max(1).ilog2()
+}
+
+/// The power of two that is nearest as a ratio.
+fn nearest_power_of_two(bytes: u64) -> u64 {
+    let below = prev_power_of_two(bytes);
+    // The border is the geometric mean.
+    let is_above = bytes as f64 / below as f64 > std::f64::consts::SQRT_2;
+    if is_above {
+        below.saturating_mul(2)
+    } else {
+        below
+    }
+}

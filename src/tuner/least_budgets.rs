@@ -1,0 +1,223 @@
+//! The budgets that a campaign needs at least, estimated before they are spent.
+
+use campaign::{Campaign, Family, LauncherConfig};
+use fit::MachineFit;
+use schemars::JsonSchema;
+use search::{Expectation, ExpectedCell, StageTimes, stage_times};
+use serde::Serialize;
+use simulated::SimulatedLauncher;
+use store::Store;
+use vocabulary::{Candidate, Cell, Placement, Subject};
+
+use crate::agenda::{fitted_machine, starting_seconds};
+use crate::analysis::stored::orders;
+use crate::guided::Search;
+use crate::machine::load_machine;
+use crate::{MeasurementContext, TunerError};
+
+/// The time for starting and ending a launch that is assumed before any was made, in seconds.
+pub(crate) const LAUNCH_SECONDS: f64 = 1.0;
+
+/// The least budgets of a campaign, estimated from the expected times of its calls.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct LeastBudgets {
+    /// The smallest budget that measures each point of the campaign once, in seconds.
+    pub once_seconds: f64,
+    /// The smallest budget that can confirm a choice at each point, in seconds; null if the campaign confirms nothing.
+    pub confirming_seconds: Option<f64>,
+    /// The origin of the expected times.
+    pub times: ExpectedTimes,
+}
+
+/// The origin of expected times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedTimes {
+    /// The measurements in the store, and the machine that is fitted to them.
+    Measured,
+    /// The machine file of the simulated machine.
+    SimulatedMachine,
+    /// The reference machine, since nothing was measured here.
+    Assumed,
+}
+
+/// Estimates the least budgets of a campaign for a library.
+///
+/// The times of calls are those that the store has, or else those of closed forms on the fitted machine, before any
+/// measurement on an assumed one. Candidates are repeated no more often than they must be.
+///
+/// # Errors
+/// If the store cannot be read, or its samples cannot be fitted; a simulated machine's file.
+pub fn least_budgets(
+    at: &MeasurementContext,
+    store: Option<&Store>,
+) -> Result<LeastBudgets, TunerError> {
+    let (campaign, library) = (&at.campaign, &at.library);
+    let mut machine = fitted_machine(campaign, store, library)?;
+    let mut times = ExpectedTimes::Measured;
+    if machine.machine.is_none() {
+        let placement = Placement::of(orders(store, library, Some(campaign))?.usual);
+        (machine, times) = assumed_machine(campaign, placement)?;
+    }
+    let cells = expected_cells(at, store, &machine)?;
+    let experiments = expected_experiments(campaign, &machine)?;
+    let stages = stage_times(campaign, &cells, &experiments);
+    let start = match (campaign.is_simulated(), store) {
+        (true, _) => 0.0,
+        (false, Some(store)) if !store.measured_launches(library)?.is_empty() => {
+            starting_seconds(store, library)?
+        }
+        (false, _) => LAUNCH_SECONDS,
+    };
+    Ok(budgets(campaign, &stages, start, times))
+}
+
+/// The budgets whose shares for exploring and for confirming suffice for these stages, with `start` seconds for each
+/// launch.
+fn budgets(
+    campaign: &Campaign,
+    stages: &StageTimes,
+    start: f64,
+    times: ExpectedTimes,
+) -> LeastBudgets {
+    let exploring_share = campaign.exploring_seconds() / campaign.budget_seconds;
+    let launches = f64::from(campaign.launches);
+    // Experiments have a launch of their own.
+    let once_seconds = (stages.once + 2.0 * start) / exploring_share;
+    let explored = (stages.exploring + (launches + 1.0) * start) / exploring_share;
+    let confirming_share = 1.0 - exploring_share;
+    let confirmed = (stages.confirming + launches * start) / confirming_share;
+    LeastBudgets {
+        once_seconds,
+        confirming_seconds: (confirming_share > 0.0).then(|| explored.max(confirmed)),
+        times,
+    }
+}
+
+/// The simulated machine, or the reference machine, as if it had been fitted.
+fn assumed_machine(
+    campaign: &Campaign,
+    placement: Placement,
+) -> Result<(MachineFit, ExpectedTimes), TunerError> {
+    let (path, times) = match &campaign.launcher {
+        LauncherConfig::Simulated(options) => {
+            (options.machine.as_deref(), ExpectedTimes::SimulatedMachine)
+        }
+        LauncherConfig::Local(_) | LauncherConfig::Batch(_) => (None, ExpectedTimes::Assumed),
+    };
+    let machine = load_machine(path)?;
+    Ok((MachineFit::assumed(machine, placement), times))
+}
+
+/// The expected times in all cells of a campaign, with the candidates that are measured first.
+fn expected_cells(
+    at: &MeasurementContext,
+    store: Option<&Store>,
+    machine: &MachineFit,
+) -> Result<Vec<ExpectedCell>, TunerError> {
+    let (campaign, library) = (&at.campaign, &at.library);
+    let expectation = ClosedForms(machine);
+    let others = |cell: &Cell| campaign.foreign_candidates(cell, library, &at.natives);
+    let measured = match store {
+        Some(store) => {
+            let samples = store.samples(library, campaign.pattern)?;
+            fit::summarise(&samples, campaign.pattern)?
+        }
+        None => Vec::new(),
+    };
+    let default_in = |cell: &Cell| {
+        let subject = Subject::Cell(*cell);
+        let mut of_default = measured
+            .iter()
+            .filter(|of| of.candidate == Candidate::Default);
+        of_default
+            .find(|of| of.subject == subject)
+            .map(|of| of.median_seconds)
+    };
+    // What a search of an empty store would measure first.
+    let search = match campaign.strategy {
+        campaign::Strategy::Exhaustive => None,
+        campaign::Strategy::Guided => {
+            Some(Search::new(campaign, None, library, &expectation, &others)?)
+        }
+    };
+    let mut cells = Vec::new();
+    for cell in campaign.cells() {
+        let call_seconds = default_in(&cell)
+            .or_else(|| expectation.fastest(campaign, &cell))
+            .unwrap_or_else(|| one_to_all(machine, &cell));
+        let candidates = match &search {
+            None => {
+                let block = |family: &Family| expectation.block_bytes(&cell, family);
+                let mut all = campaign.candidates(&cell, &block).distinct;
+                all.extend(others(&cell));
+                all
+            }
+            Some(search) => {
+                let mut requests = search.requests.iter();
+                let request = requests.find(|request| request.cell == cell);
+                request.map_or_else(Vec::new, |request| request.candidates.clone())
+            }
+        };
+        let seconds = |candidate: &Candidate| {
+            let expected = expectation.seconds(&cell, candidate);
+            expected.unwrap_or(call_seconds)
+        };
+        cells.push(ExpectedCell {
+            cell,
+            call_seconds,
+            first: candidates.iter().map(seconds).collect(),
+        });
+    }
+    Ok(cells)
+}
+
+/// The expected times of a campaign's experiments, in seconds; those whose level the machine lacks are left out.
+fn expected_experiments(campaign: &Campaign, machine: &MachineFit) -> Result<Vec<f64>, TunerError> {
+    let Some(known) = machine.machine.clone() else {
+        return Ok(Vec::new());
+    };
+    let simulated = SimulatedLauncher::new(known, machine.placement)?;
+    let experiments = campaign.experiments().into_iter();
+    let seconds = experiments.filter_map(|experiment| simulated.experiment_seconds(experiment));
+    Ok(seconds.collect())
+}
+
+/// The time in seconds in which one rank sends its vector to each of the others: a rough time of collectives for which
+/// only libraries have algorithms.
+fn one_to_all(machine: &MachineFit, cell: &Cell) -> f64 {
+    let through = vocabulary::Through::Mpi;
+    let rates = machine.rates(cell, through, cell.bytes);
+    let message = rates.map_or(0.0, |rates| rates.alpha + rates.beta * cell.bytes as f64);
+    message * f64::from(cell.shape.ranks().saturating_sub(1))
+}
+
+/// Predictions from closed forms, which take no time.
+struct ClosedForms<'a>(&'a MachineFit);
+
+impl ClosedForms<'_> {
+    /// The time of the fastest algorithm of ours in a cell.
+    fn fastest(&self, campaign: &Campaign, cell: &Cell) -> Option<f64> {
+        let families = campaign.families(cell).into_iter();
+        let seconds = families.filter_map(|family| {
+            let best = fit::best_blocks(self.0, cell, family.algorithm, &family.parameters)?;
+            Some(best.seconds)
+        });
+        seconds.min_by(f64::total_cmp)
+    }
+}
+
+impl Expectation for ClosedForms<'_> {
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        fit::closed_form_seconds(self.0, cell, candidate)
+    }
+
+    fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
+        let best = fit::best_blocks(self.0, cell, family.algorithm, &family.parameters)?;
+        Some(best.block_bytes)
+    }
+
+    fn eager_limit(&self, _: &Cell) -> Option<u64> {
+        None
+    }
+}

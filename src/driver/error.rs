@@ -8,7 +8,7 @@ use environment::shared_memory;
 use exec::{ExecError, NoChannels};
 use runtime::RuntimeError;
 use thiserror::Error;
-use vocabulary::Library;
+use vocabulary::{CommShape, Library, World};
 use wire::{FailureKind, WIRE_VERSION, exit_code};
 
 /// A reason to end the launch without finishing the plan.
@@ -38,6 +38,10 @@ pub(crate) enum DriverError {
         "the plan asks for {planned}, but this driver runs on {found}; rebuild it (`make driver MPICC=...`) or name the other library in the campaign"
     )]
     OtherLibrary { planned: Library, found: Library },
+    #[error(
+        "MPI started {found}, but the plan needs {needed}: the launcher was not asked for these ranks, or the ranks do not find each other"
+    )]
+    SmallWorld { found: World, needed: CommShape },
     #[error(
         "`cache: cold` needs {} MiB of memory on a node (twice its caches), more than half of the {} MiB available on one; free some memory, or use `cache: warm`",
         .wanted >> 20,
@@ -100,6 +104,7 @@ impl DriverError {
             | Self::SharedMemory { .. }
             | Self::SkewedAtBarrier(_) => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
+            Self::SmallWorld { .. } => exit_code::START,
             Self::Settings
             | Self::Spool { .. }
             | Self::Encode(_)

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::{is_oversubscribed, shared_memory};
-use benchmarking::{CellBenchmark, Failure};
+use benchmarking::CellBenchmark;
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
 use statistics::clock::ClockResolution;
 use vocabulary::{
@@ -14,8 +14,8 @@ use vocabulary::{
     Synchronisation, Through, Warning,
 };
 use wire::{
-    ColdCaches, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
-    TimeBreakdown, WIRE_VERSION,
+    ColdCaches, Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork,
+    Record, TaskDone, TimeBreakdown, WIRE_VERSION,
 };
 
 use crate::buffers::{Buffers, copies};
@@ -76,6 +76,12 @@ fn carry_out(
     let node = environment::node(&node, &plan)?;
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, given)?;
+    if let Some(needed) = too_large(&plan, &topology) {
+        // The record tells the tuner what was started. Once another rank ends, the launcher may kill rank 0.
+        spool.write(&started(&plan, environment))?;
+        world.sleeping_barrier(NAP)?;
+        return Err(topology.too_small(needed));
+    }
     environment.cold = match plan.cache {
         CacheState::Warm => None,
         CacheState::Cold => Some(environment::cold_caches(world, &topology)?),
@@ -89,12 +95,7 @@ fn carry_out(
             environment.warnings.push(Warning::CrowdedWindows);
         }
     }
-    spool.write(&Record::Started(LaunchStart {
-        campaign: plan.campaign.clone(),
-        launch: plan.launch,
-        unix_seconds: unix_seconds(),
-        environment,
-    }))?;
+    spool.write(&started(&plan, environment))?;
     let session = Session {
         plan: &plan,
         world,
@@ -113,6 +114,23 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// The first shape of the plan for which the launch has too few ranks or nodes; the same on all ranks.
+fn too_large(plan: &Plan, topology: &Topology) -> Option<CommShape> {
+    let world = topology.world();
+    let mut shapes = plan.tasks.iter().map(|task| task.work.shape());
+    shapes.find(|shape| !world.holds(*shape))
+}
+
+/// The first record of a launch.
+fn started(plan: &Plan, environment: Environment) -> Record {
+    Record::Started(LaunchStart {
+        campaign: plan.campaign.clone(),
+        launch: plan.launch,
+        unix_seconds: unix_seconds(),
+        environment,
+    })
 }
 
 /// The limit of memory that this process may share with others on its node, in bytes.
@@ -245,9 +263,9 @@ impl Session<'_> {
 
     fn task(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let begin = Instant::now();
-        let Some(members) = self.members(&task.work) else {
-            return self.refuse(task);
-        };
+        let needed = task.work.shape();
+        let members = self.members(&task.work);
+        let members = members.ok_or_else(|| self.topology.too_small(needed))?;
         let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(mut communicator) = self.world.subset(is_member)? else {
@@ -405,7 +423,7 @@ impl Session<'_> {
         })
     }
 
-    /// The world ranks that take part in a task; `None` if the launch has fewer nodes or ranks than it needs.
+    /// The world ranks that take part in a task; `None` if there are too few.
     fn members(&self, work: &PlannedWork) -> Option<Vec<u32>> {
         match work {
             PlannedWork::Compare { cell, .. } => self.topology.members(cell.shape),
@@ -415,20 +433,6 @@ impl Session<'_> {
                 first.map(<[u32]>::to_vec)
             }
         }
-    }
-
-    /// Records a failure of every candidate, because the launch is smaller than the task's shape. The launch
-    /// continues.
-    fn refuse(&self, task: &PlannedTask) -> Result<(), DriverError> {
-        let candidates = match &task.work {
-            PlannedWork::Compare { candidates, .. } => candidates.len() as u32,
-            PlannedWork::Experiment(_) => 1,
-        };
-        let too_few = "too few nodes, or too few ranks on a node";
-        (0..candidates).try_for_each(|candidate| {
-            let failure = Failure::unsupported(too_few.to_owned());
-            self.spool.write(&failure.record(task.id, candidate))
-        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! The placement of ranks on nodes.
 
 use exec::{Communicator, ExecError};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, World};
+
+use crate::error::DriverError;
 
 /// The nodes of a launch, in the order of their first ranks.
 #[derive(Debug)]
@@ -72,6 +74,23 @@ impl Topology {
         }
     }
 
+    /// The ranks that were started.
+    pub(crate) fn world(&self) -> World {
+        let on_nodes: Vec<u32> = self.nodes.iter().map(|node| node.len() as u32).collect();
+        World {
+            ranks: on_nodes.iter().sum(),
+            on_nodes,
+        }
+    }
+
+    /// The error that this shape needs other ranks than were started.
+    pub(crate) fn too_small(&self, needed: CommShape) -> DriverError {
+        DriverError::SmallWorld {
+            found: self.world(),
+            needed,
+        }
+    }
+
     /// World ranks on each node, in rank order.
     pub(crate) fn nodes(&self) -> &[Vec<u32>] {
         &self.nodes
@@ -90,8 +109,10 @@ mod tests {
             nodes: vec![vec![0, 2, 4], vec![1, 3]],
         };
         let check = |nodes, ppn, expected: Option<&[u32]>| {
-            let members = topology.members(CommShape { nodes, ppn });
-            assert_eq!(members.as_deref(), expected, "{nodes}x{ppn}");
+            let shape = CommShape { nodes, ppn };
+            let members = topology.members(shape);
+            assert_eq!(members.as_deref(), expected, "{shape}");
+            assert_eq!(topology.world().holds(shape), expected.is_some(), "{shape}");
         };
         check(1, 1, Some(&[0]));
         check(1, 3, Some(&[0, 2, 4]));

@@ -24,10 +24,10 @@ use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
 use self::script::{Purpose, Times};
 pub use self::script::{check_syntax as check_template, takes_orders};
-use super::batch_system::{JobId, JobRequest, JobStatus};
+use super::batch_system::{JobId, JobRequest, JobStatus, Receipt};
 use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
-use crate::BatchOptions;
+use crate::{BatchOptions, BatchSystem};
 
 /// The time that a job waits for another launch if more are expected, and the time if none is expected.
 const IDLE: Duration = Duration::from_secs(60);
@@ -35,7 +35,9 @@ const IDLE_ALONE: Duration = Duration::from_secs(5);
 /// The time for which a submission is retried while the batch system does not answer.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
-/// The interval at which `stop` is checked while a submission is retried.
+/// The time after a submission within which its job must be known to the batch system. Sites cache what users ask.
+const KNOWN_WITHIN: Duration = Duration::from_secs(30);
+/// The interval at which `stop` is checked during pauses.
 const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.
@@ -47,6 +49,8 @@ pub struct BatchLauncher {
     /// The campaign's name, which is part of the jobs' names.
     name: String,
     commands: Commands<'static>,
+    /// The time after a submission within which its job must be known.
+    known_within: Duration,
     open: Mutex<Option<Allocation>>,
 }
 
@@ -81,7 +85,17 @@ impl BatchLauncher {
             installation,
             options,
             name,
+            known_within: KNOWN_WITHIN,
             open: Mutex::default(),
+        }
+    }
+
+    /// The same, with another time than 30 s after a submission within which the batch system must know its job.
+    #[must_use]
+    pub fn knowing_within(self, time: Duration) -> Self {
+        Self {
+            known_within: time,
+            ..self
         }
     }
 
@@ -142,7 +156,7 @@ impl BatchLauncher {
         if let Some(older) = open.take() {
             older.folder.finish()?;
         }
-        let run = self.run(job, place, &submission);
+        let run = self.run(job, place, &submission).known();
         *open = is_kept(job).then(|| Allocation {
             submission,
             folder,
@@ -188,36 +202,87 @@ impl BatchLauncher {
         }
     }
 
-    /// Submits a script once, even if the batch system is briefly unreachable and its reply is lost. If `stop` is set
-    /// before the reply, a job that was created nevertheless finds nothing to do.
+    /// Submits a script once, even if the batch system is briefly unreachable, its reply is lost or has no id. A job
+    /// that may exist but is not found is cancelled by its name, and finds nothing to do if that has no effect.
     fn hand_over(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
-        let deadline = Instant::now() + SUBMIT_PATIENCE;
-        // An impossible request is refused before it would wait in the queue forever.
         let (system, commands) = (self.options.system, &self.commands.until(stop));
-        let mut asked = system.check(commands, request);
-        let mut submitted = false;
+        self.check(request, stop)?;
+        let known = self
+            .submit_once(request, stop)
+            .and_then(|receipt| self.identify(request, receipt, stop));
+        known.inspect_err(|error| {
+            // A command may fail after its script was submitted.
+            if !matches!(error, LaunchError::Unknown { .. }) {
+                let _ = system.cancel_named(commands, request.name, None);
+            }
+        })
+    }
+
+    /// Refuses an impossible request, which would wait in the queue forever.
+    fn check(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<(), LaunchError> {
+        let deadline = Instant::now() + SUBMIT_PATIENCE;
+        let commands = &self.commands.until(stop);
         loop {
-            let answer = asked.and_then(|()| {
-                if submitted && let Some(id) = system.find(commands, request.name)? {
-                    return Ok(id);
-                }
-                submitted = true;
-                system.submit(commands, request)
-            });
-            match answer {
-                Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
-                    let again = Instant::now() + SUBMIT_PAUSE;
-                    while Instant::now() < again {
-                        if stop.load(Ordering::Relaxed) {
-                            return Err(LaunchError::Interrupted);
-                        }
-                        thread::sleep(STOP_PAUSE);
-                    }
-                    asked = Ok(());
-                }
+            match self.options.system.check(commands, request) {
+                Err(LaunchError::Silent { .. }) if Instant::now() < deadline => pause(stop)?,
                 answer => return answer,
             }
         }
+    }
+
+    /// Submits a script, again only if the batch system was not reached and knows no job of the name.
+    fn submit_once(
+        &self,
+        request: &JobRequest<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Receipt, LaunchError> {
+        let deadline = Instant::now() + SUBMIT_PATIENCE;
+        let (system, commands) = (self.options.system, &self.commands.until(stop));
+        let mut answer = system.submit(commands, request);
+        while matches!(answer, Err(LaunchError::Silent { .. })) && Instant::now() < deadline {
+            pause(stop)?;
+            answer = match system.find(commands, request.name) {
+                Ok(Some(id)) => Ok(Receipt::Id(id)),
+                Ok(None) => system.submit(commands, request),
+                Err(error) => Err(error),
+            };
+        }
+        answer
+    }
+
+    /// Waits until the batch system knows the submitted job, by the printed id or by its name.
+    ///
+    /// # Errors
+    /// [`LaunchError::Unknown`] if it does not know the job in time: jobs of this name were cancelled.
+    fn identify(
+        &self,
+        request: &JobRequest<'_>,
+        receipt: Receipt,
+        stop: &AtomicBool,
+    ) -> Result<JobId, LaunchError> {
+        let (system, commands) = (self.options.system, &self.commands.until(stop));
+        let deadline = Instant::now() + self.known_within;
+        loop {
+            if let Some(id) = known(system, commands, request.name, &receipt)? {
+                return Ok(id);
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
+            pause(stop)?;
+        }
+        let (answer, cluster) = match receipt {
+            Receipt::Id(id) => (id.id, id.cluster),
+            Receipt::Unreadable(text) => (files::quoted(&text, files::MOST_QUOTED), None),
+        };
+        let cancelled = system.cancel_named(commands, request.name, cluster.as_deref());
+        Err(LaunchError::Unknown {
+            program: system.words().submit,
+            name: request.name.to_owned(),
+            answer,
+            seconds: self.known_within.as_secs(),
+            problem: cancelled.err().map(Box::new),
+        })
     }
 
     fn run(&self, job: &Job, place: &Place, submission: &Submission) -> BatchRun {
@@ -279,21 +344,70 @@ impl Launcher for BatchLauncher {
 }
 
 impl BatchLauncher {
-    /// The job of a process that ended before it could record the submission.
+    /// The job of a process that ended before it could record the submission. One that may exist but is not found is
+    /// cancelled by its name.
     fn lost(&self, job: &Job, place: &Place) -> Result<Option<Submission>, LaunchError> {
         let Some(folder) = place.last_folder() else {
             return Ok(None);
         };
-        let name = place.job_name(self.options.system, &self.name, &folder);
-        let Some(id) = self.options.system.find(&self.commands, &name)? else {
-            folder.withdraw(&place.number)?;
-            return Ok(None);
-        };
+        let system = self.options.system;
+        let name = place.job_name(system, &self.name, &folder);
         let submitted = place::changed(&folder.script());
-        let submission = self.submission(job, &folder, id, submitted);
-        place.record(&submission)?;
-        Ok(Some(submission))
+        let known_from = UNIX_EPOCH + Duration::from_secs(submitted) + self.known_within;
+        loop {
+            if let Some(id) = system.find(&self.commands, &name)? {
+                let submission = self.submission(job, &folder, id, submitted);
+                place.record(&submission)?;
+                return Ok(Some(submission));
+            }
+            if SystemTime::now() >= known_from {
+                break;
+            }
+            thread::sleep(SUBMIT_PAUSE);
+        }
+        // It has no effect if nothing was submitted.
+        let _ = system.cancel_named(&self.commands, &name, None);
+        folder.withdraw(&place.number)?;
+        Ok(None)
     }
+}
+
+/// The submitted job as the batch system knows it: by the printed id or else by its name. `None` if it knows neither, or
+/// does not answer about a job without an id.
+fn known(
+    system: &dyn BatchSystem,
+    commands: &Commands,
+    name: &str,
+    receipt: &Receipt,
+) -> Result<Option<JobId>, LaunchError> {
+    if let Receipt::Id(id) = receipt {
+        match system.status(commands, std::slice::from_ref(id)) {
+            Ok(known) if known.contains_key(id) => return Ok(Some(id.clone())),
+            Ok(_) => {}
+            // Nothing contradicts the printed id.
+            Err(LaunchError::Silent { .. }) => return Ok(Some(id.clone())),
+            Err(error) => return Err(error),
+        }
+    }
+    match system.find(commands, name) {
+        Err(LaunchError::Silent { .. }) => Ok(None),
+        found => found,
+    }
+}
+
+/// Waits before the batch system is asked again.
+///
+/// # Errors
+/// [`LaunchError::Interrupted`] as soon as `stop` is set.
+fn pause(stop: &AtomicBool) -> Result<(), LaunchError> {
+    let again = Instant::now() + SUBMIT_PAUSE;
+    while Instant::now() < again {
+        if stop.load(Ordering::Relaxed) {
+            return Err(LaunchError::Interrupted);
+        }
+        thread::sleep(STOP_PAUSE);
+    }
+    Ok(())
 }
 
 pub(super) fn job_id(submission: &Submission) -> JobId {

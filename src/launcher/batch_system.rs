@@ -81,9 +81,9 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// Submits a script.
     ///
     /// # Errors
-    /// [`LaunchError::Refused`] with the batch system's message; [`LaunchError::Silent`] if it cannot be reached, and
-    /// it is unknown whether the script was accepted.
-    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError>;
+    /// [`LaunchError::Refused`] with the batch system's message; [`LaunchError::Silent`] if it was not reached.
+    fn submit(&self, commands: &Commands, request: &JobRequest<'_>)
+    -> Result<Receipt, LaunchError>;
 
     /// The statuses of these jobs; jobs that are missing in the result are no longer known.
     ///
@@ -115,6 +115,26 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached, [`LaunchError::Refused`].
     fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError>;
+
+    /// Requests the end of all jobs of this name on a cluster, or on the usual one; does nothing if there are none.
+    ///
+    /// # Errors
+    /// Those of [`BatchSystem::cancel`].
+    fn cancel_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+        cluster: Option<&str>,
+    ) -> Result<(), LaunchError>;
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// The command printed this id.
+    Id(JobId),
+    /// The script may have been accepted, but the answer has no id: this text, or the reason why there is none.
+    Unreadable(String),
 }
 
 /// The names and texts of a batch system.

@@ -149,9 +149,10 @@ impl Answer {
         }
     }
 
-    /// The last line, on which a command that submits a job prints its id.
+    /// The last line with any text, on which a command that submits a job prints its id.
     pub(crate) fn last_line(&self) -> &str {
-        self.output.lines().last().unwrap_or_default().trim()
+        let mut lines = self.output.lines().map(str::trim);
+        lines.rfind(|line| !line.is_empty()).unwrap_or_default()
     }
 
     /// The error for an answer without the requested information.
@@ -162,8 +163,8 @@ impl Answer {
         }
     }
 
-    /// The command's error message, on one line.
-    fn words(&self) -> String {
+    /// The command's error message and its output, on one line.
+    pub(crate) fn words(&self) -> String {
         let lines = self.errors.lines().chain(self.output.lines());
         let lines: Vec<&str> = lines
             .map(str::trim)

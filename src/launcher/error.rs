@@ -121,6 +121,21 @@ pub enum LaunchError {
         program: &'static str,
         message: String,
     },
+    /// A script may have been submitted, but no job is known; none is submitted again.
+    #[error(
+        "no job of the name {name} is known {seconds} s after `{program}` answered `{answer}`{}",
+        cancelling(problem.as_deref())
+    )]
+    Unknown {
+        program: &'static str,
+        /// The job's name in the queue.
+        name: String,
+        /// What the command printed, or the reason why there is no answer.
+        answer: String,
+        seconds: u64,
+        /// The reason why jobs of this name could not be cancelled.
+        problem: Option<Box<Self>>,
+    },
     /// The user interrupted the submission.
     #[error("interrupted before the job was submitted")]
     Interrupted,
@@ -185,6 +200,7 @@ impl LaunchError {
             | Self::Survivors { .. }
             | Self::NoCommand { .. }
             | Self::Silent { .. }
+            | Self::Unknown { .. }
             | Self::NotCancelled { .. }
             | Self::Failed { .. } => ErrorKind::Environment,
         }
@@ -255,6 +271,12 @@ impl LaunchError {
             Self::Silent { .. } => {
                 "jobs continue without it; run the same command again when it answers"
             }
+            Self::Unknown { name, .. } => {
+                return Some(format!(
+                    "look for {name} among your jobs, on other clusters too; a job that exists nevertheless ends when \
+                     it begins"
+                ));
+            }
             Self::NotCancelled { .. } => "ask the batch system's operators",
             Self::Template { .. } => "jobs/README.md lists the variables of templates",
             Self::NotText { .. } => {
@@ -264,6 +286,14 @@ impl LaunchError {
             _ => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+/// A clause about jobs that were cancelled by their name.
+fn cancelling(problem: Option<&LaunchError>) -> String {
+    match problem {
+        None => "; jobs of this name were cancelled".to_owned(),
+        Some(problem) => format!("; jobs of this name could not be cancelled: {problem}"),
     }
 }
 

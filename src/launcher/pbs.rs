@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Words};
-use super::commands::Commands;
+use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Receipt, Words};
+use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
 /// Messages of commands about a job that is no longer known.
 const UNKNOWN: [&str; 2] = ["Unknown Job Id", "Job has finished"];
-/// Messages of commands if the server is temporarily unreachable.
-const AWAY: [&str; 4] = [
-    "cannot connect to server",
-    "Connection refused",
-    "Communication failure",
-    "Connection timed out",
-];
+/// Messages of commands that have not reached the server.
+const UNREACHED: [&str; 2] = ["cannot connect to server", "Connection refused"];
+/// Messages of commands that the server may have obeyed without an answer.
+const UNANSWERED: [&str; 2] = ["Communication failure", "Connection timed out"];
 /// Exit codes that PBS itself gives to jobs.
 const KILLED_FOR_MEMORY: [i32; 2] = [-27, -26];
 const KILLED_FOR_TIME: i32 = -29;
@@ -50,7 +47,11 @@ impl BatchSystem for Pbs {
         format!("ct{number:.4}-{mark}")
     }
 
-    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError> {
+    fn submit(
+        &self,
+        commands: &Commands,
+        request: &JobRequest<'_>,
+    ) -> Result<Receipt, LaunchError> {
         let mut output = request.output.as_os_str().to_owned();
         output.push(".pbs");
         let mut arguments: Vec<OsString> = vec!["-N".into(), request.name.into()];
@@ -60,15 +61,24 @@ impl BatchSystem for Pbs {
             arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = commands.ask(WORDS.submit, arguments)?.changed(&AWAY)?;
-        match answer.last_line() {
-            id if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
+        let answer = match commands.ask(WORDS.submit, arguments) {
+            // It was ended, perhaps after the server had the script.
+            Err(LaunchError::Silent { message, .. }) => return Ok(Receipt::Unreadable(message)),
+            answer => answer?,
+        };
+        // A server that was not reached is named in the last line.
+        if answer.fails_with(&UNANSWERED) && !answer.fails_with(&UNREACHED) {
+            return Ok(Receipt::Unreadable(answer.words()));
+        }
+        let answer = answer.changed(&UNREACHED)?;
+        Ok(match answer.last_line() {
+            id if is_id(id) => Receipt::Id(JobId {
                 id: id.to_owned(),
                 cluster: None,
                 name: request.name.to_owned(),
             }),
-            _ => Err(answer.silent()),
-        }
+            _ => Receipt::Unreadable(answer.words()),
+        })
     }
 
     fn status(
@@ -96,12 +106,53 @@ impl BatchSystem for Pbs {
     }
 
     fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
-        let answer = commands.ask("qdel", [&job.id])?;
-        match answer.fails_with(&UNKNOWN) {
-            true => Ok(()),
-            false => answer.changed(&AWAY).map(drop),
-        }
+        delete(commands, &job.id)
     }
+
+    fn cancel_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+        _cluster: Option<&str>,
+    ) -> Result<(), LaunchError> {
+        let listed = commands.ask("qselect", ["-N", name]);
+        let ids: Vec<String> = match listed.and_then(Answer::into_output) {
+            Ok(listed) => listed.lines().map(|line| line.trim().to_owned()).collect(),
+            // The command may be missing here.
+            Err(_) => {
+                let shown = show(commands, &[])?.into_iter();
+                let named = shown.filter(|shown| shown.value("Job_Name") == Some(name));
+                named.map(|shown| shown.id).collect()
+            }
+        };
+        let mut ids = ids.iter().filter(|id| is_id(id));
+        ids.try_for_each(|id| delete(commands, id))
+    }
+}
+
+/// Requests the end of a job; does nothing if it has ended.
+fn delete(commands: &Commands, id: &str) -> Result<(), LaunchError> {
+    let answer = commands.ask("qdel", [id])?;
+    let away = [&UNREACHED[..], &UNANSWERED].concat();
+    match answer.fails_with(&UNKNOWN) {
+        true => Ok(()),
+        false => answer.changed(&away).map(drop),
+    }
+}
+
+/// Whether a text is the id of a job, as in `1234.server` and `1234[].server`.
+fn is_id(text: &str) -> bool {
+    let (number, server) = match text.split_once('.') {
+        Some((number, server)) => (number, Some(server)),
+        None => (text, None),
+    };
+    let number = match number.split_once('[') {
+        Some((number, index)) if index.ends_with(']') => number,
+        _ => number,
+    };
+    let usable = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && server.is_none_or(|name| !name.is_empty() && name.chars().all(usable))
 }
 
 /// The time after a delay as `CCYYMMDDhhmm.SS`, in local time, which `date` computes.
@@ -227,4 +278,34 @@ fn seconds(text: &str) -> Option<u64> {
         let part: u64 = part.parse().ok()?;
         total.checked_mul(60)?.checked_add(part)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_id;
+
+    #[test]
+    fn an_id_is_a_number_and_possibly_a_server() {
+        for id in [
+            "1234.pbs",
+            "1234",
+            "1234.pbs-1.site.org",
+            "1234[].pbs",
+            "1234[7].pbs",
+        ] {
+            assert!(is_id(id), "{id}");
+        }
+        for text in [
+            "",
+            ".pbs",
+            "1234.",
+            "pbs.1234",
+            "1234 pbs",
+            "12 node-hours",
+            "2026-11-28",
+            "1234[.pbs",
+        ] {
+            assert!(!is_id(text), "{text}");
+        }
+    }
 }

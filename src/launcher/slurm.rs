@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Words, clock};
+use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Receipt, Words, clock};
 use super::command_line::PRELOADING;
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
@@ -13,15 +13,15 @@ use super::{BatchEnd, LaunchError};
 const UNKNOWN: &str = "Invalid job id";
 /// Messages of `scancel` about a job that has ended.
 const OVER: [&str; 3] = ["already completing", "already completed", UNKNOWN];
-/// Messages of commands if the controller is temporarily unreachable.
-const AWAY: [&str; 6] = [
+/// Messages of commands that have not reached the controller.
+const UNREACHED: [&str; 4] = [
     "Unable to contact slurm controller",
-    "Socket timed out",
     "Connection refused",
-    "Zero Bytes were transmitted",
     "Slurm backup controller in standby mode",
     "temporarily unable to accept",
 ];
+/// Messages of commands that the controller may have obeyed without an answer.
+const UNANSWERED: [&str; 2] = ["Socket timed out", "Zero Bytes were transmitted"];
 
 /// The message of `sbatch --test-only` about nodes that are down.
 const NOT_NOW: &str = "Requested node configuration is not available";
@@ -83,24 +83,32 @@ impl BatchSystem for Slurm {
         // The message also appears if nodes are temporarily down; `sbatch` itself refuses impossible requests.
         match answer.fails_with(&[NOT_NOW]) {
             true => Ok(()),
-            false => answer.changed(&AWAY).map(drop),
+            false => changed(answer),
         }
     }
 
-    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError> {
-        let answer = sbatch(commands, request, "--parsable")?.changed(&AWAY)?;
-        let (id, cluster) = match answer.last_line().split_once(';') {
-            Some((id, cluster)) => (id, Some(cluster.to_owned())),
-            None => (answer.last_line(), None),
+    fn submit(
+        &self,
+        commands: &Commands,
+        request: &JobRequest<'_>,
+    ) -> Result<Receipt, LaunchError> {
+        let answer = match sbatch(commands, request, "--parsable") {
+            // It was ended, perhaps after the controller had the script.
+            Err(LaunchError::Silent { message, .. }) => return Ok(Receipt::Unreadable(message)),
+            answer => answer?,
         };
-        match id.parse::<u64>() {
-            Ok(_) => Ok(JobId {
+        if answer.fails_with(&UNANSWERED) {
+            return Ok(Receipt::Unreadable(answer.words()));
+        }
+        let answer = answer.changed(&UNREACHED)?;
+        Ok(match printed_id(answer.last_line()) {
+            Some((id, cluster)) => Receipt::Id(JobId {
                 id: id.to_owned(),
-                cluster,
+                cluster: cluster.map(str::to_owned),
                 name: request.name.to_owned(),
             }),
-            Err(_) => Err(answer.silent()),
-        }
+            None => Receipt::Unreadable(answer.words()),
+        })
     }
 
     fn status(
@@ -170,9 +178,51 @@ impl BatchSystem for Slurm {
         let answer = commands.ask("scancel", arguments)?;
         match answer.fails_with(&OVER) {
             true => Ok(()),
-            false => answer.changed(&AWAY).map(drop),
+            false => changed(answer),
         }
     }
+
+    fn cancel_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+        cluster: Option<&str>,
+    ) -> Result<(), LaunchError> {
+        let cluster = cluster.map(|cluster| format!("-M{cluster}"));
+        let arguments = [format!("--name={name}")].into_iter().chain(cluster);
+        let answer = commands.ask("scancel", arguments)?;
+        match answer.fails_with(&OVER) {
+            true => Ok(()),
+            false => changed(answer),
+        }
+    }
+}
+
+/// The outcome of a command that changes something.
+fn changed(answer: Answer) -> Result<(), LaunchError> {
+    let away = [&UNREACHED[..], &UNANSWERED].concat();
+    answer.changed(&away).map(drop)
+}
+
+/// The id and the cluster in a line of `sbatch`: `ID` or `ID;CLUSTER` with `--parsable`, otherwise
+/// `Submitted batch job ID`, possibly with ` on cluster CLUSTER`.
+fn printed_id(line: &str) -> Option<(&str, Option<&str>)> {
+    let (id, cluster) = match line.strip_prefix("Submitted batch job ") {
+        Some(rest) => match rest.split_once(" on cluster ") {
+            Some((id, cluster)) => (id, Some(cluster)),
+            None => (rest, None),
+        },
+        None => match line.split_once(';') {
+            Some((id, cluster)) => (id, Some(cluster)),
+            None => (line, None),
+        },
+    };
+    let is_id = id.bytes().all(|byte| byte.is_ascii_digit()) && id.parse::<u64>().is_ok();
+    let is_cluster = |name: &str| {
+        let usable = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        !name.is_empty() && !name.starts_with('-') && name.chars().all(usable)
+    };
+    (is_id && cluster.is_none_or(is_cluster)).then_some((id, cluster))
 }
 
 /// The option for the variables that ranks get.
@@ -400,4 +450,41 @@ fn code(text: &str) -> Option<i32> {
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = line.split_whitespace();
     words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printed_id;
+
+    #[test]
+    fn an_id_is_read_with_its_cluster() {
+        let check = |line, expected| assert_eq!(printed_id(line), expected, "{line}");
+        check("132826", Some(("132826", None)));
+        check("75168975;nautilus", Some(("75168975", Some("nautilus"))));
+        check("Submitted batch job 7", Some(("7", None)));
+        check(
+            "Submitted batch job 7 on cluster n-1",
+            Some(("7", Some("n-1"))),
+        );
+    }
+
+    #[test]
+    fn a_line_with_more_than_an_id_has_none() {
+        for line in [
+            "",
+            "+7",
+            "-7",
+            "7 8",
+            "7;",
+            "7;-Mx",
+            "7;a b",
+            "Job 7",
+            "12 node-hours",
+            "18446744073709551616",
+            "Submitted batch job",
+            "Submitted batch job 7 on cluster ",
+        ] {
+            assert_eq!(printed_id(line), None, "{line}");
+        }
+    }
 }

@@ -98,9 +98,10 @@ impl Store {
     ///
     /// This is the larger of two sums: the seconds of all completed tasks, and the launches' wall-clock time from begin
     /// to end, which includes start-up and turns that hung or crashed. Some launches count in the second sum only with
-    /// their tasks: those that have not ended; interrupted ones, because the next run may have recorded their end much
-    /// later; and those without a `parent_lock`, which wait in a queue first. The wall-clock time of a launch counts at
-    /// most up to its deadline and one watchdog timeout. With a `purpose`, only launches for it count.
+    /// their tasks: those that have not ended or have not reported a start; interrupted ones, because the next run may
+    /// have recorded their end much later; and those without a `parent_lock`, which wait in a queue first. The
+    /// wall-clock time of a launch counts at most up to its deadline and one watchdog timeout. With a `purpose`, only
+    /// launches for it count.
     pub fn spent_seconds(
         &self,
         library: &Library,
@@ -114,7 +115,8 @@ impl Store {
                     "WITH cost AS (
                          SELECT (SELECT total(elapsed_seconds) FROM task
                                  WHERE task.launch = launch.number) AS tasks,
-                                CASE WHEN outcome != ?3 AND json_extract(plan, '$.leash') IS NOT NULL
+                                CASE WHEN outcome != ?3 AND environment IS NOT NULL
+                                          AND json_extract(plan, '$.leash') IS NOT NULL
                                      THEN max(ended - started, 0) END AS wall,
                                 json_extract(plan, '$.deadline_seconds')
                                     + json_extract(plan, '$.watchdog_seconds') AS most

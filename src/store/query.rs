@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
 use vocabulary::bounds::SPAN;
 use vocabulary::{Candidate, Elimination, Library, Pattern, Purpose, Sample, Subject};
-use wire::{FailureRecord, LaunchStart};
+use wire::{FailureKind, FailureRecord, LaunchStart};
 
 use crate::columns::{Json, Places, Repetitions, damage, within};
 use crate::ingest::column_of;
@@ -44,6 +44,9 @@ pub struct LaunchRow {
 /// Tasks of experiments, by the JSON of `Subject::Experiment`.
 const EXPERIMENTS: &str = "task.subject IN
     (SELECT id FROM subject WHERE json_type(definition, '$.experiment') IS NOT NULL)";
+
+/// The message that earlier versions recorded as the failure of every candidate if a launch had too few ranks.
+const SMALL_LAUNCH: &str = "too few nodes, or too few ranks on a node";
 
 impl Store {
     /// Campaigns in the order in which they were first recorded.
@@ -207,14 +210,19 @@ impl Store {
         })
     }
 
-    /// Failures with a library that are not forgotten, by launch, task and candidate.
+    /// Failures with a library that are not forgotten, by launch, task and candidate. Those that earlier versions
+    /// recorded of every candidate of a launch with too few ranks are none.
     pub fn failures(&self, library: &Library) -> Result<Vec<FailureRecord>, StoreError> {
         let definitions = self.read(Definitions::load)?;
         let query = "SELECT failure.subject, failure.candidate, failure.launch, kind, message
                      FROM failure JOIN launch ON launch.number = failure.launch
                      WHERE library_name = ?1 AND library_version = ?2 AND forgotten IS NULL
+                         AND NOT (kind = ?3 AND message = ?4)
                      ORDER BY failure.launch, failure.task, failure.position";
-        self.rows(query, of(library), |row| {
+        let [name, version] = of(library);
+        let unsupported = Json(FailureKind::Unsupported);
+        let given = params![name, version, unsupported, SMALL_LAUNCH];
+        self.rows(query, given, |row| {
             let (subject, candidate) = definitions.of(row)?;
             let Json(kind) = row.get(3)?;
             Ok(FailureRecord {

@@ -12,8 +12,8 @@ use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
-use vocabulary::units::{format_duration, format_duration_up};
-use vocabulary::{ErrorKind, Library};
+use vocabulary::units::{counted, format_duration, format_duration_up};
+use vocabulary::{CommShape, ErrorKind, Library, World};
 
 use crate::MachineError;
 
@@ -98,9 +98,28 @@ pub enum TunerError {
         "another colltune has taken over this campaign, since this one did not renew its lock for more than ten minutes"
     )]
     LeaseLost,
+    /// MPI started other ranks than those that were asked for.
+    #[error(
+        "the launch has {world}, and not the {} of {asked} that were asked for; log: {}",
+        counted(asked.ranks(), "rank"),
+        log.display()
+    )]
+    OtherStart {
+        asked: CommShape,
+        world: World,
+        log: PathBuf,
+    },
+    /// Several worlds of ranks were started with the plan of one launch.
+    #[error("the launch was started several times at once; log: {}", log.display())]
+    SeveralStarts { log: PathBuf },
     /// Too many consecutive jobs ended before their launch began.
     #[error("{jobs} jobs in a row ended before they began to measure; the last said: {last}")]
     NeverBegun { jobs: u32, last: String },
+    /// The batch system has forgotten a job that had measured nothing.
+    #[error(
+        "a job is no longer known that has measured nothing, and no other one is submitted; it said: {last}"
+    )]
+    LostJob { last: String },
     /// The jobs' wall time is too short for a measurement.
     #[error(
         "a job's wall time of {} is too short to measure one cell",
@@ -223,9 +242,12 @@ impl TunerError {
             }
             Self::Interrupted | Self::Left { .. } => ErrorKind::Interrupted,
             Self::NoProgress { .. }
+            | Self::OtherStart { .. }
+            | Self::SeveralStarts { .. }
             | Self::Cancelled
             | Self::LeaseLost
             | Self::LittleBudget { .. }
+            | Self::LostJob { .. }
             | Self::NeverBegun { .. } => ErrorKind::Environment,
             Self::Campaign(_)
             | Self::Machine(_)
@@ -299,8 +321,22 @@ impl TunerError {
                     "`colltune jobs` shows it, `colltune cancel {id}` ends it"
                 ));
             }
+            Self::LostJob { .. } => {
+                "look for it among your jobs; once it is gone, run the same command again to continue"
+            }
             Self::NeverBegun { .. } => {
                 "the jobs' output is beside the plans of their launches; `colltune plan --render` shows their scripts"
+            }
+            Self::OtherStart { world, .. } if world.ranks == 1 => {
+                "the ranks do not find each other: start them with the library's own mpirun, or with a launcher that \
+                 has the library's PMI; nothing of the launch is stored"
+            }
+            Self::OtherStart { .. } => {
+                "correct `launcher` in the campaign, or variables of the environment that start or place ranks in \
+                 another way; nothing of the launch is stored"
+            }
+            Self::SeveralStarts { .. } => {
+                "correct `launcher` in the campaign: each process that the launcher starts may start a launch of its own"
             }
             Self::ShortWallTime { .. } => {
                 "increase `job.wall_time`, or reduce the `candidates` or their `repetitions.slice`"

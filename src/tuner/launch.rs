@@ -3,6 +3,7 @@
 mod follow;
 mod judge;
 mod parent_alive;
+mod start;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,8 +13,8 @@ use std::time::Duration;
 
 use launcher::{BatchEnd, Job, JobState, LaunchError};
 use store::{SpoolReader, Store};
-use vocabulary::{Candidate, Subject};
-use wire::{Finish, Plan, PlannedWork, Record};
+use vocabulary::{Candidate, CommShape, Subject};
+use wire::{Finish, LaunchStart, Plan, PlannedWork, Record};
 
 use self::parent_alive::ParentAliveLock;
 use crate::node_request::NodeRequest;
@@ -56,7 +57,10 @@ pub(crate) struct Launch<'a> {
     spool: SpoolReader,
     /// The progress of the whole campaign.
     progress: CampaignProgress,
-    started: bool,
+    /// The nodes and ranks that the launcher was asked for; `None` if an earlier command asked.
+    asked: Option<CommShape>,
+    /// The first record, once the driver has written it.
+    start: Option<LaunchStart>,
     /// The task and the candidate of the current turn.
     in_flight: Option<(u32, u32)>,
     /// The reason for an orderly end.
@@ -122,7 +126,8 @@ impl<'a> Launch<'a> {
             observer,
             spool: SpoolReader::new(&plan.spool),
             progress,
-            started: false,
+            asked: None,
+            start: None,
             in_flight: None,
             finish: None,
             suspects: BTreeSet::new(),
@@ -139,6 +144,7 @@ impl<'a> Launch<'a> {
         watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Ended, TunerError> {
+        self.asked = Some(nodes.shape);
         let job = self.job(at, nodes)?;
         let text = serde_json::to_string(self.plan).map_err(|error| TunerError::File {
             action: "write",
@@ -194,11 +200,15 @@ impl<'a> Launch<'a> {
     }
 
     fn take(&mut self, record: &Record) -> Result<(), TunerError> {
+        // Nothing is stored of a launch that started in another way than it was asked to.
+        if let Record::Started(start) = record {
+            self.check_start(start)?;
+            self.start = Some(start.clone());
+        }
         let new = self.store.ingest(self.plan, record)?;
         self.has_result |= matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
             Record::Started(start) => {
-                self.started = true;
                 let what = &start.environment.set_aside;
                 if !what.is_empty() {
                     self.observer.notice(TuningEvent::SetAside { what });

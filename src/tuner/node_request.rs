@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
 use store::Store;
-use vocabulary::{CommShape, Library, Subject};
+use vocabulary::{CommShape, Library};
 use wire::{Plan, PlannedTask, PlannedWork};
 
 use crate::TunerError;
@@ -77,8 +77,8 @@ pub(crate) fn on_the_same_nodes(
     mut tasks: Vec<PlannedTask>,
 ) -> Vec<PlannedTask> {
     if is_separate(campaign) {
-        let fewest = tasks.iter().map(|task| task_shape(task).nodes).min();
-        tasks.retain(|task| Some(task_shape(task).nodes) == fewest);
+        let fewest = tasks.iter().map(|task| task.work.shape().nodes).min();
+        tasks.retain(|task| Some(task.work.shape().nodes) == fewest);
     }
     tasks
 }
@@ -86,7 +86,7 @@ pub(crate) fn on_the_same_nodes(
 /// The nodes and ranks that suffice for all tasks, or, if nodes are shared, for the whole campaign.
 fn shape(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
     let largest = campaign.largest_shape();
-    let nodes = tasks.iter().map(|task| task_shape(task).nodes).max();
+    let nodes = tasks.iter().map(|task| task.work.shape().nodes).max();
     match nodes {
         Some(nodes) if is_separate(campaign) => CommShape { nodes, ..largest },
         _ => largest,
@@ -102,13 +102,6 @@ fn batch(campaign: &Campaign) -> Option<&BatchOptions> {
 
 fn is_separate(campaign: &Campaign) -> bool {
     batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
-}
-
-fn task_shape(task: &PlannedTask) -> CommShape {
-    match &task.work {
-        PlannedWork::Compare { cell, .. } => cell.shape,
-        PlannedWork::Experiment(experiment) => Subject::Experiment(*experiment).shape(),
-    }
 }
 
 /// The latest round of any cell.

@@ -22,6 +22,7 @@ mod sample;
 mod shell;
 pub mod units;
 mod warning;
+mod world;
 
 pub use ahead::{AHEAD_BYTES, is_posted_ahead};
 pub use alike::out_of_order;
@@ -38,3 +39,4 @@ pub use placement::Placement;
 pub use sample::{Sample, Subject};
 pub use shell::quote;
 pub use warning::Warning;
+pub use world::World;

@@ -15,3 +15,5 @@ pub const HANG: i32 = 67;
 pub const TURN: i32 = 69;
 /// The commanding process or the launcher has ended.
 pub const ORPHANED: i32 = 68;
+/// Fewer ranks or nodes were started than the plan needs; no candidate had a turn.
+pub const START: i32 = 70;

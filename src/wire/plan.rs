@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use vocabulary::bounds;
 use vocabulary::{
-    CacheState, Candidate, Cell, Experiment, Library, Pattern, Purpose, Racing, Repetition,
-    Synchronisation,
+    CacheState, Candidate, Cell, CommShape, Experiment, Library, Pattern, Purpose, Racing,
+    Repetition, Synchronisation,
 };
 
 /// The plan of one launch of the driver.
@@ -139,6 +139,16 @@ pub enum PlannedWork {
     },
     /// An experiment on the machine; its records have candidate index 0.
     Experiment(Experiment),
+}
+
+impl PlannedWork {
+    /// The nodes and ranks that it needs.
+    pub fn shape(&self) -> CommShape {
+        match self {
+            Self::Compare { cell, .. } => cell.shape,
+            Self::Experiment(experiment) => experiment.shape,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use strum_macros::IntoStaticStr;
 use vocabulary::bounds;
 use vocabulary::units::format_bytes;
 use vocabulary::{
-    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning,
+    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning, World,
 };
 
 /// A line of the spool file. Records of one launch are in order of time.
@@ -125,6 +125,16 @@ pub struct Environment {
     pub cold: Option<ColdCaches>,
     /// Reasons to trust the measurements less.
     pub warnings: Vec<Warning>,
+}
+
+impl Environment {
+    /// The ranks that were started.
+    pub fn world(&self) -> World {
+        World {
+            ranks: self.ranks,
+            on_nodes: self.nodes.iter().map(Node::ranks).collect(),
+        }
+    }
 }
 
 /// The global clock relative to one rank's own.

@@ -9,7 +9,7 @@ use super::place::Place;
 use crate::batch_system::{BatchSystem, End, JobId, JobStatus};
 use crate::commands::Commands;
 use crate::local::tail;
-use crate::{Exit, JobState, LaunchError, Outcome, Running, Submission};
+use crate::{BatchEnd, Exit, JobState, LaunchError, Outcome, Running, Submission};
 
 /// The interval between queries to the batch system at first, and the later interval.
 const ASK_SOON: Duration = Duration::from_secs(2);
@@ -41,6 +41,8 @@ pub(super) struct BatchRun {
     standing: JobState,
     followed: Instant,
     ask_at: Instant,
+    /// Whether the batch system has known the job while it was followed, or when it was submitted just before.
+    was_known: bool,
     /// The time since which the batch system has not answered.
     silent: Option<Instant>,
     over: Option<Over>,
@@ -79,9 +81,18 @@ impl BatchRun {
             },
             followed: now,
             ask_at: now,
+            was_known: false,
             silent: None,
             over: None,
             exit: None,
+        }
+    }
+
+    /// The same for a job that the batch system knows.
+    pub(super) fn known(self) -> Self {
+        Self {
+            was_known: true,
+            ..self
         }
     }
 
@@ -142,6 +153,10 @@ impl BatchRun {
             answer => answer?,
         };
         self.silent = None;
+        if status == JobStatus::LOST && self.is_known_by_name() {
+            return Ok(());
+        }
+        self.was_known |= status != JobStatus::LOST;
         match status {
             JobStatus::Queued { reason } => {
                 let id = self.job.id.clone();
@@ -159,6 +174,14 @@ impl BatchRun {
         Ok(())
     }
 
+    /// Whether the batch system knows a job of this name, though not by its id.
+    fn is_known_by_name(&self) -> bool {
+        matches!(
+            self.system.find(&self.commands, &self.job.name),
+            Ok(Some(_))
+        )
+    }
+
     /// Concludes the launch's outcome from the job's end, if the job has not written it.
     fn conclude_unreported(&mut self) -> Result<(), LaunchError> {
         let Some(Over {
@@ -172,6 +195,12 @@ impl BatchRun {
         match (self.folder.stage(&self.number)?, end) {
             (Stage::Ended(outcome), _) => self.conclude(outcome, Vec::new()),
             (Stage::Waiting { .. }, end) if self.folder.withdraw(&self.number)? => {
+                if end == End::By(BatchEnd::Lost) {
+                    // It may still wait: without an order it would only occupy its nodes.
+                    let JobId { name, cluster, .. } = &self.job;
+                    let cluster = cluster.as_deref();
+                    let _ = self.system.cancel_named(&self.commands, name, cluster);
+                }
                 self.conclude_unbegun(end, nodes);
             }
             (_, end) => self.conclude(end.of_launch(true), nodes),
@@ -183,7 +212,12 @@ impl BatchRun {
     fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
         // The reason is in the script's output, since nothing else ran.
         self.log.clone_from(&self.output);
-        self.conclude(end.of_launch(false), nodes);
+        let outcome = match end {
+            // Whether it has ended is in doubt.
+            End::By(BatchEnd::Lost) if self.was_known => Outcome::Ended(BatchEnd::Lost),
+            end => end.of_launch(false),
+        };
+        self.conclude(outcome, nodes);
     }
 
     fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {

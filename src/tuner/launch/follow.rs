@@ -63,7 +63,7 @@ impl Launch<'_> {
                 standing: running.standing(),
             }),
             Err(error) => {
-                self.goes_on &= !is_damage(&error);
+                self.goes_on &= !ends_launch(&error);
                 if !self.goes_on && !matches!(error, TunerError::Interrupted) {
                     running.kill()?;
                 }
@@ -126,7 +126,7 @@ impl Launch<'_> {
             let is_over = |since: Option<Instant>, timeout| {
                 since.is_some_and(|since| since.elapsed() > timeout)
             };
-            let never_started = !self.started && is_over(up, timing.start_timeout);
+            let never_started = !self.has_started() && is_over(up, timing.start_timeout);
             if never_started || is_over(finished, timing.end_timeout) {
                 running.kill()?;
             }
@@ -169,12 +169,16 @@ impl Launch<'_> {
     }
 }
 
-/// Whether the records of a launch are damaged, so that the launch is ended.
-fn is_damage(error: &TunerError) -> bool {
+/// Whether a launch is ended for this error: it did not start as asked, or its records are damaged.
+fn ends_launch(error: &TunerError) -> bool {
     matches!(
         error,
-        TunerError::Store(
-            StoreError::Spool { .. } | StoreError::OtherOrder { .. } | StoreError::Unplanned { .. }
-        )
+        TunerError::OtherStart { .. }
+            | TunerError::SeveralStarts { .. }
+            | TunerError::Store(
+                StoreError::Spool { .. }
+                    | StoreError::OtherOrder { .. }
+                    | StoreError::Unplanned { .. }
+            )
     )
 }

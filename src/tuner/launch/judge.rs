@@ -62,24 +62,26 @@ impl Launch<'_> {
         }
         match exit.outcome {
             Outcome::Code(exit_code::HANG) => self.attribute(FailureKind::Hang, message),
-            Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
-                Err(described.into())
-            }
+            Outcome::Code(
+                exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED | exit_code::START,
+            ) => Err(described.into()),
             // The driver itself ends turns that hang, so the candidate in flight at a timeout is not the cause.
             Outcome::Code(exit_code::ORPHANED)
             | Outcome::Signal(_)
             | Outcome::TimedOut
             | Outcome::Killed
-                if self.started =>
+                if self.has_started() =>
             {
                 Ok(died(message))
             }
             Outcome::Code(exit_code::TURN) => self.attribute(FailureKind::MpiError, message),
-            Outcome::Code(code) if self.started && asked_to_end(code) => Ok(died(message)),
-            Outcome::Code(code) if self.started && was_killed(code) => self.suspect(message),
-            outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
+            Outcome::Code(code) if self.has_started() && asked_to_end(code) => Ok(died(message)),
+            Outcome::Code(code) if self.has_started() && was_killed(code) => self.suspect(message),
+            outcome if self.has_started() && is_unexplained(outcome, &exit.tail) => {
+                self.suspect(message)
+            }
             _ if self.in_flight.is_some() => self.attribute(FailureKind::Crash, message),
-            _ if self.started => Ok(died(message)),
+            _ if self.has_started() => Ok(died(message)),
             _ => Err(described.into()),
         }
     }

@@ -132,12 +132,15 @@ impl Measuring<'_> {
                 })
             }
             Some(BatchEnd::WallTime) => self.add_short(),
+            // It may still wait or run, and another one would run beside it.
+            Some(BatchEnd::Lost) => Err(TunerError::LostJob {
+                last: message.to_owned(),
+            }),
             Some(
                 BatchEnd::Cancelled
                 | BatchEnd::Preempted
                 | BatchEnd::NodeFailed
-                | BatchEnd::OutOfMemory
-                | BatchEnd::Lost,
+                | BatchEnd::OutOfMemory,
             )
             | None => {
                 self.streaks.fruitless += 1;

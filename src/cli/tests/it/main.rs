@@ -51,6 +51,7 @@ mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
+mod starts;
 mod strange;
 mod unit;
 mod unmodified;

@@ -3,5 +3,6 @@
 mod cluster;
 mod endings;
 mod launches;
+mod receipts;
 mod records;
 mod scripts;

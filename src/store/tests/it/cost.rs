@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use store::{LaunchOutcome, Store};
 use wire::{Finish, Plan};
 
-use crate::fixture::{done, library, plan};
+use crate::fixture::{done, library, plan, started};
 
 /// A launch: its outcome, if it has ended; its wall-clock seconds; its completed tasks of 0.25 seconds.
 type Launched = (Option<LaunchOutcome>, i64, u32);
@@ -36,6 +36,7 @@ fn store_with(path: &Path, launches: &[Launched]) -> Store {
             .record_campaign(&plan.campaign, "a", "name: a")
             .expect("stored");
         store.begin_launch(&plan).expect("begun");
+        store.ingest(&plan, &started(&plan)).expect("stored");
         for task in 1..=*tasks {
             let record = done(task, &[vec![1e-6]]);
             assert!(store.ingest(&plan, &record).expect("stored"));
@@ -123,4 +124,24 @@ fn waiting_in_a_queue_costs_nothing() {
         .spent_seconds(&library("openmpi"), None)
         .expect("readable");
     assert_eq!(spent, 0.5);
+}
+
+/// As if the ranks had not found each other: the next launch has the whole budget.
+#[test]
+fn a_launch_that_did_not_start_costs_nothing() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let mut store = store_with(&folder.path().join("a.db"), &[(complete(), 20, 8)]);
+    let plan = Plan {
+        campaign: "digest 1".to_owned(),
+        parent_lock: Some("lock".into()),
+        ..plan(2, library("openmpi"), Path::new("spool"), 1)
+    };
+    store.begin_launch(&plan).expect("begun");
+    let died = died().expect("an outcome");
+    store.end_launch(2, &died).expect("ended");
+    let clock = Connection::open(store.path()).expect("opened");
+    let back = "UPDATE launch SET started = ended - 40 WHERE number = 2";
+    clock.execute(back, []).expect("turned back");
+    let spent = store.spent_seconds(&library("openmpi"), None);
+    assert_eq!(spent.expect("readable"), 20.0);
 }

@@ -422,6 +422,28 @@ fn libraries_are_separate() {
     );
 }
 
+/// Earlier versions recorded them, for ever, if the ranks of one launch did not find each other.
+#[test]
+fn failures_of_launches_with_too_few_ranks_are_none() {
+    let plan = first_plan(1);
+    let mut store = store_with(&plan);
+    let fails = |kind, message: &str| Record::Failed {
+        task: 1,
+        candidate: u32::from(kind == FailureKind::Crash),
+        kind,
+        message: message.to_owned(),
+    };
+    let too_few = "too few nodes, or too few ranks on a node";
+    for kind in [FailureKind::Unsupported, FailureKind::Crash] {
+        store.ingest(&plan, &fails(kind, too_few)).expect("stored");
+    }
+    let kinds = |store: &Store| -> Vec<FailureKind> {
+        let failures = store.failures(&library("openmpi")).expect("readable");
+        failures.iter().map(|failure| failure.kind).collect()
+    };
+    assert_eq!(kinds(&store), [FailureKind::Crash]);
+}
+
 #[test]
 fn removed_failures_stay_removed_and_new_ones_count() {
     let plan = first_plan(1);

@@ -184,6 +184,55 @@ fn jobs_that_end_before_their_launch_begins_are_submitted_again_a_few_times() {
     assert_eq!(bench.cluster().asked.len(), 5);
 }
 
+/// It may still wait, and another job would run beside it.
+#[test]
+fn a_job_that_is_forgotten_before_it_measures_is_the_last() {
+    let bench = bench("");
+    let lost = Fate {
+        at_once: Some(BatchEnd::Lost),
+        ..Fate::default()
+    };
+    bench.cluster().fates.insert(2, lost);
+    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("lost");
+    assert!(matches!(error, TunerError::LostJob { .. }), "{error}");
+    assert_eq!(error.kind(), vocabulary::ErrorKind::Environment);
+    assert_eq!(bench.cluster().asked.len(), 2);
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    assert_complete(&bench);
+}
+
+/// The further launches of its job would start in the same way.
+#[test]
+fn a_job_that_starts_other_ranks_is_ended() {
+    for is_followed in [true, false] {
+        let bench = bench("");
+        let fate = Fate {
+            worlds: vec![vec![1]; 4],
+            ..Fate::default()
+        };
+        bench.cluster().fates.insert(1, fate);
+        let error = if is_followed {
+            measure(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
+        } else {
+            submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+            bench.cluster().pass_time();
+            submit(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
+        };
+        assert!(matches!(error, TunerError::OtherStart { .. }), "{error}");
+        let told = error.to_string();
+        assert!(
+            told.contains("1 rank on 1 node, and not the 4 ranks of 1x4"),
+            "{told}"
+        );
+        let died = |outcome: &LaunchOutcome| matches!(outcome, LaunchOutcome::Died { .. });
+        assert!(outcome(&bench, 1).as_ref().is_some_and(died));
+        assert_eq!(bench.cluster().asked.len(), 1);
+        assert_eq!(store(&bench).failures(&library()).expect("failures"), []);
+        complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+        assert_complete(&bench);
+    }
+}
+
 #[test]
 fn a_cancelled_job_ends_the_run_and_the_next_run_continues() {
     let bench = bench("");

@@ -21,6 +21,8 @@ pub(crate) struct Fate {
     pub(crate) at_once: Option<BatchEnd>,
     /// The driver stops in time after this many tasks.
     pub(crate) in_time: Option<usize>,
+    /// The ranks on each node of every world that starts; one world with those asked for if empty.
+    pub(crate) worlds: Vec<Vec<u32>>,
 }
 
 /// A batch system and its files, which all login nodes see.
@@ -113,11 +115,12 @@ impl State {
                 .after_tasks
                 .map(|(tasks, end)| (tasks, Outcome::Ended(end)))
                 .or(fate.in_time.map(|tasks| (tasks, Outcome::Success))),
+            worlds: fate.worlds.clone(),
             ..LaunchFailure::default()
         };
         let mut records = match fate.at_once {
             Some(_) => Vec::new(),
-            None => play(plan, &failure, 0.01),
+            None => play(plan, job.ranks, &failure, 0.01),
         };
         if let Some(Record::Started(start)) = records.first_mut() {
             let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -167,7 +170,7 @@ impl State {
         };
         // Open MPI prints this whenever its daemon on a node ends.
         let lines = match self.end {
-            Outcome::Ended(_) => vec![
+            Outcome::Ended(_) if !self.records.is_empty() => vec![
                 "ORTE has lost communication with a remote daemon.",
                 "  Remote daemon: [[10641,0],1] on node n2",
             ],

@@ -8,7 +8,7 @@ use tuner::{Silent, TunerError, measure, tune};
 use vocabulary::{Pattern, RankOrder};
 use wire::{FailureKind, exit_code};
 
-use crate::fake::{Bench, LaunchFailure, Witness, library};
+use crate::fake::{Bench, LaunchFailure, Witness, library, play};
 
 fn never() -> AtomicBool {
     AtomicBool::new(false)
@@ -184,9 +184,116 @@ fn a_launcher_that_never_starts_anything_is_an_error_at_once() {
     assert!(error.to_string().contains("the end"), "{error}");
 }
 
+/// As under a launcher that starts ranks which do not find each other, and one that was asked for other ranks.
+#[test]
+fn a_launch_that_starts_other_ranks_is_an_error_and_leaves_nothing() {
+    let campaign = "collectives: [allreduce]\n";
+    let shape = |bench: &mut Bench| {
+        let shapes = "shapes: [1x4]\nsizes: [64]";
+        bench.redirect("shapes: [1x2, 1x4]\nsizes: 64..4M x256", shapes);
+    };
+    let mut untouched = Bench::new(campaign);
+    shape(&mut untouched);
+    let expected = tune(&untouched.workplace(), &mut Silent, &never()).expect("tuned");
+    let four = vec![vec![1]; 4];
+    // The launches before it are kept.
+    for (misstart, worlds, found) in [
+        (1, four.clone(), "1 rank on 1 node"),
+        (4, four, "1 rank on 1 node"),
+        (1, vec![vec![3]], "3 ranks on 1 node"),
+        (1, vec![vec![5]], "5 ranks on 1 node"),
+        (3, vec![vec![2, 2]], "4 ranks on 2 nodes"),
+        (1, vec![vec![4], vec![4]], ""),
+    ] {
+        let mut bench = Bench::new(campaign);
+        shape(&mut bench);
+        bench.failures.insert(
+            misstart,
+            LaunchFailure {
+                worlds: worlds.clone(),
+                ..LaunchFailure::default()
+            },
+        );
+        let mut witness = Witness::default();
+        let error = tune(&bench.workplace(), &mut witness, &never()).expect_err("refused");
+        match &error {
+            TunerError::OtherStart { asked, world, .. } => {
+                assert_eq!((&*asked.to_string(), &*world.to_string()), ("1x4", found));
+            }
+            TunerError::SeveralStarts { .. } => assert_eq!(found, "", "{error}"),
+            other => panic!("{other}"),
+        }
+        assert_eq!(error.kind(), vocabulary::ErrorKind::Environment);
+        assert_eq!(bench.launches() as u32, misstart, "{worlds:?}");
+        let failed = |told: &String| told.starts_with("Failed");
+        assert!(!witness.told.iter().any(failed), "{:?}", witness.told);
+        let table = bench.campaign().output.table;
+        assert!(!table.exists(), "a table was decided");
+        let store = Store::open(&bench.campaign().output.store).expect("a store");
+        assert_eq!(store.failures(&library()).expect("failures"), []);
+        let environments = store.environments(&library()).expect("environments");
+        let numbers = environments.iter().map(|(number, _)| *number);
+        // Of several complete worlds the start of the first is stored.
+        let known = (1..misstart).chain(found.is_empty().then_some(misstart));
+        assert!(numbers.eq(known), "{worlds:?}");
+        let measured = store.measured_launches(&library()).expect("launches");
+        assert!(!measured.contains(&misstart), "{worlds:?}");
+        drop(store);
+
+        // The next run is as if it had not been.
+        bench.failures.clear();
+        let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+        assert_eq!(tuned.measured.progress, expected.measured.progress);
+        assert_eq!(bench.launches(), untouched.launches() + 1);
+        let rules = |table: &table::Table| format!("{:?}", table.collectives);
+        assert_eq!(rules(&tuned.table), rules(&expected.table), "{worlds:?}");
+    }
+}
+
+/// The command was killed before it could compare the start of the launch with its plan.
+#[test]
+fn a_spool_of_too_few_ranks_is_not_taken_in() {
+    let bench = Bench::new("");
+    let at = bench.workplace();
+    let mut witness = Witness {
+        stop_after: Some(40),
+        ..Witness::default()
+    };
+    let stop = std::sync::Arc::clone(&witness.stop);
+    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    let mut store = Store::open(&at.campaign.output.store).expect("a store");
+    let plans = bench.plans.lock().expect("plans").clone();
+    let mut plan = plans.last().expect("a plan").clone();
+    plan.launch = store.next_launch().expect("a number");
+    plan.spool = bench.path("small.spool");
+    store.begin_launch(&plan).expect("begun");
+    let small = LaunchFailure {
+        worlds: vec![vec![1]],
+        ..LaunchFailure::default()
+    };
+    let records = play(&plan, 1, &small, 0.01);
+    let lines = records
+        .iter()
+        .map(|record| serde_json::to_string(record).expect("a record"));
+    let text = lines.collect::<Vec<String>>().join("\n") + "\n";
+    std::fs::write(&plan.spool, text).expect("written");
+    drop(store);
+    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    assert_eq!(measured.progress.done, measured.progress.total);
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let taken_in = store.measured_launches(&library()).expect("launches");
+    assert!(!taken_in.contains(&plan.launch));
+    assert!(taken_in.contains(&(plan.launch + 1)));
+}
+
 #[test]
 fn a_driver_that_refuses_its_plan_is_an_error_at_once() {
-    for code in [exit_code::PLAN, exit_code::LIBRARY, exit_code::FAILED] {
+    for code in [
+        exit_code::PLAN,
+        exit_code::LIBRARY,
+        exit_code::FAILED,
+        exit_code::START,
+    ] {
         let mut bench = Bench::new("");
         bench.always.after_tasks = Some((3, Outcome::Code(code)));
         let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("failed");

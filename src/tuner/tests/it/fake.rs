@@ -12,7 +12,7 @@ use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use schedule::{Algorithm, Schedule};
 use tempfile::TempDir;
 use tuner::{MeasurementContext, Observer, TuningEvent};
-use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern, RankOrder};
+use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Node, Pattern, RankOrder};
 use wire::{
     Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
 };
@@ -34,6 +34,8 @@ pub(crate) struct LaunchFailure {
     pub(crate) order: RankOrder,
     /// The launcher's last message.
     pub(crate) says: Option<&'static str>,
+    /// The ranks on each node of every world that starts; one world with those asked for if empty.
+    pub(crate) worlds: Vec<Vec<u32>>,
 }
 
 /// A machine in a temporary folder.
@@ -160,7 +162,7 @@ impl Launcher for FakeLauncher {
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         self.plans.lock().expect("plans").push(plan.clone());
         let failure = self.failures.get(&plan.launch).unwrap_or(&self.always);
-        let records = play(&plan, failure, self.elapsed_seconds);
+        let records = play(&plan, job.ranks, failure, self.elapsed_seconds);
         let outcome = outcome(&records, failure);
         let exit = Exit {
             outcome,
@@ -224,13 +226,28 @@ impl Running for Playback {
     }
 }
 
-/// The records of a launch, up to its failure.
-pub(crate) fn play(plan: &Plan, failure: &LaunchFailure, elapsed_seconds: f64) -> Vec<Record> {
+/// The records of a launch on this many ranks, up to its failure.
+pub(crate) fn play(
+    plan: &Plan,
+    ranks: u32,
+    failure: &LaunchFailure,
+    elapsed_seconds: f64,
+) -> Vec<Record> {
     let mut records = Vec::new();
     if failure.silent.is_some() {
         return records;
     }
-    records.push(started(plan));
+    if failure.worlds.is_empty() {
+        records.push(started(plan, ranks, &[]));
+    }
+    for (number, world) in (0..).zip(&failure.worlds) {
+        let mut start = started(plan, world.iter().sum(), world);
+        if let Record::Started(start) = &mut start {
+            // As each world measures it.
+            start.environment.timer_overhead_seconds = 1e-9 * f64::from(number);
+        }
+        records.push(start);
+    }
     if failure.too_late {
         records.push(Record::Finished {
             reason: Finish::Deadline,
@@ -264,7 +281,12 @@ pub(crate) fn play(plan: &Plan, failure: &LaunchFailure, elapsed_seconds: f64) -
     records
 }
 
-fn started(plan: &Plan) -> Record {
+/// The first record of a world with these ranks on each node, if they are known.
+fn started(plan: &Plan, ranks: u32, world: &[u32]) -> Record {
+    let node = |ranks: &u32| Node {
+        cpus: vec!["0-3".to_owned(); *ranks as usize],
+        ..Node::default()
+    };
     Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
         launch: plan.launch,
@@ -272,7 +294,8 @@ fn started(plan: &Plan) -> Record {
         environment: Environment {
             library: Some(plan.library.clone()),
             hosts: vec!["node1".to_owned()],
-            ranks: 4,
+            nodes: world.iter().map(node).collect(),
+            ranks,
             cores: 4,
             cpu: "A processor".to_owned(),
             ..Environment::default()

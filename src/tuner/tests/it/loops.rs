@@ -179,7 +179,7 @@ fn the_spool_of_a_killed_colltune_is_stored_first() {
     plan.launch = store.next_launch().expect("a number");
     plan.spool = bench.path("left.spool");
     store.begin_launch(&plan).expect("begun");
-    let lines: String = play(&plan, &LaunchFailure::default(), 0.01)
+    let lines: String = play(&plan, 4, &LaunchFailure::default(), 0.01)
         .iter()
         .map(|record| serde_json::to_string(record).expect("a record") + "\n")
         .collect();

@@ -17,6 +17,18 @@ jobs=$dir/jobs
 away() { # what commands do while there is no controller
     [ ! -e "$dir/away" ] || { echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }
 }
+look() { # what commands do that only look: there may be nothing to see yet
+    [ ! -e "$dir/hidden" ] || jobs=$dir/none
+}
+answer() { # answer ID: what a submission prints
+    if [ -e "$dir/error" ]; then cat "$dir/error" >&2; exit 1; fi
+    if [ -e "$dir/reply" ]; then sed "s/ID/$1/" "$dir/reply"; else echo "$1"; fi
+}
+named() { # named NAME: the ids of the jobs of a name
+    for job in "$jobs"/*; do
+        [ ! -d "$job" ] || [ "$(cat "$job/name")" != "$1" ] || basename "$job"
+    done
+}
 say() { # say ID KEY: what is known of a job
     cat "$jobs/$1/$2" 2>/dev/null
 }
@@ -70,17 +82,14 @@ esac; done
 for script; do :; done
 if [ -e "$dir/refusal" ]; then cat "$dir/refusal" >&2; exit 1; fi
 if [ $test_only ]; then echo "sbatch: Job 1 to start at 2026-11-22T03:39:56" >&2; exit 0; fi
-add "$name" "$script" "$output"
+answer "$(add "$name" "$script" "$output")"
 "#;
 
 const SQUEUE: &str = r#"
 away
+look
 echo "$*" >>"$dir/squeue.log"
-for word; do case $word in --name=*) wanted=${word#*=};; esac; done
-if [ "$wanted" ]; then
-    for job in "$jobs"/*; do [ "$(cat "$job/name")" = "$wanted" ] && basename "$job"; done
-    exit 0
-fi
+for word; do case $word in --name=*) named "${word#*=}"; exit 0;; esac; done
 for ids; do :; done
 known=
 for id in $(echo "$ids" | tr , ' '); do
@@ -94,6 +103,7 @@ done
 const SCONTROL: &str = r#"
 if [ "$2" = hostnames ]; then echo "$3" | tr , '\n'; exit 0; fi
 away
+look
 id=$4
 [ -d "$jobs/$id" ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
 echo "JobId=$id JobName=$(say "$id" name) JobState=$(say "$id" state) Reason=None ExitCode=$(say "$id" code):0 NodeList=n[1-2] BatchHost=n1"
@@ -102,10 +112,13 @@ echo "JobId=$id JobName=$(say "$id" name) JobState=$(say "$id" state) Reason=Non
 const SCANCEL: &str = r#"
 [ ! -e "$dir/away" ] || { echo "scancel: error: Kill job error on job id $1: Unable to contact slurm controller (connect failure)" >&2; exit 8; }
 echo "$1" >>"$dir/scancel.log"
-case $(say "$1" state) in
-PENDING) echo CANCELLED >"$jobs/$1/state";;
-RUNNING) end "$1" CANCELLED TERM KILL;;
-esac
+case $1 in --name=*) set -- $(named "${1#*=}");; esac
+for id; do
+    case $(say "$id" state) in
+    PENDING) echo CANCELLED >"$jobs/$id/state";;
+    RUNNING) end "$id" CANCELLED TERM KILL;;
+    esac
+done
 "#;
 
 const SINFO: &str = "printf 'n1 idle\nn2 down*\nn2 down*\n'";
@@ -117,13 +130,19 @@ echo "$*" >>"$dir/qsub.log"
 while [ $# -gt 1 ]; do case $1 in
 -N) name=$2;; -o) output=$2;; esac; shift; done
 if [ -e "$dir/refusal" ]; then cat "$dir/refusal" >&2; exit 188; fi
-echo "$(add "$name" "$1" "$output").pbs"
+answer "$(add "$name" "$1" "$output").pbs"
+"#;
+
+const QSELECT: &str = r#"
+test -e "$dir/away" && { echo "qselect: cannot connect to server pbs (errno=15010)" >&2; exit 1; }
+for id in $(named "$2"); do echo "$id.pbs"; done
 "#;
 
 const QSTAT: &str = r#"
 test -e "$dir/away" && { echo "qstat: cannot connect to server pbs (errno=15010)" >&2; exit 255; }
 [ "$1" = -x ] && shift
 shift
+look
 [ $# -gt 0 ] || set -- $(ls "$jobs")
 for id; do
     id=${id%.pbs}
@@ -186,6 +205,7 @@ impl Cluster {
             ("sinfo", SINFO),
             ("qsub", QSUB),
             ("qstat", QSTAT),
+            ("qselect", QSELECT),
             ("qdel", QDEL),
             ("end", "end \"$@\""),
             ("begin", "begin \"$@\""),
@@ -287,6 +307,12 @@ impl Cluster {
 
     pub(super) fn unmark(&self, name: &str) {
         fs::remove_file(self.fakes.path(name)).expect("removed");
+    }
+
+    /// A word of what the batch system knows about a job.
+    pub(super) fn known(&self, id: &str, key: &str) -> String {
+        let text = fs::read_to_string(self.fakes.path(&format!("jobs/{id}/{key}")));
+        text.expect("a job").trim().to_owned()
     }
 
     /// Makes the batch system forget a job, of which processes may still run.

@@ -68,7 +68,7 @@ fn a_job_that_the_batch_system_forgets_is_lost() {
     assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::Lost), "{exit:?}");
 }
 
-/// Another job that was given the same id is another job.
+/// Another job that was given the same id is another job, and whether this one still waits is in doubt.
 #[test]
 fn a_job_is_not_recognised_by_its_id_alone() {
     let cluster = Cluster::slurm();
@@ -77,7 +77,8 @@ fn a_job_is_not_recognised_by_its_id_alone() {
     let mut running = start(&launcher, &cluster.job(1, "true"));
     fs::write(cluster.fakes.path("jobs/1/name"), "another\n").expect("written");
     let exit = finish(running.as_mut());
-    assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::NotBegun), "{exit:?}");
+    assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::Lost), "{exit:?}");
+    assert_eq!(cluster.known("1", "state"), "PENDING");
 }
 
 #[test]

@@ -164,15 +164,21 @@ impl Answer {
     }
 
     /// The command's error message and its output, on one line.
-    pub(crate) fn words(&self) -> String {
+    fn words(&self) -> String {
+        let printed = self.printed();
+        match printed.is_empty() {
+            true => "no reason given".to_owned(),
+            false => printed,
+        }
+    }
+
+    /// All that the command has printed, first its errors, on one line.
+    pub(crate) fn printed(&self) -> String {
         let lines = self.errors.lines().chain(self.output.lines());
         let lines: Vec<&str> = lines
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .collect();
-        match lines.is_empty() {
-            true => "no reason given".to_owned(),
-            false => lines.join("; "),
-        }
+        lines.join("; ")
     }
 }

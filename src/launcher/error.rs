@@ -123,7 +123,8 @@ pub enum LaunchError {
     },
     /// A script may have been submitted, but no job is known; none is submitted again.
     #[error(
-        "no job of the name {name} is known {seconds} s after `{program}` answered `{answer}`{}",
+        "no job of the name {name} is known {seconds} s after its submission, to which `{program}` answered {}{}",
+        answered(answer),
         cancelling(problem.as_deref())
     )]
     Unknown {
@@ -286,6 +287,13 @@ impl LaunchError {
             _ => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+fn answered(answer: &str) -> String {
+    match answer.is_empty() {
+        true => "nothing".to_owned(),
+        false => format!("`{answer}`"),
     }
 }
 

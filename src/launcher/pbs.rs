@@ -68,7 +68,7 @@ impl BatchSystem for Pbs {
         };
         // A server that was not reached is named in the last line.
         if answer.fails_with(&UNANSWERED) && !answer.fails_with(&UNREACHED) {
-            return Ok(Receipt::Unreadable(answer.words()));
+            return Ok(Receipt::Unreadable(answer.printed()));
         }
         let answer = answer.changed(&UNREACHED)?;
         Ok(match answer.last_line() {
@@ -77,7 +77,7 @@ impl BatchSystem for Pbs {
                 cluster: None,
                 name: request.name.to_owned(),
             }),
-            _ => Receipt::Unreadable(answer.words()),
+            _ => Receipt::Unreadable(answer.printed()),
         })
     }
 

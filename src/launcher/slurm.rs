@@ -98,7 +98,7 @@ impl BatchSystem for Slurm {
             answer => answer?,
         };
         if answer.fails_with(&UNANSWERED) {
-            return Ok(Receipt::Unreadable(answer.words()));
+            return Ok(Receipt::Unreadable(answer.printed()));
         }
         let answer = answer.changed(&UNREACHED)?;
         Ok(match printed_id(answer.last_line()) {
@@ -107,7 +107,7 @@ impl BatchSystem for Slurm {
                 cluster: cluster.map(str::to_owned),
                 name: request.name.to_owned(),
             }),
-            None => Receipt::Unreadable(answer.words()),
+            None => Receipt::Unreadable(answer.printed()),
         })
     }
 

@@ -166,9 +166,10 @@ impl Answer {
     /// The command's error message and its output, on one line.
     fn words(&self) -> String {
         let printed = self.printed();
-        match printed.is_empty() {
-            true => "no reason given".to_owned(),
-            false => printed,
+        if printed.is_empty() {
+            "no reason given".to_owned()
+        } else {
+            printed
         }
     }
 

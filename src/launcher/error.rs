@@ -291,9 +291,10 @@ impl LaunchError {
 }
 
 fn answered(answer: &str) -> String {
-    match answer.is_empty() {
-        true => "nothing".to_owned(),
-        false => format!("`{answer}`"),
+    if answer.is_empty() {
+        "nothing".to_owned()
+    } else {
+        format!("`{answer}`")
     }
 }
 

@@ -134,9 +134,10 @@ impl BatchSystem for Pbs {
 fn delete(commands: &Commands, id: &str) -> Result<(), LaunchError> {
     let answer = commands.ask("qdel", [id])?;
     let away = [&UNREACHED[..], &UNANSWERED].concat();
-    match answer.fails_with(&UNKNOWN) {
-        true => Ok(()),
-        false => answer.changed(&away).map(drop),
+    if answer.fails_with(&UNKNOWN) {
+        Ok(())
+    } else {
+        answer.changed(&away).map(drop)
     }
 }
 

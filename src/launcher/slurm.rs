@@ -191,9 +191,10 @@ impl BatchSystem for Slurm {
         let cluster = cluster.map(|cluster| format!("-M{cluster}"));
         let arguments = [format!("--name={name}")].into_iter().chain(cluster);
         let answer = commands.ask("scancel", arguments)?;
-        match answer.fails_with(&OVER) {
-            true => Ok(()),
-            false => changed(answer),
+        if answer.fails_with(&OVER) {
+            Ok(())
+        } else {
+            changed(answer)
         }
     }
 }

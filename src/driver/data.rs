@@ -118,7 +118,7 @@ fn fill(call: &Call, bytes: u64, value: impl Fn(u64) -> u64) -> Bytes {
         let value = value(index);
         let are_bits = call.operator == Some(Operator::Noncommutative);
         match call.datatype {
-            Datatype::Byte => element.copy_from_slice(&[value as u8]),
+            Datatype::Byte | Datatype::Int8 => element.copy_from_slice(&[value as u8]),
             Datatype::Float32 if !are_bits => {
                 element.copy_from_slice(&(value as f32).to_ne_bytes());
             }

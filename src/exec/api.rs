@@ -72,6 +72,7 @@ pub(crate) fn datatype(datatype: Datatype) -> ffi::MPI_Datatype {
     unsafe {
         match datatype {
             Datatype::Byte => ffi::RSMPI_UINT8_T,
+            Datatype::Int8 => ffi::RSMPI_INT8_T,
             Datatype::Int32 => ffi::RSMPI_INT32_T,
             Datatype::Int64 => ffi::RSMPI_INT64_T,
             Datatype::Float32 => ffi::RSMPI_FLOAT,

@@ -49,6 +49,7 @@ impl Element {
     pub fn of(datatype: Datatype) -> Option<Self> {
         match datatype {
             Datatype::Byte => None,
+            Datatype::Int8 => Some(Self::Int8),
             Datatype::Int32 => Some(Self::Int32),
             Datatype::Int64 => Some(Self::Int64),
             Datatype::Float32 => Some(Self::Float32),

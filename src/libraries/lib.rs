@@ -7,6 +7,7 @@
 mod algorithm;
 mod equivalents;
 mod facts;
+mod forcing;
 mod launching;
 mod mpich;
 pub mod openmpi;
@@ -23,6 +24,7 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 pub use algorithm::LibraryAlgorithm;
 pub use equivalents::{RIVALS, equivalent};
 pub use facts::Facts;
+pub use forcing::{Steering, steering};
 pub use launching::{LaunchRanks, NodeSource};
 pub use serving::Serving;
 

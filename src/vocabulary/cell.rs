@@ -70,6 +70,8 @@ impl fmt::Display for CommShape {
 pub enum Datatype {
     /// Unsigned bytes, `MPI_BYTE`: data movement only.
     Byte,
+    /// 8-bit signed integers, `MPI_INT8_T`: in imported measurements only.
+    Int8,
     /// 32-bit signed integers, `MPI_INT32_T`.
     Int32,
     /// 64-bit signed integers, `MPI_INT64_T`.
@@ -84,7 +86,7 @@ impl Datatype {
     /// Size of one element.
     pub const fn size_bytes(self) -> u64 {
         match self {
-            Self::Byte => 1,
+            Self::Byte | Self::Int8 => 1,
             Self::Int32 | Self::Float32 => 4,
             Self::Int64 | Self::Float64 => 8,
         }

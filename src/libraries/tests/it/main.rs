@@ -2,5 +2,6 @@
 
 mod equivalents;
 mod facts;
+mod forcing;
 mod house;
 mod serving;

@@ -1,0 +1,121 @@
+//! Settings that are named in the logs of programs.
+//!
+//! A log may come from any library, so all names are judged alike, including those of libraries and of layers below
+//! them that have no row here.
+
+use schedule::Collective;
+
+/// The effect of a setting on the algorithms that a library chooses by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// It names the algorithm, or a file that does.
+    Forces,
+    /// It decides which component chooses.
+    Changes,
+}
+
+/// Prefixes that turn the names of settings into those of environment variables.
+const PREFIXES: [&str; 3] = ["ompi_mca_", "prte_mca_", "pmix_mca_"];
+
+/// Values with which a setting leaves the choice to the library.
+const FREE: [&str; 8] = [
+    "", "0", "auto", "ignore", "default", "none", "false", "\"\"",
+];
+
+/// What a setting is about, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// Its name contains no collective.
+    All,
+    /// One of those that are compared.
+    One(Collective),
+    /// Another collective.
+    Other,
+}
+
+/// The collectives in the names of settings. None is a part of a later one between underscores.
+const COLLECTIVES: [(&str, Subject); 18] = [
+    (
+        "reduce_scatter_block",
+        Subject::One(Collective::ReduceScatterBlock),
+    ),
+    ("reduce_scatter", Subject::One(Collective::ReduceScatter)),
+    ("allreduce", Subject::One(Collective::Allreduce)),
+    ("reduce_local", Subject::Other),
+    ("reduce", Subject::One(Collective::Reduce)),
+    ("allgatherv", Subject::Other),
+    ("allgather", Subject::One(Collective::Allgather)),
+    ("gatherv", Subject::Other),
+    ("gather", Subject::One(Collective::Gather)),
+    ("alltoallv", Subject::Other),
+    ("alltoallw", Subject::Other),
+    ("alltoall", Subject::One(Collective::Alltoall)),
+    ("scatterv", Subject::Other),
+    ("scatter", Subject::One(Collective::Scatter)),
+    ("bcast", Subject::One(Collective::Bcast)),
+    ("barrier", Subject::One(Collective::Barrier)),
+    ("exscan", Subject::Other),
+    ("scan", Subject::One(Collective::Scan)),
+];
+
+/// How a setting with this name and value steers a collective; `None` if it does not.
+///
+/// The name is that of an MCA variable, as in `coll_tuned_bcast_algorithm`, or of an environment variable.
+pub fn steering(name: &str, value: &str, collective: Collective) -> Option<Steering> {
+    let lower = name.to_ascii_lowercase();
+    let name = PREFIXES
+        .iter()
+        .find_map(|prefix| lower.strip_prefix(prefix))
+        .unwrap_or(&lower);
+    let value = value.trim_matches(['"', '\'']).to_ascii_lowercase();
+    let has = |part: &str| name.contains(part);
+    let begins = |prefix: &str| name.starts_with(prefix);
+    let about = subject(name);
+    let concerns = [Subject::All, Subject::One(collective)].contains(&about);
+    if !concerns || FREE.contains(&value.as_str()) {
+        // A component that serves first where it is built, and is switched off.
+        let is_off = begins("coll_hcoll_enable") && value == "0";
+        return is_off.then_some(Steering::Changes);
+    }
+    let forces = if begins("coll_") {
+        has("algorithm") || has("rules_filename") || has("dynamic_file")
+    } else if begins("mpir_") || begins("mpich_") {
+        has("algorithm") || has("composition") || has("json_file")
+    } else if begins("mv2_") || begins("mvp_") {
+        about != Subject::All || has("algo")
+    } else {
+        begins("i_mpi_adjust")
+            || begins("i_mpi_tuning_bin")
+            || (begins("ucc_") && has("tune"))
+            || (begins("hcoll_") && has("alg"))
+    };
+    let changes = name == "coll"
+        || (begins("coll_") && (has("_priority") || has("_enable")))
+        || (begins("mpich_") && has("coll"))
+        || (begins("mpir_") && (has("device_collective") || about != Subject::All))
+        || begins("i_mpi_coll")
+        || begins("hcoll_");
+    if forces {
+        Some(Steering::Forces)
+    } else {
+        changes.then_some(Steering::Changes)
+    }
+}
+
+/// What the setting with a name in lower case is about.
+fn subject(name: &str) -> Subject {
+    let name = format!("_{name}_");
+    // Nonblocking and neighbourhood collectives have settings of their own.
+    let is_other = |word: &str| {
+        [format!("_i{word}_"), format!("neighbor_{word}_")]
+            .iter()
+            .any(|other| name.contains(other))
+    };
+    if COLLECTIVES.iter().any(|(word, _)| is_other(word)) {
+        return Subject::Other;
+    }
+    let found = COLLECTIVES
+        .iter()
+        .find(|(word, _)| name.contains(&format!("_{word}_")));
+    found.map_or(Subject::All, |(_, subject)| *subject)
+}

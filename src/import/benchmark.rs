@@ -6,6 +6,7 @@ use vocabulary::units::counted;
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::problem::LineProblem;
+use crate::row::Reading;
 
 /// The meaning of the sizes in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ pub(crate) fn cell(
 /// The element type with an MPI name; `None` if colltune does not measure it.
 pub(crate) fn datatype(name: &str) -> Option<Datatype> {
     match name {
+        "MPI_CHAR" | "MPI_SIGNED_CHAR" | "MPI_INT8_T" => Some(Datatype::Int8),
         "MPI_INT" | "MPI_INT32_T" => Some(Datatype::Int32),
         "MPI_LONG" | "MPI_LONG_LONG" | "MPI_LONG_LONG_INT" | "MPI_INT64_T" => Some(Datatype::Int64),
         "MPI_FLOAT" => Some(Datatype::Float32),
@@ -85,4 +87,148 @@ pub(crate) fn seconds(microseconds: &str) -> Result<f64, LineProblem> {
 pub(crate) fn bytes(field: &str) -> Result<u64, LineProblem> {
     let size = field.parse().ok().and_then(|size| BYTES.of(size));
     size.ok_or_else(|| LineProblem::value(field, format!("{BYTES}, in bytes")))
+}
+
+/// What a column of an output contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// A name.
+    Name,
+    /// A whole number: a size, a number of repetitions, processes or of a group.
+    Count,
+    /// A time in microseconds, or another number, with decimals.
+    Decimal,
+    /// Whether results were right: `Pass`, `Fail`, or `-` where it was not checked.
+    Verdict,
+}
+
+/// What a line below the header of a table is.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A row, with its fields as the columns have them.
+    Row,
+    /// Probably a row, but a broken one.
+    Broken(LineProblem),
+    /// A line of another program.
+    Other,
+}
+
+/// Compares the fields of a line with the columns of a table. Only a line in which every field is as its column says is
+/// a row: lines of other programs may begin with numbers, too.
+pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
+    let is_number = |field: &str| {
+        field.replacen(',', ".", 1).parse::<f64>().is_ok()
+            || field.chars().all(|c| c == '-' || c == '*')
+    };
+    let may_fit = |column: Option<&Column>, field: &str| match column {
+        Some(Column::Name) => true,
+        Some(Column::Verdict) => VERDICTS.contains(&field),
+        _ => is_number(field),
+    };
+    let mut all = fields.iter().enumerate();
+    if !all.all(|(index, field)| may_fit(columns.get(index), field)) {
+        return Kind::Other;
+    }
+    if fields.len() < columns.len() {
+        return Kind::Broken(LineProblem::TooShort);
+    }
+    if fields.len() > columns.len() {
+        return Kind::Broken(LineProblem::Fields {
+            found: fields.len(),
+            expected: columns.len(),
+        });
+    }
+    let has_only = |field: &str, allowed: fn(char) -> bool| field.chars().all(allowed);
+    let misfit = |(column, field): (&Column, &&str)| match column {
+        Column::Count if !has_only(field, |c| c.is_ascii_digit()) => {
+            Some(LineProblem::value(field, "a whole number"))
+        }
+        Column::Decimal
+            if !(field.contains('.') && has_only(field, |c| c.is_ascii_digit() || c == '.')) =>
+        {
+            let expected = format!("{TIME}, in microseconds with decimals");
+            Some(LineProblem::value(field, expected))
+        }
+        _ => None,
+    };
+    let problem = columns.iter().zip(fields).find_map(misfit);
+    problem.map_or(Kind::Row, Kind::Broken)
+}
+
+/// The values of [`Column::Verdict`].
+const VERDICTS: [&str; 3] = ["Pass", "Fail", "-"];
+
+/// Checks that an average is between two times, apart from rounding: otherwise the line has other columns than the
+/// header, or characters of two lines.
+pub(crate) fn check_average(least: &str, average: &str, most: &str) -> Result<(), LineProblem> {
+    let [Ok(least), Ok(average), Ok(most)] = [least.parse(), average.parse(), most.parse()] else {
+        return Ok(());
+    };
+    let rounding = 0.011;
+    if least <= average + rounding && average <= most + rounding {
+        return Ok(());
+    }
+    Err(LineProblem::Average {
+        least,
+        average,
+        most,
+    })
+}
+
+/// The rows of a table until it ends: a table with a fault is left out as a whole, and no other one with it.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    reading: Reading,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+struct Fault {
+    line: u64,
+    problem: LineProblem,
+}
+
+impl Rows {
+    /// Adds a row.
+    pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
+        self.reading.add(line, launch, cell, seconds);
+    }
+
+    /// Leaves out a line.
+    pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
+        self.reading.skip(line, what);
+    }
+
+    /// Leaves out a broken row.
+    pub(crate) fn refuse(&mut self, line: u64, problem: LineProblem) {
+        self.reading.refuse(line, problem);
+    }
+
+    /// Notes a line of another program.
+    pub(crate) fn pass_over(&mut self, line: u64, text: &str) {
+        self.reading.pass_over(line, text);
+    }
+
+    /// Leaves out the whole table for its first fault.
+    pub(crate) fn fail(&mut self, line: u64, problem: LineProblem) {
+        self.fault.get_or_insert(Fault { line, problem });
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    /// Ends the table with a title in a line.
+    pub(crate) fn end(mut self, line: u64, title: &str, reading: &mut Reading) {
+        reading.others.append(&mut self.reading.others);
+        if let Some(Fault { line, problem }) = self.fault {
+            reading.refuse(line, problem);
+            return;
+        }
+        if self.reading.rows.is_empty() && self.reading.skipped.is_empty() {
+            reading.refuse(line, LineProblem::NoRows(title.to_owned()));
+        }
+        reading.rows.append(&mut self.reading.rows);
+        reading.skipped.append(&mut self.reading.skipped);
+    }
 }

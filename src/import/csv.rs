@@ -274,7 +274,8 @@ impl<'f> Fields<'f> {
     }
 
     fn datatype(&self) -> Result<Datatype, Fault> {
-        const KNOWN: [Datatype; 4] = [
+        const KNOWN: [Datatype; 5] = [
+            Datatype::Int8,
             Datatype::Int32,
             Datatype::Int64,
             Datatype::Float32,
@@ -284,7 +285,7 @@ impl<'f> Fields<'f> {
             return Ok(Datatype::Float32);
         };
         let ours = KNOWN.into_iter().find(|known| known.name() == name);
-        let expected = "a datatype: write int32, int64, float32 or float64";
+        let expected = "a datatype: write int8, int32, int64, float32 or float64";
         ours.or_else(|| benchmark::datatype(name))
             .ok_or_else(|| unfit("datatype", name, expected))
     }

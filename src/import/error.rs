@@ -8,8 +8,8 @@ use store::StoreError;
 use thiserror::Error;
 use vocabulary::{ErrorKind, Library};
 
-use crate::ImportFormat;
 use crate::problem::LineProblem;
+use crate::{ImportFormat, Skipped};
 
 /// A file that cannot be imported.
 #[derive(Debug, Error)]
@@ -36,6 +36,27 @@ pub enum ImportError {
         field: Option<&'static str>,
         problem: LineProblem,
     },
+    /// No table of the file can be imported; the problem is that of the first.
+    #[error(
+        "{}:{line}: {}{}",
+        path.display(),
+        quoted(&problem.to_string(), 2 * MOST_QUOTED),
+        more(*others)
+    )]
+    Tables {
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        problem: LineProblem,
+        /// How many other reasons there are.
+        others: usize,
+    },
+    /// No file of a folder can be imported; the problem is that of the first.
+    #[error("none of the files in {} can be imported: {first}", path.display())]
+    Files {
+        path: PathBuf,
+        first: Box<ImportError>,
+    },
     /// Information is missing from the file.
     #[error("{} does not say {option}", path.display())]
     Needs {
@@ -48,12 +69,13 @@ pub enum ImportError {
         "{} has no {} of a collective that is compared{}",
         path.display(),
         format.content(),
-        skipped.as_ref().map(|(line, what)| format!("; line {line}: {what}")).unwrap_or_default()
+        skipped.first().map(|first| format!("; line {}: {}", first.line, first.what)).unwrap_or_default()
     )]
     Empty {
         path: PathBuf,
         format: ImportFormat,
-        skipped: Option<(u64, String)>,
+        /// What is left out, with the reasons.
+        skipped: Vec<Skipped>,
     },
     /// The file has no times of the default.
     #[error(
@@ -81,6 +103,14 @@ pub enum ImportError {
     /// The store cannot be used.
     #[error(transparent)]
     Store(Box<StoreError>),
+}
+
+/// Says that there are other reasons than the first.
+fn more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        _ => format!(" (the first of {} reasons)", others + 1),
+    }
 }
 
 /// Information that a file may lack and an option gives.
@@ -137,7 +167,8 @@ impl ImportError {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Folder { .. } | Self::Read { .. } | Self::Store(_) => return None,
-            Self::Line { problem, .. } => problem.help(),
+            Self::Line { problem, .. } | Self::Tables { problem, .. } => problem.help(),
+            Self::Files { first, .. } => return first.help(),
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
                 (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),
@@ -146,6 +177,7 @@ impl ImportError {
                 }
                 (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),
             },
+            Self::Empty { skipped, .. } if !skipped.is_empty() => return None,
             Self::Empty { .. } => "check the file name and `--format`".into(),
             Self::NoDefault { known, .. } => format!(
                 "name the candidate to compare with by `--baseline`, one of {}; or add rows of the default to the \

@@ -15,9 +15,11 @@
 //! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of one rank's part in
 //! gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the vector in all
 //! others. A barrier has no column of sizes. The size of a reduce_scatter is that of the vector up to release 2018 and
-//! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out.
+//! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out. Builds that check results
+//! have a column of defects. With `-multi`, several groups of processes run at the same time; with `-map`, processes are
+//! renumbered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use schedule::Collective;
@@ -25,39 +27,31 @@ use vocabulary::bounds::RANKS;
 use vocabulary::units::counted;
 use vocabulary::{CommShape, Datatype, Operator, Warning};
 
-use crate::benchmark::{self, Sized};
+use crate::benchmark::{self, Column, Kind, Rows, Sized};
 use crate::error::{ImportError, OptionNeeded};
+use crate::log::{self, Line};
 use crate::problem::LineProblem;
 use crate::row::Reading;
+use crate::statements::Statements;
 use crate::{ImportFormat, ImportOptions};
 
 /// The first release in which a reduce_scatter is sized by part.
 const SIZED_BY_PART: u32 = 2019;
 
-/// The words in a row without times.
-const FAILED: [&str; 3] = ["out-of-mem.;", "int-overflow.;", "time-out.;"];
+/// How the second field of a row without times begins.
+const FAILED: [&str; 3] = ["out-of-mem", "int-overflow", "time-out"];
 
-/// The head of an output.
-#[derive(Default)]
-struct Head {
-    release: Option<u32>,
-    datatype: Option<Datatype>,
-    operator: Option<Operator>,
+/// The beginning of the names of tables with several groups of processes.
+const SEVERAL: &str = "Multi-";
+
+/// Whether the text after a `#` is a title: of a table, or of the whole output.
+fn is_title(text: &str) -> bool {
+    text.starts_with("Benchmarking ") || is_head(text)
 }
 
-/// A table whose rows are being read.
-struct Table {
-    collective: Collective,
-    shape: Option<CommShape>,
-    launch: u32,
-    columns: Option<Columns>,
-}
-
-struct Columns {
-    count: usize,
-    /// The column of sizes, if there is one.
-    bytes: Option<usize>,
-    time: usize,
+/// Whether a comment without its `#` is the first one of an output.
+fn is_head(comment: &str) -> bool {
+    comment.starts_with("Intel") && comment.contains("Benchmark")
 }
 
 /// Reads one or several concatenated outputs; each table of a benchmark with the same number of processes is a launch.
@@ -70,81 +64,175 @@ pub(crate) fn read(
     let mut reader = Reader {
         nodes: options.nodes,
         ppn: options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?,
-        head: Head::default(),
         runs: BTreeMap::new(),
-        table: None,
+        statements: Statements::default(),
+        streams: BTreeMap::new(),
         reading: Reading::default(),
     };
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }
-    for (line, number) in text.lines().zip(1..) {
+    for line in log::lines(text, is_title) {
         reader
-            .line(line.trim(), number)
-            .map_err(|problem| ImportError::at(path, number, problem))?;
+            .line(line)
+            .map_err(|problem| ImportError::at(path, line.number, problem))?;
+    }
+    for stream in std::mem::take(&mut reader.streams).into_values() {
+        reader.end(stream.table);
     }
     Ok(reader.reading)
 }
 
-struct Reader {
+struct Reader<'t> {
     nodes: Option<u32>,
     ppn: u32,
-    head: Head,
-    runs: BTreeMap<(Collective, u32), u32>,
-    table: Option<Table>,
+    /// The number of tables of each collective and number of processes so far.
+    runs: BTreeMap<Run, u32>,
+    statements: Statements,
+    /// What is being read from the lines of each label.
+    streams: BTreeMap<&'t str, Stream<'t>>,
     reading: Reading,
 }
 
-impl Reader {
-    fn line(&mut self, line: &str, number: u64) -> Result<(), LineProblem> {
-        let comment = line.strip_prefix('#').map(str::trim).unwrap_or_default();
+/// Tables that are repetitions of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    collective: Collective,
+    ranks: u32,
+}
+
+/// The state of the lines with one label.
+#[derive(Default)]
+struct Stream<'t> {
+    head: Head<'t>,
+    table: Option<Table<'t>>,
+}
+
+/// The head of an output.
+#[derive(Clone, Copy, Default)]
+struct Head<'t> {
+    release: Option<u32>,
+    /// The name of the datatype of reductions.
+    datatype: Option<&'t str>,
+    /// The name of their operator.
+    operator: Option<&'t str>,
+}
+
+/// A table whose rows are being read.
+struct Table<'t> {
+    /// Its name.
+    title: &'t str,
+    line: u64,
+    collective: Collective,
+    shape: Option<CommShape>,
+    launch: u32,
+    columns: Option<Columns>,
+    rows: Rows,
+}
+
+struct Columns {
+    kinds: Vec<Column>,
+    /// The column of sizes, if there is one.
+    bytes: Option<usize>,
+    least: Option<usize>,
+    time: usize,
+    average: Option<usize>,
+    defects: Option<usize>,
+}
+
+impl<'t> Reader<'t> {
+    fn line(&mut self, line: Line<'t>) -> Result<(), LineProblem> {
+        let Line { number, text, .. } = line;
+        let comment = text.strip_prefix('#').map(str::trim).unwrap_or_default();
         // The columns may begin with a `#` and even with the word `#Benchmarking`.
-        if line.contains("#bytes") || line.contains("#repetitions") {
-            if let Some(table) = &mut self.table {
-                table.columns = Some(Columns::of(line).ok_or(LineProblem::NoColumns)?);
+        let is_header = text.contains("#bytes") || text.contains("#repetitions");
+        let label = log::before_title(text, is_title).filter(|label| !label.is_empty());
+        if let Some(label) = label.filter(|_| !is_header) {
+            let problem = LineProblem::Label(label.to_owned());
+            self.reading.refuse(number, problem);
+            let ended = self.streams.entry(line.label).or_default().table.take();
+            self.end(ended);
+        } else if is_header {
+            if let Some(table) = &mut self.streams.entry(line.label).or_default().table {
+                table.header(text, number);
             }
         } else if let Some(name) = comment.strip_prefix("Benchmarking ") {
-            self.begin(name.trim(), number);
+            self.begin(name.trim(), line);
         } else if let Some(count) = comment.strip_prefix("#processes =") {
-            self.processes(count.trim(), number)?;
-        } else if line.starts_with('#') {
-            self.head.take(comment)?;
-        } else if let Some(table) = &self.table {
-            table.row(line, number, &self.head, &mut self.reading)?;
+            self.processes(count.trim(), line)?;
+        } else if text.starts_with('#') {
+            let stream = self.streams.entry(line.label).or_default();
+            if is_head(comment) {
+                stream.head = Head::default();
+                let ended = stream.table.take();
+                self.end(ended);
+            }
+            self.comment(comment, line);
+        } else if !text.is_empty() {
+            self.row(line);
         }
         Ok(())
     }
 
-    fn begin(&mut self, name: &str, number: u64) {
-        let collective: Option<Collective> = name.to_ascii_lowercase().parse().ok();
-        self.table = collective.map(|collective| Table {
+    fn comment(&mut self, comment: &'t str, line: Line<'t>) {
+        let stream = self.streams.entry(line.label).or_default();
+        stream.head.take(comment);
+        if let Some(table) = &mut stream.table
+            && comment.contains("groups of")
+            && comment.contains("simultaneous")
+        {
+            table.rows.fail(table.line, LineProblem::Groups);
+        }
+        self.statements.hear_command(line.text, line.number);
+    }
+
+    fn begin(&mut self, name: &'t str, line: Line<'t>) {
+        let ended = self.streams.entry(line.label).or_default().table.take();
+        self.end(ended);
+        let plain = name.strip_prefix(SEVERAL).unwrap_or(name);
+        let collective: Option<Collective> = plain.to_ascii_lowercase().parse().ok();
+        let Some(collective) = collective else {
+            let why = format!("colltune does not compare the collective `{name}`");
+            self.reading.skip(line.number, why);
+            return;
+        };
+        if collective.is_rooted() {
+            self.reading.warnings.insert(Warning::RotatingRoot);
+        }
+        let mut table = Table {
+            title: name,
+            line: line.number,
             collective,
             shape: None,
             launch: 1,
             columns: None,
-        });
-        match collective {
-            None => {
-                let why = format!("colltune does not compare the collective `{name}`");
-                self.reading.skip(number, why);
-            }
-            Some(collective) if collective.is_rooted() => {
-                self.reading.warnings.insert(Warning::RotatingRoot);
-            }
-            Some(_) => {}
+            rows: Rows::default(),
+        };
+        if plain != name {
+            table.rows.fail(line.number, LineProblem::Groups);
         }
+        self.streams.entry(line.label).or_default().table = Some(table);
     }
 
-    fn processes(&mut self, count: &str, number: u64) -> Result<(), LineProblem> {
-        let Some(table) = &mut self.table else {
+    fn processes(&mut self, count: &str, line: Line<'t>) -> Result<(), LineProblem> {
+        let number = line.number;
+        let stream = self.streams.entry(line.label).or_default();
+        let Some(table) = &mut stream.table else {
             return Ok(());
         };
-        let ranks = count
-            .parse()
-            .ok()
-            .and_then(|ranks| RANKS.of(ranks))
-            .ok_or_else(|| LineProblem::value(count, RANKS.to_string()))?;
-        let launch = self.runs.entry((table.collective, ranks)).or_default();
+        // As in `4; rank order (rowwise):`.
+        let (number_of, rest) = count.split_once(';').unwrap_or((count, ""));
+        let ranks = number_of.trim().parse().ok();
+        let Some(ranks) = ranks.and_then(|ranks| RANKS.of(ranks)) else {
+            let problem = LineProblem::value(count, RANKS.to_string());
+            table.rows.fail(number, problem);
+            return Ok(());
+        };
+        if !rest.is_empty() {
+            table.rows.fail(number, LineProblem::Renumbered);
+        }
+        let collective = table.collective;
+        let launch = self.runs.entry(Run { collective, ranks }).or_default();
         *launch += 1;
         table.launch = *launch;
         table.shape = shape(ranks, self.ppn);
@@ -152,16 +240,51 @@ impl Reader {
         if self.nodes.is_some_and(|given| nodes > given) {
             return Err(LineProblem::TooManyProcesses { ranks });
         }
-        if table.shape.is_none() {
+        let Some(shape) = table.shape else {
             let why = format!(
                 "{} cannot fill nodes of {} ranks each",
                 counted(ranks, "rank"),
                 self.ppn
             );
             self.reading.skip(number, why);
-            self.table = None;
+            stream.table = None;
+            return Ok(());
+        };
+        if let Some(problem) = self.statements.objection(shape, collective, false) {
+            table.rows.fail(table.line, problem);
         }
+        let settings: BTreeSet<String> = self.statements.changes(collective);
+        if !settings.is_empty() {
+            self.reading.warnings.insert(Warning::SteeredDefault {
+                settings: settings.into_iter().collect(),
+            });
+        }
+        self.statements.begin_table();
         Ok(())
+    }
+
+    fn row(&mut self, line: Line<'t>) {
+        let stream = self.streams.entry(line.label).or_default();
+        let head = stream.head;
+        let is_row = match &mut stream.table {
+            Some(table) => table.row(line, &head),
+            None => false,
+        };
+        if !is_row
+            && !self.statements.hear(line.text, line.number)
+            && let Some(table) = &mut stream.table
+        {
+            table.rows.pass_over(line.number, line.text);
+        }
+    }
+
+    fn end(&mut self, table: Option<Table<'t>>) {
+        if let Some(Table {
+            title, line, rows, ..
+        }) = table
+        {
+            rows.end(line, title, &mut self.reading);
+        }
     }
 }
 
@@ -172,14 +295,13 @@ fn shape(ranks: u32, ppn: u32) -> Option<CommShape> {
     (nodes * ppn == ranks).then_some(CommShape { nodes, ppn })
 }
 
-impl Head {
-    fn take(&mut self, comment: &str) -> Result<(), LineProblem> {
+impl<'t> Head<'t> {
+    fn take(&mut self, comment: &'t str) {
         let value = comment
             .split_once(':')
             .map_or("", |(_, value)| value)
             .trim();
-        let unfit = |expected: &'static str| LineProblem::value(value, expected);
-        if comment.starts_with("Intel") {
+        if is_head(comment) {
             let number = |word: &str| {
                 let word = word.trim_start_matches('V');
                 let end = word
@@ -189,13 +311,30 @@ impl Head {
             };
             self.release = comment.split_whitespace().find_map(number);
         } else if comment.starts_with("MPI_Datatype for reductions") {
-            let known = benchmark::datatype(value);
-            self.datatype = Some(known.ok_or_else(|| unfit("a datatype that colltune compares"))?);
+            self.datatype = Some(value);
         } else if comment.starts_with("MPI_Op ") {
-            let known = benchmark::operator(value);
-            self.operator = Some(known.ok_or_else(|| unfit("an operator that colltune compares"))?);
+            self.operator = Some(value);
         }
-        Ok(())
+    }
+
+    /// The elements that reductions combine.
+    ///
+    /// # Errors
+    /// If they are not compared.
+    fn elements(&self) -> Result<(Datatype, Operator), LineProblem> {
+        let datatype = match self.datatype {
+            None => Datatype::Float32,
+            Some(name) => {
+                benchmark::datatype(name).ok_or_else(|| LineProblem::Datatype(name.to_owned()))?
+            }
+        };
+        let operator = match self.operator {
+            None => Operator::Sum,
+            Some(name) => {
+                benchmark::operator(name).ok_or_else(|| LineProblem::Operator(name.to_owned()))?
+            }
+        };
+        Ok((datatype, operator))
     }
 }
 
@@ -203,65 +342,111 @@ impl Columns {
     fn of(header: &str) -> Option<Self> {
         let names: Vec<&str> = header.split_whitespace().collect();
         let find = |name| names.iter().position(|known| *known == name);
+        let kind = |name: &&str| match *name {
+            "#Benchmarking" => Column::Name,
+            "Group" => Column::Count,
+            name if name.starts_with('#') => Column::Count,
+            _ => Column::Decimal,
+        };
         Some(Self {
-            count: names.len(),
+            kinds: names.iter().map(kind).collect(),
             bytes: find("#bytes"),
+            least: find("t_min[usec]"),
             time: find("t_max[usec]")?,
+            average: find("t_avg[usec]"),
+            defects: find("defects"),
         })
     }
 }
 
-impl Table {
-    /// The size in a row of fields; 0 for a collective without data.
-    fn bytes(&self, columns: &Columns, fields: &[&str]) -> Result<u64, LineProblem> {
-        match (columns.bytes, self.collective.has_data()) {
-            (Some(column), true) => benchmark::bytes(fields[column]),
-            (None, false) => Ok(0),
-            _ => Err(LineProblem::NoColumns),
+impl<'t> Table<'t> {
+    /// Reads the names of the columns.
+    fn header(&mut self, text: &str, number: u64) {
+        self.columns = Columns::of(text);
+        let has_data = self.collective.has_data();
+        match &self.columns {
+            Some(columns) if columns.bytes.is_some() == has_data => {}
+            _ => self.rows.fail(number, LineProblem::NoColumns),
         }
     }
 
-    fn row(
-        &self,
-        line: &str,
-        number: u64,
-        head: &Head,
-        reading: &mut Reading,
+    /// Reads a line; false if it is no row.
+    fn row(&mut self, line: Line<'t>, head: &Head<'t>) -> bool {
+        let Line { number, text, .. } = line;
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let Some(columns) = &self.columns else {
+            return false;
+        };
+        let is_without_times = |field: &&str| FAILED.iter().any(|failed| field.starts_with(failed));
+        if fields.iter().skip(1).any(is_without_times) && fields[0].parse::<u64>().is_ok() {
+            self.rows.skip(number, text);
+            return true;
+        }
+        match benchmark::kind(&fields, &columns.kinds) {
+            Kind::Other => return false,
+            Kind::Broken(problem) => self.rows.refuse(number, problem),
+            Kind::Row => {
+                if let Err(problem) = self.take(&fields, line, head) {
+                    self.rows.refuse(number, problem);
+                }
+            }
+        }
+        true
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// If the row alone is wrong.
+    fn take(
+        &mut self,
+        fields: &[&str],
+        line: Line<'t>,
+        head: &Head<'t>,
     ) -> Result<(), LineProblem> {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let (Some(first), Some(columns), Some(shape)) = (fields.first(), &self.columns, self.shape)
-        else {
+        let Some(columns) = &self.columns else {
             return Ok(());
         };
-        if fields.iter().any(|field| FAILED.contains(field)) {
-            reading.skip(number, line);
+        let Some(shape) = self.shape else {
+            self.rows.fail(line.number, LineProblem::NoProcesses);
+            return Ok(());
+        };
+        let bytes = match columns.bytes {
+            Some(column) => benchmark::bytes(fields[column])?,
+            None => 0,
+        };
+        if columns.bytes.is_some() && bytes == 0 {
             return Ok(());
         }
-        if fields.len() != columns.count {
-            // Other output of MPI and launchers does not begin with a number.
-            return match first.starts_with(|c: char| c.is_ascii_digit()) {
-                true => Err(LineProblem::Fields {
-                    found: fields.len(),
-                    expected: columns.count,
-                }),
-                false => Ok(()),
-            };
+        let has_defects = |column: usize| fields[column].parse::<f64>().ok() != Some(0.0);
+        if columns.defects.is_some_and(has_defects) {
+            self.rows.fail(line.number, LineProblem::Failed);
+            return Ok(());
         }
         let time = fields[columns.time];
-        let bytes = self.bytes(columns, &fields)?;
-        if bytes == 0 && self.collective.has_data() {
-            return Ok(());
-        }
         let seconds = benchmark::seconds(time)?;
+        if let (Some(least), Some(average)) = (columns.least, columns.average) {
+            benchmark::check_average(fields[least], fields[average], time)?;
+        }
         let sized = match (self.collective, head.release) {
-            (Collective::ReduceScatter, None) => return Err(LineProblem::NoRelease),
+            (Collective::ReduceScatter, None) => {
+                self.rows.fail(line.number, LineProblem::NoRelease);
+                return Ok(());
+            }
             (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
             _ => Sized::Alike,
         };
-        let datatype = head.datatype.unwrap_or(Datatype::Float32);
-        let elements = (datatype, head.operator.unwrap_or(Operator::Sum));
+        let elements = match head.elements() {
+            Ok(elements) => elements,
+            Err(problem) if self.collective.is_reduction() => {
+                self.rows.fail(self.line, problem);
+                return Ok(());
+            }
+            // What is moved has no datatype here.
+            Err(_) => (Datatype::Byte, Operator::Sum),
+        };
         let cell = benchmark::cell(self.collective, shape, bytes, sized, elements);
-        reading.add(number, self.launch, cell, seconds);
+        self.rows.add(line.number, self.launch, cell, seconds);
         Ok(())
     }
 }

@@ -8,10 +8,12 @@ mod benchmark;
 mod csv;
 mod error;
 mod imb;
+mod log;
 mod osu;
 mod problem;
 mod record;
 mod row;
+mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
@@ -25,7 +27,7 @@ use store::{Import, ImportedLaunch, ImportedSample, Lock, Store, beside};
 use vocabulary::{Candidate, Cell, Library, Subject, Warning};
 use wire::Environment;
 
-use crate::row::{Reading, Row};
+use crate::row::{LeftOut, Reading, Row};
 
 pub use crate::error::ImportError;
 pub use crate::problem::LineProblem;
@@ -78,10 +80,14 @@ pub struct Imported {
     pub repetitions: usize,
     /// The number of cells without a time of the default, which no table can decide.
     pub without_default: usize,
-    /// Lines that were left out.
+    /// Lines and tables that were left out.
     pub skipped: Vec<Skipped>,
-    /// Files of a folder that hold nothing to import.
+    /// Lines of other programs among the rows of tables.
+    pub other_lines: Vec<Skipped>,
+    /// Files of a folder that hold nothing to import; `skipped` has the reasons for those that hold something else.
     pub empty: Vec<PathBuf>,
+    /// Files of a folder that cannot be imported.
+    pub refused: Vec<Refused>,
     /// Files of a folder that the store already has, or that repeat another one.
     pub known: Vec<PathBuf>,
     /// Reasons to trust the times less, as sentences.
@@ -90,52 +96,49 @@ pub struct Imported {
     pub warnings: BTreeSet<Warning>,
 }
 
+/// A file of a folder that cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Refused {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong.
+    pub why: String,
+    /// A remedy; null if `why` says it.
+    pub help: Option<String>,
+}
+
 fn sentences<S: Serializer>(warnings: &BTreeSet<Warning>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(warnings.iter().map(Warning::to_string))
 }
 
 /// Reads a file of measurements, or all files below a folder, and adds them to a store, which is created if it is
-/// missing. Hidden files in a folder are skipped. Files in it that the store already has, or that hold nothing to
-/// import, are skipped and listed in the result.
+/// missing. A table with a fault is left out, and no other one with it. Hidden files in a folder are skipped. Files in
+/// it that the store already has, that hold nothing to import, or that cannot be imported, are left out and listed in
+/// the result.
 ///
 /// # Errors
-/// Errors in a file or the options; a store that already has the file, holds colltune's own measurements of that
-/// library, or cannot be written. Nothing is stored then.
+/// Errors in a file or the options that leave nothing to import; a store that already has the file, holds colltune's own
+/// measurements of that library, or cannot be written. Nothing is stored then.
 pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let (mut contents, mut empty) = (Vec::new(), Vec::new());
+    let mut found = Found::default();
     if path.is_dir() {
-        let unreadable = |source| ImportError::Folder {
-            path: path.to_owned(),
-            source,
-        };
-        let mut found = files_of(path).map_err(unreadable)?;
-        let own: Vec<PathBuf> = beside(store)
-            .into_iter()
-            .chain([store.to_owned()])
-            .collect();
-        found.retain(|file| !own.iter().any(|own| files::is_same(file, own)));
-        for file in found {
-            match Content::read(&file, options) {
-                Ok(content) => contents.push(content),
-                Err(ImportError::Empty { path, .. }) => empty.push(path),
-                Err(error) => return Err(error),
-            }
-        }
-        if contents.is_empty() {
-            return Err(ImportError::Empty {
-                path: path.to_owned(),
-                format: options.format,
-                skipped: None,
-            });
-        }
+        found.read_folder(path, store, options)?;
     } else {
-        contents.push(Content::read(path, options)?);
+        found.contents.push(Content::read(path, options)?);
     }
+    let Found {
+        mut contents,
+        mut skipped,
+        empty,
+        refused,
+    } = found;
     let (launches, known) = write(store, contents.iter().map(|of| &of.import), path.is_dir())?;
     contents.retain(|of| !known.contains(&of.file));
     let rows = || contents.iter().flat_map(|of| &of.rows);
     let cells: BTreeSet<Cell> = rows().map(|row| row.cell).collect();
     let candidates: BTreeSet<&Candidate> = rows().map(|row| &row.candidate).collect();
+    let of_contents = contents.iter().flat_map(|of| of.skipped.clone());
+    skipped.extend(of_contents);
     Ok(Imported {
         library: options.library.clone().unwrap_or_else(unnamed_library),
         launches,
@@ -144,10 +147,87 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
         candidates: candidates.len(),
         repetitions: rows().count(),
         warnings: contents.iter().flat_map(|of| of.warnings.clone()).collect(),
-        skipped: contents.into_iter().flat_map(|of| of.skipped).collect(),
+        other_lines: contents.into_iter().flat_map(|of| of.others).collect(),
+        skipped,
         empty,
+        refused,
         known,
     })
+}
+
+/// What the files of an import hold.
+#[derive(Default)]
+struct Found {
+    contents: Vec<Content>,
+    /// What is left out of files that hold nothing to import.
+    skipped: Vec<Skipped>,
+    empty: Vec<PathBuf>,
+    refused: Vec<Refused>,
+}
+
+impl Found {
+    /// Reads the files below a folder.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, or none of its files can be imported.
+    fn read_folder(
+        &mut self,
+        folder: &Path,
+        store: &Path,
+        options: &ImportOptions,
+    ) -> Result<(), ImportError> {
+        let unreadable = |source| ImportError::Folder {
+            path: folder.to_owned(),
+            source,
+        };
+        let mut files = files_of(folder).map_err(unreadable)?;
+        let own: Vec<PathBuf> = beside(store)
+            .into_iter()
+            .chain([store.to_owned()])
+            .collect();
+        files.retain(|file| !own.iter().any(|own| files::is_same(file, own)));
+        let mut first = None;
+        for file in files {
+            let error = match Content::read(&file, options) {
+                Ok(content) => {
+                    self.contents.push(content);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            match &error {
+                ImportError::Empty { skipped, .. } => {
+                    self.skipped.extend(skipped.iter().map(|skipped| Skipped {
+                        file: file.clone(),
+                        ..skipped.clone()
+                    }));
+                    self.empty.push(file);
+                    continue;
+                }
+                _ => self.refused.push(Refused {
+                    why: error.to_string(),
+                    help: error.help(),
+                    file,
+                }),
+            }
+            first.get_or_insert(error);
+        }
+        if !self.contents.is_empty() {
+            return Ok(());
+        }
+        let path = folder.to_owned();
+        Err(match first {
+            Some(first) => ImportError::Files {
+                path,
+                first: Box::new(first),
+            },
+            None => ImportError::Empty {
+                path,
+                format: options.format,
+                skipped: std::mem::take(&mut self.skipped),
+            },
+        })
+    }
 }
 
 /// The files below a folder by name, without hidden files and folders; links to folders are not followed.
@@ -173,31 +253,33 @@ struct Content {
     file: PathBuf,
     rows: Vec<Row>,
     skipped: Vec<Skipped>,
+    others: Vec<Skipped>,
     warnings: BTreeSet<Warning>,
     import: Import,
 }
 
 impl Content {
     fn read(file: &Path, options: &ImportOptions) -> Result<Self, ImportError> {
-        let text = files::read_text(file).map_err(|source| ImportError::Read {
+        let text = read(file, options.format).map_err(|source| ImportError::Read {
             path: file.to_owned(),
             source,
         })?;
         let Reading {
             mut rows,
-            skipped,
+            mut skipped,
+            mut others,
+            has_other_shapes,
             mut warnings,
         } = match options.format {
             ImportFormat::Csv => csv::read(file, &text, options),
             ImportFormat::Osu => osu::read(file, &text, options),
             ImportFormat::Imb => imb::read(file, &text, options),
         }?;
+        // Tables end after the lines in them.
+        skipped.sort_by_key(|left| left.line);
+        others.sort_by_key(|left| left.line);
         if rows.is_empty() {
-            return Err(ImportError::Empty {
-                path: file.to_owned(),
-                format: options.format,
-                skipped: skipped.into_iter().next(),
-            });
+            return Err(nothing(file, options.format, skipped));
         }
         warnings.insert(Warning::Imported {
             file: file.display().to_string(),
@@ -208,26 +290,66 @@ impl Content {
             }
             None => baseline::check_default(file, &rows)?,
         }
+        // The rest of the file can be imported for another shape.
+        let shape = has_other_shapes.then_some([options.nodes, options.ppn]);
         let import = Import {
-            digest: digest(&text),
+            digest: digest(&text, shape),
             name: file.display().to_string(),
             text: ImportRecord::new(file, options).to_text(),
             library: options.library.clone().unwrap_or_else(unnamed_library),
             launches: launches(&rows, &environment(file, options, &rows, &warnings)),
         };
-        let skipped = skipped.into_iter().map(|(line, what)| Skipped {
-            file: file.to_owned(),
-            line,
-            what,
-        });
         Ok(Self {
-            skipped: skipped.collect(),
+            skipped: left_out(file, skipped),
+            others: left_out(file, others),
             file: file.to_owned(),
             rows,
             warnings,
             import,
         })
     }
+}
+
+/// Reads a file. A log may contain the words of programs in any encoding, but what is read of it is ASCII.
+fn read(file: &Path, format: ImportFormat) -> io::Result<String> {
+    match format {
+        ImportFormat::Csv => files::read_text(file),
+        ImportFormat::Osu | ImportFormat::Imb => {
+            let bytes = files::read(file)?;
+            let text = String::from_utf8_lossy(&bytes);
+            Ok(text.trim_start_matches('\u{feff}').to_owned())
+        }
+    }
+}
+
+/// The error for a file without rows: the first fault in it, if there is one.
+fn nothing(file: &Path, format: ImportFormat, skipped: Vec<LeftOut>) -> ImportError {
+    let others = skipped.len().saturating_sub(1);
+    let first = skipped
+        .iter()
+        .find_map(|left| Some((left.line, left.problem.clone()?)));
+    match first {
+        Some((line, problem)) => ImportError::Tables {
+            path: file.to_owned(),
+            line,
+            problem,
+            others,
+        },
+        None => ImportError::Empty {
+            path: file.to_owned(),
+            format,
+            skipped: left_out(file, skipped),
+        },
+    }
+}
+
+fn left_out(file: &Path, lines: Vec<LeftOut>) -> Vec<Skipped> {
+    let skipped = lines.into_iter().map(|left| Skipped {
+        file: file.to_owned(),
+        line: left.line,
+        what: left.what,
+    });
+    skipped.collect()
 }
 
 /// The file's launches, each with its cells and candidates, in ascending order; repetitions keep the file's order.
@@ -307,9 +429,13 @@ fn write<'a>(
     Ok((store.import(&new)?, known))
 }
 
-/// SHA-256 of an imported text, different from the digests of campaigns.
-fn digest(text: &str) -> String {
-    let digest = Sha256::new().chain_update("import\n").chain_update(text);
+/// SHA-256 of an imported text, different from the digests of campaigns; with a shape, of its tables of that shape.
+fn digest(text: &str, shape: Option<[Option<u32>; 2]>) -> String {
+    let mut digest = Sha256::new().chain_update("import\n").chain_update(text);
+    if let Some([nodes, ppn]) = shape {
+        let shape = format!("{nodes:?} nodes, {ppn:?} ranks each\n");
+        digest = digest.chain_update(shape);
+    }
     files::hexadecimal(&digest.finalize())
 }
 

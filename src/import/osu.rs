@@ -6,11 +6,12 @@
 //! 4                     136.08             99.29            164.85        1000
 //! ```
 //!
-//! The columns after the average are printed with `-f`. Sizes are in bytes: of one rank's part in gather, scatter and
-//! allgather, of the block for one rank in alltoall, of the vector in all others, including reduce_scatter_block. A
-//! barrier has no column of sizes. Each rank's times are averaged over the iterations, then over the ranks; the maximum
-//! is the average of the slowest rank. Releases from about 7.0 on name the datatype; older ones reduced `MPI_FLOAT`.
-//! The number of ranks is not printed.
+//! The columns after the average are printed with `-f`, then `Validation` with `-c` and percentiles with `-z`. Sizes are
+//! in bytes: of one rank's part in gather, scatter and allgather, of the block for one rank in alltoall, of the vector
+//! in all others, including reduce_scatter_block. A barrier has no column of sizes. Each rank's times are averaged over
+//! the iterations, then over the ranks; the maximum is the average of the slowest rank. Releases from 7.1 on name the
+//! datatype, and print a table for each of several; they combine `MPI_CHAR` unless told otherwise. Older ones combine
+//! `MPI_FLOAT`. The number of ranks is not printed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +19,12 @@ use std::path::Path;
 use schedule::Collective;
 use vocabulary::{CommShape, Datatype, Operator, Warning};
 
-use crate::benchmark::{self, Sized};
+use crate::benchmark::{self, Column, Kind, Rows, Sized};
 use crate::error::{ImportError, OptionNeeded};
+use crate::log::{self, Line};
 use crate::problem::LineProblem;
 use crate::row::Reading;
+use crate::statements::Statements;
 use crate::{ImportFormat, ImportOptions};
 
 /// The names of tests and their collectives.
@@ -38,14 +41,15 @@ const TESTS: [(&str, Collective); 10] = [
     ("Barrier", Collective::Barrier),
 ];
 
-/// A test whose rows are being read.
-struct Test {
-    collective: Collective,
-    /// The number of this collective's tests in the file so far.
-    launch: u32,
-    datatype: Datatype,
-    /// Index of the column with the times, once the columns are known.
-    time: Option<usize>,
+/// The first release, as major and minor number, that names the datatype.
+const NAMES_DATATYPE: [u32; 2] = [7, 1];
+
+/// What a line says in which a test reports a wrong result at its end.
+const FAILED: &str = "DATA VALIDATION ERROR";
+
+/// Whether the text after a `#` is a title.
+fn is_title(text: &str) -> bool {
+    text.starts_with("OSU ")
 }
 
 /// Reads one or several concatenated outputs; each run of a test is a launch.
@@ -62,109 +66,414 @@ pub(crate) fn read(
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }
-    let mut reading = Reading::default();
-    let mut runs = BTreeMap::new();
-    let mut test: Option<Test> = None;
-    for (line, number) in text.lines().zip(1..) {
-        let line = line.trim();
-        if let Some(title) = line.strip_prefix("# OSU ") {
-            test = begin(title, &mut runs);
-            if test.is_none() {
-                let why = format!("`{title}` measures no collective that colltune compares");
-                reading.skip(number, why);
-            }
-        } else if let Some(current) = &mut test {
-            if let Some(comment) = line.strip_prefix('#') {
-                if !current.comment(comment.trim(), &mut reading) {
-                    let why = format!(
-                        "colltune does not compare the datatype `{}`",
-                        comment.trim()
-                    );
-                    reading.skip(number, why);
-                    test = None;
-                }
-            } else if line.starts_with(|c: char| c.is_ascii_digit()) {
-                current
-                    .row(line, number, shape, &mut reading)
-                    .map_err(|problem| ImportError::at(path, number, problem))?;
+    let mut reader = Reader {
+        shape,
+        runs: BTreeMap::new(),
+        statements: Statements::default(),
+        streams: BTreeMap::new(),
+        reading: Reading::default(),
+    };
+    for line in log::lines(text, is_title) {
+        reader.line(line);
+    }
+    for stream in std::mem::take(&mut reader.streams).into_values() {
+        reader.end(stream);
+    }
+    Ok(reader.reading)
+}
+
+struct Reader<'t> {
+    shape: CommShape,
+    /// The number of each collective's tests so far.
+    runs: BTreeMap<Collective, u32>,
+    statements: Statements,
+    /// What is being read from the lines of each label.
+    streams: BTreeMap<&'t str, Stream<'t>>,
+    reading: Reading,
+}
+
+/// The state of the lines with one label.
+#[derive(Default)]
+enum Stream<'t> {
+    /// Before the first title.
+    #[default]
+    Start,
+    /// In an output that is left out.
+    Foreign,
+    /// In a table.
+    Table(Table<'t>),
+}
+
+/// A table that is being read.
+struct Table<'t> {
+    test: Test<'t>,
+    /// The columns, once they are known.
+    columns: Option<Columns>,
+    rows: Rows,
+    /// The last size.
+    before: Option<u64>,
+}
+
+/// What the lines above a table say.
+#[derive(Clone, Copy)]
+struct Test<'t> {
+    title: &'t str,
+    /// The line of the title.
+    line: u64,
+    collective: Collective,
+    /// The number of this collective's tests in the file so far.
+    launch: u32,
+    datatype: Named<'t>,
+}
+
+/// The datatype of a test.
+#[derive(Clone, Copy)]
+enum Named<'t> {
+    Known(Datatype),
+    /// One that is not compared, and the line that names it.
+    Unknown {
+        name: &'t str,
+        line: u64,
+    },
+    /// The line that should name it has not come yet.
+    Missing,
+}
+
+/// The columns of a table.
+struct Columns {
+    kinds: Vec<Column>,
+    size: Option<usize>,
+    /// The times of the slowest rank, or else the average.
+    time: usize,
+    average: usize,
+    least: Option<usize>,
+    verdict: Option<usize>,
+}
+
+impl<'t> Reader<'t> {
+    fn line(&mut self, line: Line<'t>) {
+        let Line { number, text, .. } = line;
+        if let Some(label) = log::before_title(text, is_title) {
+            self.title(label, line);
+        } else if let Some(comment) = text.strip_prefix('#') {
+            self.comment(comment.trim(), line);
+        } else if !text.is_empty() {
+            // A row says nothing about launches; any other line may.
+            let is_row = match self.streams.get_mut(line.label) {
+                Some(Stream::Table(table)) => table.row(line, self.shape),
+                _ => false,
+            };
+            if !is_row
+                && !self.statements.hear(text, number)
+                && let Some(Stream::Table(table)) = self.streams.get_mut(line.label)
+            {
+                table.rows.pass_over(number, text);
             }
         }
     }
-    Ok(reading)
-}
 
-/// The test with a title such as `MPI Allreduce Latency Test v5.8`.
-fn begin(title: &str, runs: &mut BTreeMap<Collective, u32>) -> Option<Test> {
-    let title = title.strip_prefix("MPI ").unwrap_or(title);
-    let (name, _) = title.split_once(" Latency Test")?;
-    let (_, collective) = TESTS.iter().find(|(known, _)| *known == name)?;
-    let launch = runs.entry(*collective).or_default();
-    *launch += 1;
-    Some(Test {
-        collective: *collective,
-        launch: *launch,
-        datatype: Datatype::Float32,
-        time: None,
-    })
-}
+    /// Begins the test with the title in a line. `label` is what precedes the title, if the line has no label that can
+    /// be told from it.
+    fn title(&mut self, label: &str, line: Line<'t>) {
+        let ended = self.streams.insert(line.label, Stream::Foreign);
+        self.end(ended.unwrap_or_default());
+        let title = line.text.split_once("OSU ").map_or("", |(_, title)| title);
+        if !label.is_empty() {
+            let problem = LineProblem::Label(label.to_owned());
+            self.reading.refuse(line.number, problem);
+            return;
+        }
+        let Some(test) = Test::of(title, line.number, &mut self.runs) else {
+            let why = format!("`{title}` measures no collective that colltune compares");
+            self.reading.skip(line.number, why);
+            return;
+        };
+        let mut table = Table::new(test);
+        if let Some(problem) = self.statements.objection(self.shape, test.collective, true) {
+            table.rows.fail(line.number, problem);
+        }
+        let settings = self.statements.changes(test.collective);
+        if !settings.is_empty() {
+            self.reading.warnings.insert(Warning::SteeredDefault {
+                settings: settings.into_iter().collect(),
+            });
+        }
+        self.statements.begin_table();
+        self.streams.insert(line.label, Stream::Table(table));
+    }
 
-impl Test {
-    /// Reads a comment without its `#`; false for a datatype that colltune does not measure.
-    fn comment(&mut self, comment: &str, reading: &mut Reading) -> bool {
-        if let Some(name) = comment.strip_prefix("Datatype:") {
-            let name = name.trim().trim_end_matches('.');
-            match benchmark::datatype(name) {
-                Some(datatype) => self.datatype = datatype,
-                None => return !self.collective.is_reduction(),
+    /// Reads a comment without its `#`.
+    fn comment(&mut self, comment: &'t str, line: Line<'t>) {
+        let begins = comment.starts_with("Size") || comment.starts_with("Avg Latency");
+        let is_header = begins && comment.contains("Latency");
+        let stream = self.streams.entry(line.label).or_default();
+        match stream {
+            Stream::Start if is_header => {
+                *stream = Stream::Foreign;
+                self.reading.refuse(line.number, LineProblem::NoTitle);
+            }
+            Stream::Table(table) if comment.starts_with("Datatype:") => {
+                let name = comment.trim_start_matches("Datatype:").trim();
+                let name = name.trim_end_matches('.');
+                let next = table.test.of_datatype(name, line.number);
+                self.begin_again(line, next);
+            }
+            Stream::Table(table) if is_header => {
+                let test = table.test;
+                // A second header begins a second table.
+                if table.columns.is_some() {
+                    self.begin_again(line, test);
+                }
+                if let Some(Stream::Table(table)) = self.streams.get_mut(line.label) {
+                    table.header(comment, line.number, &mut self.reading);
+                }
+            }
+            Stream::Table(_) if comment.contains(" Test") => {
+                let why = format!("`{comment}` is not a title of the OSU benchmarks");
+                self.reading.skip(line.number, why);
+                let ended = self.streams.insert(line.label, Stream::Foreign);
+                self.end(ended.unwrap_or_default());
+            }
+            _ => {
+                self.statements.hear(line.text, line.number);
             }
         }
-        let first = match self.collective.has_data() {
-            true => "Size",
-            false => "Avg Latency",
+    }
+
+    /// Begins another table of the same test, unless the last one has not begun.
+    fn begin_again(&mut self, line: Line<'t>, test: Test<'t>) {
+        let next = |failed: Rows| {
+            Stream::Table(Table {
+                rows: failed,
+                ..Table::new(test)
+            })
         };
-        if comment.starts_with(first) {
-            let columns: Vec<&str> = comment
-                .split("  ")
-                .map(str::trim)
-                .filter(|name| !name.is_empty())
-                .collect();
-            let column = |name| columns.iter().position(|column| column.starts_with(name));
-            let slowest = column("Max Latency");
-            if slowest.is_none() {
-                reading.warnings.insert(Warning::AverageOverRanks);
+        match self.streams.remove(line.label).unwrap_or_default() {
+            Stream::Table(table) if table.columns.is_none() => {
+                self.streams.insert(line.label, next(table.rows));
             }
-            self.time = slowest.or_else(|| column("Avg Latency"));
+            ended => {
+                self.end(ended);
+                let mut table = Table::new(test);
+                if let Some(problem) = self.statements.objection(self.shape, test.collective, true)
+                {
+                    table.rows.fail(line.number, problem);
+                }
+                self.streams.insert(line.label, Stream::Table(table));
+            }
+        }
+    }
+
+    fn end(&mut self, stream: Stream<'t>) {
+        if let Stream::Table(Table { test, rows, .. }) = stream {
+            rows.end(test.line, test.title, &mut self.reading);
+        }
+    }
+}
+
+impl<'t> Test<'t> {
+    /// The test with a title such as `MPI Allreduce Latency Test v5.8`.
+    fn of(title: &'t str, line: u64, runs: &mut BTreeMap<Collective, u32>) -> Option<Self> {
+        let plain = title.strip_prefix("MPI ").unwrap_or(title);
+        let (name, release) = plain.split_once(" Latency Test")?;
+        let (_, collective) = TESTS.iter().find(|(known, _)| *known == name)?;
+        let launch = runs.entry(*collective).or_default();
+        *launch += 1;
+        let mut numbers = release.trim().trim_start_matches('v').split('.');
+        let mut number = || numbers.next().and_then(|number| number.parse().ok());
+        let names_datatype =
+            number().is_some_and(|major| [major, number().unwrap_or(0)] >= NAMES_DATATYPE);
+        let datatype = if names_datatype && collective.is_reduction() {
+            Named::Missing
+        } else {
+            Named::Known(Datatype::Float32)
+        };
+        Some(Test {
+            title,
+            line,
+            collective: *collective,
+            launch: *launch,
+            datatype,
+        })
+    }
+
+    /// The same test with another datatype.
+    fn of_datatype(self, name: &'t str, line: u64) -> Self {
+        let known = benchmark::datatype(name);
+        let datatype = match known {
+            Some(known) => Named::Known(known),
+            // What is moved has no datatype here.
+            None if !self.collective.is_reduction() => self.datatype,
+            None => Named::Unknown { name, line },
+        };
+        Self { datatype, ..self }
+    }
+}
+
+impl<'t> Table<'t> {
+    fn new(test: Test<'t>) -> Self {
+        Self {
+            test,
+            columns: None,
+            rows: Rows::default(),
+            before: None,
+        }
+    }
+
+    /// Reads the names of the columns.
+    fn header(&mut self, header: &str, number: u64, reading: &mut Reading) {
+        match self.test.datatype {
+            Named::Known(_) => {}
+            Named::Missing => self.rows.fail(number, LineProblem::NoDatatype),
+            Named::Unknown { name, line } => {
+                self.rows.fail(line, LineProblem::Datatype(name.to_owned()));
+            }
+        }
+        match Columns::of(header, self.test.collective.has_data()) {
+            Err(problem) => self.rows.fail(number, problem),
+            Ok(columns) => {
+                if columns.time == columns.average && !self.rows.has_failed() {
+                    reading.warnings.insert(Warning::AverageOverRanks);
+                }
+                self.columns = Some(columns);
+            }
+        }
+    }
+
+    /// Reads a line; false if it is no row.
+    fn row(&mut self, line: Line<'t>, shape: CommShape) -> bool {
+        let Line { number, text, .. } = line;
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let is_failure = fields.last() == Some(&"Fail") && fields[0].parse::<f64>().is_ok();
+        if is_failure || text.starts_with(FAILED) {
+            self.rows.fail(number, LineProblem::Failed);
+            return true;
+        }
+        let Some(columns) = &self.columns else {
+            // Rows of all tables begin with a number, and have decimals.
+            let is_row = fields.len() > 1
+                && fields.iter().all(|field| field.parse::<f64>().is_ok())
+                && text.contains('.');
+            if is_row {
+                self.rows.fail(number, LineProblem::NoColumns);
+            }
+            return is_row;
+        };
+        match benchmark::kind(&fields, &columns.kinds) {
+            Kind::Other => return false,
+            Kind::Broken(problem) => self.rows.refuse(number, problem),
+            Kind::Row => {
+                if let Err(problem) = self.take(&fields, line, shape) {
+                    self.rows.refuse(number, problem);
+                }
+            }
         }
         true
     }
 
-    fn row(
-        &self,
-        line: &str,
-        number: u64,
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// If the row alone is wrong.
+    fn take(
+        &mut self,
+        fields: &[&str],
+        line: Line<'t>,
         shape: CommShape,
-        reading: &mut Reading,
     ) -> Result<(), LineProblem> {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let Some(column) = self.time else {
-            return Err(LineProblem::NoColumns);
+        let (Some(columns), Named::Known(datatype)) = (&self.columns, self.test.datatype) else {
+            return Ok(());
         };
-        if fields.contains(&"Fail") {
-            return Err(LineProblem::Failed);
+        let Test {
+            collective, launch, ..
+        } = self.test;
+        let time = fields[columns.time];
+        // Times have two decimals, so fewer ones show that the last digits are missing.
+        let decimals = time
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        if line.is_cut && columns.time + 1 == fields.len() && decimals < 2 {
+            return Err(LineProblem::Cut);
         }
-        let bytes = match self.collective.has_data() {
-            true => benchmark::bytes(fields[0])?,
-            false => 0,
+        let seconds = benchmark::seconds(time)?;
+        if let Some(least) = columns.least {
+            benchmark::check_average(fields[least], fields[columns.average], time)?;
+        }
+        if columns
+            .verdict
+            .is_some_and(|column| fields[column] == "Fail")
+        {
+            self.rows.fail(line.number, LineProblem::Failed);
+            return Ok(());
+        }
+        let bytes = match columns.size {
+            Some(column) => benchmark::bytes(fields[column])?,
+            None => 0,
         };
-        let field = fields.get(column).ok_or(LineProblem::TooShort)?;
-        let seconds = benchmark::seconds(field)?;
-        let sized = match self.collective {
+        if let (Some(_), Some(before)) = (columns.size, self.before)
+            && bytes <= before
+        {
+            let problem = LineProblem::Order {
+                size: bytes,
+                before,
+            };
+            self.rows.fail(line.number, problem);
+        }
+        self.before = Some(bytes);
+        let sized = match collective {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,
         };
-        let elements = (self.datatype, Operator::Sum);
-        let cell = benchmark::cell(self.collective, shape, bytes, sized, elements);
-        reading.add(number, self.launch, cell, seconds);
+        let elements = (datatype, Operator::Sum);
+        let cell = benchmark::cell(collective, shape, bytes, sized, elements);
+        self.rows.add(line.number, launch, cell, seconds);
         Ok(())
     }
+}
+
+impl Columns {
+    /// The columns in a header without its `#`.
+    fn of(header: &str, has_data: bool) -> Result<Self, LineProblem> {
+        let names = names(header);
+        let mut kinds = Vec::new();
+        for name in &names {
+            kinds.push(match &**name {
+                "Size" | "Iterations" => Column::Count,
+                "Validation" => Column::Verdict,
+                name if name.contains(" Lat") && name.ends_with("(us)") => Column::Decimal,
+                _ => return Err(LineProblem::Column(name.clone())),
+            });
+        }
+        let column = |name: &str| names.iter().position(|known| known == name);
+        let size = column("Size");
+        let average = column("Avg Latency(us)").ok_or(LineProblem::NoColumns)?;
+        if size.is_some() != has_data {
+            return Err(LineProblem::NoColumns);
+        }
+        Ok(Self {
+            kinds,
+            size,
+            time: column("Max Latency(us)").unwrap_or(average),
+            average,
+            least: column("Min Latency(us)"),
+            verdict: column("Validation"),
+        })
+    }
+}
+
+/// The names of columns: each is a word or, with a unit, several.
+fn names(header: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut name: Vec<&str> = Vec::new();
+    for word in header.split_whitespace() {
+        name.push(word);
+        if word.ends_with(')') || ["Size", "Iterations", "Validation"].contains(&word) {
+            names.push(name.join(" "));
+            name.clear();
+        }
+    }
+    if !name.is_empty() {
+        names.push(name.join(" "));
+    }
+    names
 }

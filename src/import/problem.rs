@@ -11,7 +11,7 @@ use vocabulary::units::counted;
 use crate::csv::{COLUMNS, NEEDED};
 
 /// An error in a line of a file, or in one of its fields.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum LineProblem {
     /// No header in a CSV file.
@@ -90,6 +90,70 @@ pub enum LineProblem {
     /// Sizes whose meaning depends on an unknown release.
     #[error("the meaning of the size depends on the release of the benchmarks, which is not known")]
     NoRelease,
+    /// An algorithm that the log says was forced.
+    #[error(
+        "line {line} says that an algorithm was forced (`{setting}={value}`), and this format is for times of the default"
+    )]
+    Forced {
+        line: u64,
+        setting: String,
+        value: String,
+    },
+    /// A number in the log that contradicts the options.
+    #[error(
+        "line {line} says {}, and the options say {given}",
+        counted(said, what)
+    )]
+    Said {
+        line: u64,
+        said: u32,
+        what: &'static str,
+        given: u32,
+    },
+    /// Numbers of ranks in the log that contradict each other.
+    #[error("lines {} and {} say different numbers of ranks, and not which of them ran here", .0[0], .0[1])]
+    SaidTwice([u64; 2]),
+    /// Text before a title that cannot be told from what it precedes.
+    #[error("`{0}` before the title is not a label that can be recognised in other lines")]
+    Label(String),
+    /// A title without rows.
+    #[error("`{0}` has no rows")]
+    NoRows(String),
+    /// A header without a title.
+    #[error("there is no title above these columns, so the collective is not known")]
+    NoTitle,
+    /// Elements that are not compared.
+    #[error("colltune does not compare the datatype `{0}`")]
+    Datatype(String),
+    /// An operator that is not compared.
+    #[error("colltune does not compare the operator `{0}`")]
+    Operator(String),
+    /// A release that can combine several datatypes, without a line that names it.
+    #[error(
+        "the output does not say which datatype was combined, and this release can combine several"
+    )]
+    NoDatatype,
+    /// A column that is no time of contiguous data in microseconds.
+    #[error("the column `{0}` is not one of a time of contiguous data in microseconds")]
+    Column(String),
+    /// Sizes that do not ascend.
+    #[error("the size {size} follows {before}: the lines of several outputs seem to be mixed")]
+    Order { size: u64, before: u64 },
+    /// Simultaneous groups of processes.
+    #[error("several groups of processes ran at the same time, and shared the network")]
+    Groups,
+    /// Processes in another order.
+    #[error("the processes were renumbered, so they may not fill one node after the other")]
+    Renumbered,
+    /// No number of processes.
+    #[error("the table does not say how many processes ran")]
+    NoProcesses,
+    /// The last line, without its end.
+    #[error("the file ends within this row")]
+    Cut,
+    /// Times that contradict each other.
+    #[error("the average {average} is not between {least} and {most}")]
+    Average { least: f64, average: f64, most: f64 },
     /// A baseline that names two candidates of one cell.
     #[error("the baseline is both {} and {} here", .0[0], .0[1])]
     SeveralBaselines([String; 2]),
@@ -163,6 +227,30 @@ impl LineProblem {
             Self::NoRelease => {
                 "add the output's head, with the line `Intel(R) MPI Benchmarks ...`".into()
             }
+            Self::Forced { .. } => {
+                "to compare algorithms, write the times as CSV, with `native` in \
+                 the column `library`"
+                    .into()
+            }
+            Self::Said { .. } => {
+                "give the `--nodes` and `--ppn` of this run; each import takes the \
+                 tables of its shape, and the same file can be imported for another one"
+                    .into()
+            }
+            Self::SaidTwice(_) => "split the file, one part for each number of ranks".into(),
+            Self::Label(_) => "remove what precedes the output's lines".into(),
+            Self::NoRows(_) | Self::NoTitle | Self::NoProcesses | Self::Cut => {
+                "import the whole output of the program".into()
+            }
+            Self::Datatype(_) | Self::NoDatatype => {
+                "measure with float, double, int, long or char elements".into()
+            }
+            Self::Operator(_) => "measure with sums or maxima".into(),
+            Self::Column(_) => "run the program without options that change what it times".into(),
+            Self::Order { .. } => "import each output from a file of its own".into(),
+            Self::Groups => "run without `-multi`".into(),
+            Self::Renumbered => "run without `-map`".into(),
+            Self::Average { .. } => "correct the row, or leave it out".into(),
             Self::SeveralBaselines(_) => {
                 "import them separately, or name a baseline that was measured with one segment size"
                     .into()

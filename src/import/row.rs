@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, Warning};
 
+use crate::problem::LineProblem;
+
 /// A measured time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
@@ -32,17 +34,31 @@ pub struct Skipped {
     pub what: String,
 }
 
+/// A part of a file that is not imported.
+#[derive(Debug)]
+pub(crate) struct LeftOut {
+    pub(crate) line: u64,
+    /// The content of the line, or the reason.
+    pub(crate) what: String,
+    /// What is wrong, if anything is.
+    pub(crate) problem: Option<LineProblem>,
+}
+
 /// The content of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) rows: Vec<Row>,
-    /// The lines that are left out, with reasons.
-    pub(crate) skipped: Vec<(u64, String)>,
+    /// The lines and tables that are left out, with reasons.
+    pub(crate) skipped: Vec<LeftOut>,
+    /// The lines of other programs among the rows.
+    pub(crate) others: Vec<LeftOut>,
+    /// Whether tables are left out that belong to another shape.
+    pub(crate) has_other_shapes: bool,
     pub(crate) warnings: BTreeSet<Warning>,
 }
 
 impl Reading {
-    /// Adds a time of the library's default, or skips the line for the reason that is given instead of the cell.
+    /// Adds rows, or leaves them out for the reasons that are given instead of their cells.
     pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
         match cell {
             Ok(cell) => self.rows.push(Row {
@@ -56,8 +72,32 @@ impl Reading {
         }
     }
 
+    /// Leaves out a line.
     pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
         let what = quoted(what.as_ref(), 2 * MOST_QUOTED);
-        self.skipped.push((line, what));
+        self.skipped.push(LeftOut {
+            line,
+            what,
+            problem: None,
+        });
+    }
+
+    /// Leaves out a line or a table that has a fault.
+    pub(crate) fn refuse(&mut self, line: u64, problem: LineProblem) {
+        self.has_other_shapes |= matches!(problem, LineProblem::Said { .. });
+        self.skipped.push(LeftOut {
+            line,
+            what: quoted(&problem.to_string(), 2 * MOST_QUOTED),
+            problem: Some(problem),
+        });
+    }
+
+    /// Notes a line of another program among the rows.
+    pub(crate) fn pass_over(&mut self, line: u64, text: &str) {
+        self.others.push(LeftOut {
+            line,
+            what: quoted(text, 2 * MOST_QUOTED),
+            problem: None,
+        });
     }
 }

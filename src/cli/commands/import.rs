@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use import::{ImportOptions, Imported, Skipped};
+use import::{ImportOptions, Imported, Refused, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::units::counted;
@@ -12,24 +12,28 @@ use crate::values;
 
 /// Import measurements of other programs into a store
 ///
-/// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Nothing is stored if the file has an
-/// error. Imported measurements stay in the store, and a file is imported only once. Candidates are compared within a
-/// launch, so their times must be in the same file, under the same launch. From a folder, all files below it are
-/// imported that the store does not have yet, so a folder with a new file each night can simply be imported again.
+/// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Imported measurements stay in the store,
+/// and a file is imported only once. Candidates are compared within a launch, so their times must be in the same file,
+/// under the same launch. From a folder, all files below it are imported that the store does not have yet, so a folder
+/// with a new file each night can simply be imported again. A file or a table with an error is left out as a whole, with
+/// a warning, and no other one with it; if nothing is left, nothing is stored.
 ///
 /// `csv` has a header. The columns, with defaults in parentheses, are `collective`; `library` (`default` if the
 /// algorithm is `default` or missing, else `imported`): `default`, `ours` for colltune's algorithms, `native` for a
 /// forced algorithm of the library, by the library's name for it, which needs `--library`, or free text that names the
 /// source of the algorithm; `algorithm`; `nodes` (1); `ppn`; `bytes`: of one rank's contribution or part in gather,
 /// scatter, allgather and reduce_scatter_block, of a block in alltoall, empty in barrier, else of the vector;
-/// `segment_bytes`: the block size for `ours`; `datatype` (float32) and `operator` (sum) of reductions; `launch` (1);
+/// `segment_bytes`: the block size for `ours`; `datatype` (float32; int8, int32, int64 or float64) and `operator` (sum) of reductions; `launch` (1);
 /// and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition or the mean of several;
 /// lines that begin with `#` are comments.
 ///
 /// `osu` is the output of the OSU micro-benchmarks for collectives, preferably with `-f`, which prints the time of the
 /// slowest rank; without it, the average over ranks is used, with a warning. `imb` is the output of IMB-MPI1 with ranks
 /// that fill one node after the other. Both measure the library's default. A file may contain the outputs of several
-/// runs; each run is a launch.
+/// runs; each run is a launch. Labels before the lines, such as `[1,0]<stdout>:` or `0:`, are recognised by those before
+/// titles. What a log says about its launches, in command lines and headings such as `=== np=8 ===`, is believed: tables
+/// of other numbers of ranks than --nodes and --ppn give, or of forced algorithms, are left out, and the same file can be
+/// imported for another shape. Lines of other programs among the rows are left out and counted.
 ///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -135,17 +139,22 @@ impl Args {
         for Skipped { file, line, what } in imported.skipped.iter().take(MOST_SKIPPED) {
             console.warn(format_args!("{}:{line}: left out: {what}", file.display()));
         }
+        if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
+            console.warn(format_args!(
+                "{file}: left out: {more} more lines; --json lists all"
+            ));
+        }
+        for Refused { why, help, .. } in &imported.refused {
+            let help = help.as_ref().map(|help| format!("; {help}"));
+            console.warn(format_args!("left out: {why}{}", help.unwrap_or_default()));
+        }
         for empty in &imported.empty {
             console.warn(format_args!(
                 "{}: left out: it has nothing to import",
                 empty.display()
             ));
         }
-        if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
-            console.warn(format_args!(
-                "{file}: left out: {more} more lines; --json lists all"
-            ));
-        }
+        self.warn_of_others(&imported.other_lines, console);
         // The user knows that times are imported.
         let is_news = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
         for warning in imported.warnings.iter().filter(is_news) {
@@ -156,6 +165,20 @@ impl Args {
                 "the default was not measured in {} of {}, so tables cannot decide them",
                 imported.without_default,
                 counted(imported.cells, "cell")
+            ));
+        }
+    }
+
+    /// Counts the lines of other programs in each file.
+    fn warn_of_others(&self, lines: &[Skipped], console: Console) {
+        for of_file in lines.chunk_by(|one, next| one.file == next.file) {
+            let first = &of_file[0];
+            console.warn(format_args!(
+                "{}: left out: {} among the rows that are no rows, the first being line {}: {}",
+                first.file.display(),
+                counted(of_file.len(), "line"),
+                first.line,
+                first.what
             ));
         }
     }

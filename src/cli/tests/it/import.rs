@@ -221,6 +221,8 @@ fn imports_are_reported_as_json_and_warnings_as_text() {
             "known",
             "launches",
             "library",
+            "other_lines",
+            "refused",
             "repetitions",
             "skipped",
             "store",

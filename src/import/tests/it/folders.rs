@@ -72,10 +72,11 @@ fn stores_and_links_to_folders_among_the_files_are_skipped() {
 }
 
 #[test]
-fn with_one_wrong_file_in_a_folder_nothing_is_stored() {
+fn a_file_that_cannot_be_imported_is_left_out_of_a_folder_with_its_reason() {
     let desk = Desk::new();
-    let wrong = night(1.5).replace("1.5", "fast");
-    write(&desk, &[("1", &night(1.5)), ("2", &wrong)]);
+    let wrong = night(1.5).replace("1.5", "nan");
+    let quarter = night(1.5).replace("# Size", "# Datatype: MPI_COMPLEX.\n# Size");
+    write(&desk, &[("1", &night(1.5)), ("2", &wrong), ("3", &quarter)]);
     let import = || {
         import(
             &desk.path("nights"),
@@ -83,8 +84,43 @@ fn with_one_wrong_file_in_a_folder_nothing_is_stored() {
             &options(ImportFormat::Osu),
         )
     };
+    let imported = import().expect("the first file");
+    assert_eq!(imported.repetitions, 1);
+    let [second, third] = &imported.refused[..] else {
+        panic!("{imported:?}");
+    };
+    assert_eq!(second.file, desk.path("nights/2"));
+    assert!(
+        second.why.contains("nights/2:3: `nan` is not a time"),
+        "{second:?}"
+    );
+    assert!(
+        third
+            .why
+            .contains("nights/3:2: colltune does not compare the datatype `MPI_COMPLEX`"),
+        "{third:?}"
+    );
+    assert!(
+        second.help.is_some() && third.help.is_some(),
+        "{imported:?}"
+    );
+    assert!(imported.empty.is_empty(), "{imported:?}");
+}
+
+#[test]
+fn a_folder_without_a_file_that_can_be_imported_is_refused_with_the_first_reason() {
+    let desk = Desk::new();
+    let import = || {
+        import(
+            &desk.path("nights"),
+            &desk.path("a.db"),
+            &options(ImportFormat::Osu),
+        )
+    };
+    let wrong = night(1.5).replace("1.5", "nan");
+    write(&desk, &[("1", "nothing"), ("2", &wrong)]);
     let error = import().expect_err("a wrong line").to_string();
-    assert!(error.contains("nights/2:3: `fast`"), "{error}");
+    assert!(error.contains("nights/2:3: `nan`"), "{error}");
     write(&desk, &[("1", "nothing"), ("2", "")]);
     let error = import().expect_err("nothing to import");
     assert!(matches!(error, ImportError::Empty { .. }), "{error}");

@@ -146,7 +146,15 @@ pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
         Column::Decimal
             if !(field.contains('.') && has_only(field, |c| c.is_ascii_digit() || c == '.')) =>
         {
-            let expected = format!("{TIME}, in microseconds with decimals");
+            let is_positive = field
+                .replacen(',', ".", 1)
+                .parse()
+                .is_ok_and(|time: f64| time > 0.0 && time.is_finite());
+            let expected = if is_positive {
+                "a time as the benchmark prints it, in microseconds with decimals".to_owned()
+            } else {
+                format!("{TIME}, in microseconds")
+            };
             Some(LineProblem::value(field, expected))
         }
         _ => None,
@@ -218,15 +226,20 @@ impl Rows {
         self.fault.is_some()
     }
 
-    /// Ends the table with a title in a line.
-    pub(crate) fn end(mut self, line: u64, title: &str, reading: &mut Reading) {
+    /// Ends the table with a title, and the label before it, in a line.
+    pub(crate) fn end(mut self, line: u64, label: &str, title: &str, reading: &mut Reading) {
         reading.others.append(&mut self.reading.others);
         if let Some(Fault { line, problem }) = self.fault {
             reading.refuse(line, problem);
             return;
         }
         if self.reading.rows.is_empty() && self.reading.skipped.is_empty() {
-            reading.refuse(line, LineProblem::NoRows(title.to_owned()));
+            let problem = if label.is_empty() {
+                LineProblem::NoRows(title.to_owned())
+            } else {
+                LineProblem::NoRowsOf(label.to_owned())
+            };
+            reading.refuse(line, problem);
         }
         reading.rows.append(&mut self.reading.rows);
         reading.skipped.append(&mut self.reading.skipped);

@@ -77,8 +77,8 @@ pub(crate) fn read(
             .line(line)
             .map_err(|problem| ImportError::at(path, line.number, problem))?;
     }
-    for stream in std::mem::take(&mut reader.streams).into_values() {
-        reader.end(stream.table);
+    for (label, stream) in std::mem::take(&mut reader.streams) {
+        reader.end(label, stream.table);
     }
     Ok(reader.reading)
 }
@@ -151,7 +151,7 @@ impl<'t> Reader<'t> {
             let problem = LineProblem::Label(label.to_owned());
             self.reading.refuse(number, problem);
             let ended = self.streams.entry(line.label).or_default().table.take();
-            self.end(ended);
+            self.end(line.label, ended);
         } else if is_header {
             if let Some(table) = &mut self.streams.entry(line.label).or_default().table {
                 table.header(text, number);
@@ -165,7 +165,7 @@ impl<'t> Reader<'t> {
             if is_head(comment) {
                 stream.head = Head::default();
                 let ended = stream.table.take();
-                self.end(ended);
+                self.end(line.label, ended);
             }
             self.comment(comment, line);
         } else if !text.is_empty() {
@@ -188,7 +188,8 @@ impl<'t> Reader<'t> {
 
     fn begin(&mut self, name: &'t str, line: Line<'t>) {
         let ended = self.streams.entry(line.label).or_default().table.take();
-        self.end(ended);
+        self.end(line.label, ended);
+        self.statements.begin_table();
         let plain = name.strip_prefix(SEVERAL).unwrap_or(name);
         let collective: Option<Collective> = plain.to_ascii_lowercase().parse().ok();
         let Some(collective) = collective else {
@@ -250,7 +251,11 @@ impl<'t> Reader<'t> {
             stream.table = None;
             return Ok(());
         };
-        if let Some(problem) = self.statements.objection(shape, collective, false) {
+        let full = CommShape {
+            ppn: self.ppn,
+            ..shape
+        };
+        if let Some(problem) = self.statements.objection(full, collective, false) {
             table.rows.fail(table.line, problem);
         }
         let settings: BTreeSet<String> = self.statements.changes(collective);
@@ -259,7 +264,6 @@ impl<'t> Reader<'t> {
                 settings: settings.into_iter().collect(),
             });
         }
-        self.statements.begin_table();
         Ok(())
     }
 
@@ -278,12 +282,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn end(&mut self, table: Option<Table<'t>>) {
+    fn end(&mut self, label: &str, table: Option<Table<'t>>) {
         if let Some(Table {
             title, line, rows, ..
         }) = table
         {
-            rows.end(line, title, &mut self.reading);
+            rows.end(line, label, title, &mut self.reading);
         }
     }
 }
@@ -342,14 +346,14 @@ impl Columns {
     fn of(header: &str) -> Option<Self> {
         let names: Vec<&str> = header.split_whitespace().collect();
         let find = |name| names.iter().position(|known| *known == name);
-        let kind = |name: &&str| match *name {
+        let of_name = |name: &&str| match *name {
             "#Benchmarking" => Column::Name,
             "Group" => Column::Count,
             name if name.starts_with('#') => Column::Count,
             _ => Column::Decimal,
         };
         Some(Self {
-            kinds: names.iter().map(kind).collect(),
+            kinds: names.iter().map(of_name).collect(),
             bytes: find("#bytes"),
             least: find("t_min[usec]"),
             time: find("t_max[usec]")?,

@@ -76,8 +76,8 @@ pub(crate) fn read(
     for line in log::lines(text, is_title) {
         reader.line(line);
     }
-    for stream in std::mem::take(&mut reader.streams).into_values() {
-        reader.end(stream);
+    for (label, stream) in std::mem::take(&mut reader.streams) {
+        reader.end(label, stream);
     }
     Ok(reader.reading)
 }
@@ -101,7 +101,7 @@ enum Stream<'t> {
     /// In an output that is left out.
     Foreign,
     /// In a table.
-    Table(Table<'t>),
+    Table(Box<Table<'t>>),
 }
 
 /// A table that is being read.
@@ -147,7 +147,6 @@ struct Columns {
     time: usize,
     average: usize,
     least: Option<usize>,
-    verdict: Option<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -176,7 +175,8 @@ impl<'t> Reader<'t> {
     /// be told from it.
     fn title(&mut self, label: &str, line: Line<'t>) {
         let ended = self.streams.insert(line.label, Stream::Foreign);
-        self.end(ended.unwrap_or_default());
+        self.end(line.label, ended.unwrap_or_default());
+        self.statements.begin_table();
         let title = line.text.split_once("OSU ").map_or("", |(_, title)| title);
         if !label.is_empty() {
             let problem = LineProblem::Label(label.to_owned());
@@ -198,8 +198,8 @@ impl<'t> Reader<'t> {
                 settings: settings.into_iter().collect(),
             });
         }
-        self.statements.begin_table();
-        self.streams.insert(line.label, Stream::Table(table));
+        self.streams
+            .insert(line.label, Stream::Table(Box::new(table)));
     }
 
     /// Reads a comment without its `#`.
@@ -232,7 +232,7 @@ impl<'t> Reader<'t> {
                 let why = format!("`{comment}` is not a title of the OSU benchmarks");
                 self.reading.skip(line.number, why);
                 let ended = self.streams.insert(line.label, Stream::Foreign);
-                self.end(ended.unwrap_or_default());
+                self.end(line.label, ended.unwrap_or_default());
             }
             _ => {
                 self.statements.hear(line.text, line.number);
@@ -240,33 +240,27 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Begins another table of the same test, unless the last one has not begun.
+    /// Begins another table of the same test, unless the last one has no columns yet.
     fn begin_again(&mut self, line: Line<'t>, test: Test<'t>) {
-        let next = |failed: Rows| {
-            Stream::Table(Table {
-                rows: failed,
-                ..Table::new(test)
-            })
-        };
+        let mut table = Table::new(test);
         match self.streams.remove(line.label).unwrap_or_default() {
-            Stream::Table(table) if table.columns.is_none() => {
-                self.streams.insert(line.label, next(table.rows));
-            }
+            Stream::Table(ended) if ended.columns.is_none() => table.rows = ended.rows,
             ended => {
-                self.end(ended);
-                let mut table = Table::new(test);
-                if let Some(problem) = self.statements.objection(self.shape, test.collective, true)
-                {
+                self.end(line.label, ended);
+                let objection = self.statements.objection(self.shape, test.collective, true);
+                if let Some(problem) = objection {
                     table.rows.fail(line.number, problem);
                 }
-                self.streams.insert(line.label, Stream::Table(table));
             }
         }
+        self.streams
+            .insert(line.label, Stream::Table(Box::new(table)));
     }
 
-    fn end(&mut self, stream: Stream<'t>) {
-        if let Stream::Table(Table { test, rows, .. }) = stream {
-            rows.end(test.line, test.title, &mut self.reading);
+    fn end(&mut self, label: &str, stream: Stream<'t>) {
+        if let Stream::Table(table) = stream {
+            let Test { line, title, .. } = table.test;
+            table.rows.end(line, label, title, &mut self.reading);
         }
     }
 }
@@ -344,7 +338,11 @@ impl<'t> Table<'t> {
     fn row(&mut self, line: Line<'t>, shape: CommShape) -> bool {
         let Line { number, text, .. } = line;
         let fields: Vec<&str> = text.split_whitespace().collect();
-        let is_failure = fields.last() == Some(&"Fail") && fields[0].parse::<f64>().is_ok();
+        let (verdicts, numbers): (Vec<&str>, Vec<&str>) =
+            fields.iter().partition(|field| **field == "Fail");
+        let is_failure = !verdicts.is_empty()
+            && !numbers.is_empty()
+            && numbers.iter().all(|field| field.parse::<f64>().is_ok());
         if is_failure || text.starts_with(FAILED) {
             self.rows.fail(number, LineProblem::Failed);
             return true;
@@ -399,20 +397,11 @@ impl<'t> Table<'t> {
         if let Some(least) = columns.least {
             benchmark::check_average(fields[least], fields[columns.average], time)?;
         }
-        if columns
-            .verdict
-            .is_some_and(|column| fields[column] == "Fail")
-        {
-            self.rows.fail(line.number, LineProblem::Failed);
-            return Ok(());
-        }
         let bytes = match columns.size {
             Some(column) => benchmark::bytes(fields[column])?,
             None => 0,
         };
-        if let (Some(_), Some(before)) = (columns.size, self.before)
-            && bytes <= before
-        {
+        if let Some(before) = self.before.filter(|before| bytes <= *before) {
             let problem = LineProblem::Order {
                 size: bytes,
                 before,
@@ -456,7 +445,6 @@ impl Columns {
             time: column("Max Latency(us)").unwrap_or(average),
             average,
             least: column("Min Latency(us)"),
-            verdict: column("Validation"),
         })
     }
 }

@@ -101,13 +101,15 @@ pub enum LineProblem {
     },
     /// A number in the log that contradicts the options.
     #[error(
-        "line {line} says {}, and the options say {given}",
+        "line {line} says {}{each}, and the options say {given}",
         counted(said, what)
     )]
     Said {
         line: u64,
         said: u32,
         what: &'static str,
+        /// Empty, or on what the number is.
+        each: &'static str,
         given: u32,
     },
     /// Numbers of ranks in the log that contradict each other.
@@ -119,6 +121,9 @@ pub enum LineProblem {
     /// A title without rows.
     #[error("`{0}` has no rows")]
     NoRows(String),
+    /// A title with a label, and no rows with that label.
+    #[error("no rows have the label `{0}` of this title")]
+    NoRowsOf(String),
     /// A header without a title.
     #[error("there is no title above these columns, so the collective is not known")]
     NoTitle,
@@ -238,7 +243,7 @@ impl LineProblem {
                     .into()
             }
             Self::SaidTwice(_) => "split the file, one part for each number of ranks".into(),
-            Self::Label(_) => "remove what precedes the output's lines".into(),
+            Self::Label(_) | Self::NoRowsOf(_) => "remove what precedes the output's lines".into(),
             Self::NoRows(_) | Self::NoTitle | Self::NoProcesses | Self::Cut => {
                 "import the whole output of the program".into()
             }

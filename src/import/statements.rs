@@ -74,6 +74,9 @@ const PPN_WORDS: [&str; 5] = [
 /// The words in headings before an algorithm.
 const ALGORITHM_WORDS: [&str; 4] = ["alg", "algo", "algorithm", "algorithms"];
 
+/// What headings write in place of an algorithm if the library chooses.
+const FREE: [&str; 4] = ["0", "auto", "default", "none"];
+
 /// The words of a sentence that announces a launch, in which `8 ranks` is about it.
 const ANNOUNCING: [&str; 10] = [
     "run",
@@ -129,6 +132,8 @@ pub(crate) struct Statements {
     contradiction: Option<[u64; 2]>,
     /// Whether the next line continues a command.
     continues: bool,
+    /// Whether the last command is one of `srun`.
+    is_slurm: bool,
 }
 
 impl Statements {
@@ -137,7 +142,7 @@ impl Statements {
         let words: Vec<&str> = text.split_whitespace().collect();
         if self.continues {
             self.continues = words.last() == Some(&"\\");
-            self.command.take_options(&words, false, line);
+            self.command.take_options(&words, self.is_slurm, line);
             return true;
         }
         if let Some(place) = launcher(&words) {
@@ -167,8 +172,8 @@ impl Statements {
         let mut command = Statement::default();
         // What precedes the launcher sets variables.
         command.take_assignments(&words[..place], line);
-        let is_slurm = base(words[place]) == "srun";
-        command.take_options(&words[place + 1..], is_slurm, line);
+        self.is_slurm = base(words[place]) == "srun";
+        command.take_options(&words[place + 1..], self.is_slurm, line);
         self.continues = words.last() == Some(&"\\");
         // A shell that traces, or a prompt, shows commands when they run; a script's text may show several before.
         let runs = place > 0 && words[..place].iter().any(|word| is_prompt(word));
@@ -218,16 +223,18 @@ impl Statements {
         if heading == Statement::default() {
             return false;
         }
-        if self.is_used {
-            self.heading = Statement::default();
-            self.command = Statement::default();
-            self.contradiction = None;
-            self.is_used = false;
-        }
-        if let (Some(before), Some(now)) = (self.heading.ranks, heading.ranks)
-            && before.value != now.value
-        {
-            self.contradiction = Some([before.line, now.line]);
+        if let Some(now) = heading.ranks {
+            if self.is_used {
+                // The last command was about other tables.
+                self.contradiction = None;
+                self.command.ranks = None;
+                self.command.nodes = None;
+                self.command.ppn = None;
+                self.is_used = false;
+            } else if let Some(before) = self.heading.ranks.filter(|ranks| ranks.value != now.value)
+            {
+                self.contradiction = Some([before.line, now.line]);
+            }
         }
         let own = &mut self.heading;
         own.ranks = heading.ranks.or(own.ranks);
@@ -238,7 +245,7 @@ impl Statements {
     }
 
     /// The reason why the next table cannot be one of the library's default on this shape, as far as the log says.
-    /// Without `counts_ranks`, the table itself says how many ranks ran.
+    /// Without `counts_ranks`, the table itself says how many ranks ran, and on how many nodes follows.
     pub(crate) fn objection(
         &self,
         shape: CommShape,
@@ -255,6 +262,7 @@ impl Statements {
             steering(&setting.name, &setting.value, collective) == Some(Steering::Forces)
         };
         let named = self.heading.algorithm.iter();
+        let named = named.filter(|setting| !FREE.contains(&&*setting.value));
         let setting = named.chain(self.settings().filter(forces)).next()?;
         Some(LineProblem::Forced {
             line: setting.line,
@@ -289,42 +297,40 @@ impl Statements {
         };
         let ranks = said(|of| of.ranks).filter(|_| counts_ranks);
         let nodes = said(|of| of.nodes).filter(|_| counts_ranks);
-        // Fewer ranks than a node holds may be on one node.
-        let ppn = said(|of| of.ppn).filter(|ppn| ppn.value < shape.ppn || counts_ranks);
-        let numbers = [
-            (ranks, shape.ranks(), "rank"),
-            (nodes, shape.nodes, "node"),
-            (ppn, shape.ppn, "rank on each node"),
-        ];
-        numbers.into_iter().find_map(|(said, given, what)| {
-            let said = said.filter(|said| said.value != given)?;
-            Some(LineProblem::Said {
-                line: said.line,
-                said: said.value,
-                what,
-                given,
-            })
-        })
+        let ppn = said(|of| of.ppn);
+        let differs = |said: Option<Number>, given| said.filter(|said| said.value != given);
+        let problem = |said: Number, what, each, given| LineProblem::Said {
+            line: said.line,
+            said: said.value,
+            what,
+            each,
+            given,
+        };
+        if let Some(ranks) = differs(ranks, shape.ranks()) {
+            return Some(problem(ranks, "rank", "", shape.ranks()));
+        }
+        if let Some(nodes) = differs(nodes, shape.nodes) {
+            return Some(problem(nodes, "node", "", shape.nodes));
+        }
+        differs(ppn, shape.ppn).map(|ppn| problem(ppn, "rank", " on each node", shape.ppn))
     }
 }
 
 impl Statement {
-    /// Takes in the words behind a launcher, up to the program.
+    /// Takes in the words behind a launcher, without those of the program.
     fn take_options(&mut self, words: &[&str], is_slurm: bool, line: u64) {
-        let end = words.iter().position(|word| {
-            PROGRAMS
-                .iter()
-                .any(|program| base(word).starts_with(program))
-        });
-        let words = &words[..end.unwrap_or(words.len())];
-        // Several programs run side by side.
+        // Several programs, separated by colons, run side by side.
         let mut before = 0;
+        let mut is_of_program = false;
         for (index, word) in words.iter().enumerate() {
+            is_of_program = *word != ":" && (is_of_program || is_program(word));
+            if is_of_program {
+                continue;
+            }
             let next = words.get(index + 1).copied().unwrap_or_default();
             let number = |options: &[&str]| {
-                let value = options
-                    .iter()
-                    .find_map(|option| value_of(option, word, next))?;
+                let mut all = options.iter();
+                let value = all.find_map(|option| value_of(option, word, next))?;
                 Some(Number { value, line })
             };
             if *word == ":" {
@@ -409,8 +415,7 @@ impl Statement {
             } else if is_key && PPN_WORDS.contains(word) {
                 found.ppn = number.or(found.ppn);
             } else if is_key && ALGORITHM_WORDS.contains(word) {
-                let is_free = ["", "0", "auto", "default", "none"].contains(&value);
-                found.algorithm = (!is_free).then(|| Setting {
+                found.algorithm = (!value.is_empty()).then(|| Setting {
                     name: (*word).to_owned(),
                     value: value.to_owned(),
                     line,
@@ -448,13 +453,15 @@ fn launcher(words: &[&str]) -> Option<usize> {
         |word: &&str| LAUNCHERS.contains(&base(word)) || libraries::is_launcher(base(word));
     let place = words.iter().position(is_launcher)?;
     // Sentences about a launcher have neither options nor programs.
-    let is_word = |word: &&str| {
-        word.starts_with('-')
-            || PROGRAMS
-                .iter()
-                .any(|program| base(word).starts_with(program))
-    };
+    let is_word = |word: &&str| word.starts_with('-') || is_program(word);
     words[place + 1..].iter().any(is_word).then_some(place)
+}
+
+/// Whether a word of a command line names a benchmark program.
+fn is_program(word: &str) -> bool {
+    PROGRAMS
+        .iter()
+        .any(|program| base(word).starts_with(program))
 }
 
 /// The last part of a path.

@@ -238,6 +238,33 @@ fn imports_are_reported_as_json_and_warnings_as_text() {
 }
 
 #[test]
+fn what_a_folder_lacks_is_told_with_its_reason() {
+    let place = Place::new();
+    let tagged = OSU.replace("# OSU", "0: # OSU");
+    let faulty = OSU.replace("1.17\n", "1.17 Fail\n");
+    place.write("nights/1", OSU);
+    place.write("nights/2", faulty);
+    place.write("nights/3", tagged);
+    place.write("nights/README", "Made by cron.\n");
+    let import = "import nights --format osu --library mpich-4.2.0 --shape 2x4 --store";
+    let run = place.run_line(&format!("{import} a.db"));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    for part in [
+        "nights/1:5: left out: `MPI All-to-Allv",
+        "left out: nights/2:4: the benchmark reports a wrong result; find the cause",
+        "left out: nights/3:1: no rows have the label `0:` of this title (the first of 3 reasons); remove",
+        "nights/README: left out: it has nothing to import",
+    ] {
+        assert!(run.err.contains(part), "{part}: {}", run.err);
+    }
+    let told = place.run_line(&format!("{import} b.db --json")).json();
+    assert_eq!(told["repetitions"], 2);
+    assert_eq!(told["refused"][0]["file"], "nights/2");
+    let alone = place.run_line(&format!("{import} c.db").replace("nights", "nights/2"));
+    alone.bad(2, &["nights/2:4: the benchmark reports a wrong result"]);
+}
+
+#[test]
 fn errors_of_imports_name_a_remedy() {
     let place = place();
     let import = |text: &str, more: &[&str]| {

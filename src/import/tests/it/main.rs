@@ -2,6 +2,7 @@
 
 mod benchmarks;
 mod folders;
+mod logs;
 mod natives;
 
 use std::path::PathBuf;

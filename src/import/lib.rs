@@ -310,12 +310,30 @@ impl Content {
     }
 }
 
+/// The first bytes of files that hold text in another form.
+const FORMS: [(&[u8], &str); 7] = [
+    (b"\x1f\x8b", "compressed by gzip: decompress it first"),
+    (b"BZh", "compressed by bzip2: decompress it first"),
+    (b"\xfd7zXZ", "compressed by xz: decompress it first"),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed by zstd: decompress it first",
+    ),
+    (b"PK\x03\x04", "a ZIP archive: extract its files first"),
+    (b"\xff\xfe", "UTF-16 text: convert it to UTF-8 first"),
+    (b"\xfe\xff", "UTF-16 text: convert it to UTF-8 first"),
+];
+
 /// Reads a file. A log may contain the words of programs in any encoding, but what is read of it is ASCII.
 fn read(file: &Path, format: ImportFormat) -> io::Result<String> {
     match format {
         ImportFormat::Csv => files::read_text(file),
         ImportFormat::Osu | ImportFormat::Imb => {
             let bytes = files::read(file)?;
+            if let Some((_, form)) = FORMS.iter().find(|(first, _)| bytes.starts_with(first)) {
+                let text = format!("it is {form}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             let text = String::from_utf8_lossy(&bytes);
             Ok(text.trim_start_matches('\u{feff}').to_owned())
         }

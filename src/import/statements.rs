@@ -407,7 +407,8 @@ impl Statement {
             let is_assigned = words.get(index + 1) == Some(&"=");
             let value = behind.next().unwrap_or_default();
             let number = value.parse().ok().map(|value| Number { value, line });
-            let is_key = is_assigned || (announces && number.is_some());
+            // A short line such as `NP 8` is nothing but a heading.
+            let is_key = is_assigned || ((announces || words.len() <= 3) && number.is_some());
             if is_key && RANK_WORDS.contains(word) {
                 found.ranks = number.or(found.ranks);
             } else if is_key && NODE_WORDS.contains(word) {

@@ -144,6 +144,8 @@ fn launchers_and_headings_say_how_many_ranks_run() {
         ("+ mpirun \\\n  -np 4 \\\n  ./osu_allreduce", false),
         ("=== np=8 ===", true),
         ("=== np=4 ===", false),
+        ("NP 4", false),
+        ("2 tasks killed", true),
         ("# Number of processes: 4", false),
         ("ranks: 4", false),
         ("Running allreduce with 4 MPI ranks", false),
@@ -405,6 +407,21 @@ fn lines_of_other_programs_are_counted_and_never_taken_for_rows() {
         shown(&imported.skipped),
         ["5: the file ends within this row"]
     );
+}
+
+#[test]
+fn files_in_another_form_than_text_are_named() {
+    for (first, form) in [
+        (&b"\x1f\x8b\x08\x00"[..], "compressed by gzip: decompress"),
+        (b"PK\x03\x04\x14", "a ZIP archive: extract"),
+        (b"\xff\xfe#\x00", "UTF-16 text: convert"),
+    ] {
+        let desk = Desk::new();
+        std::fs::write(desk.path("times"), first).expect("written");
+        let error = import::import(&desk.path("times"), &desk.path("a.db"), &osu());
+        let error = error.expect_err(form).to_string();
+        assert!(error.contains(form), "{error}");
+    }
 }
 
 #[test]

@@ -15,9 +15,9 @@
 //! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of one rank's part in
 //! gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the vector in all
 //! others. A barrier has no column of sizes. The size of a reduce_scatter is that of the vector up to release 2018 and
-//! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out. Builds that check results
-//! have a column of defects. With `-multi`, several groups of processes run at the same time; with `-map`, processes are
-//! renumbered.
+//! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out. Builds that check
+//! results have a column of defects. With `-multi`, several groups of processes run at the same time; with `-map`,
+//! processes are renumbered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

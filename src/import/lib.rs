@@ -117,8 +117,8 @@ fn sentences<S: Serializer>(warnings: &BTreeSet<Warning>, to: S) -> Result<S::Ok
 /// the result.
 ///
 /// # Errors
-/// Errors in a file or the options that leave nothing to import; a store that already has the file, holds colltune's own
-/// measurements of that library, or cannot be written. Nothing is stored then.
+/// Errors in a file or the options that leave nothing to import; a store that already has the file, holds colltune's
+/// own measurements of that library, or cannot be written. Nothing is stored then.
 pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let mut found = Found::default();
     if path.is_dir() {

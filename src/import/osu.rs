@@ -6,12 +6,12 @@
 //! 4                     136.08             99.29            164.85        1000
 //! ```
 //!
-//! The columns after the average are printed with `-f`, then `Validation` with `-c` and percentiles with `-z`. Sizes are
-//! in bytes: of one rank's part in gather, scatter and allgather, of the block for one rank in alltoall, of the vector
-//! in all others, including reduce_scatter_block. A barrier has no column of sizes. Each rank's times are averaged over
-//! the iterations, then over the ranks; the maximum is the average of the slowest rank. Releases from 7.1 on name the
-//! datatype, and print a table for each of several; they combine `MPI_CHAR` unless told otherwise. Older ones combine
-//! `MPI_FLOAT`. The number of ranks is not printed.
+//! The columns after the average are printed with `-f`, then `Validation` with `-c` and percentiles with `-z`. Sizes
+//! are in bytes: of one rank's part in gather, scatter and allgather, of the block for one rank in alltoall, of the
+//! vector in all others, including reduce_scatter_block. A barrier has no column of sizes. Each rank's times are
+//! averaged over the iterations, then over the ranks; the maximum is the average of the slowest rank. Releases from 7.1
+//! on name the datatype, and print a table for each of several; they combine `MPI_CHAR` unless told otherwise. Older
+//! ones combine `MPI_FLOAT`. The number of ranks is not printed.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -15,25 +15,25 @@ use crate::values;
 /// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Imported measurements stay in the store,
 /// and a file is imported only once. Candidates are compared within a launch, so their times must be in the same file,
 /// under the same launch. From a folder, all files below it are imported that the store does not have yet, so a folder
-/// with a new file each night can simply be imported again. A file or a table with an error is left out as a whole, with
-/// a warning, and no other one with it; if nothing is left, nothing is stored.
+/// with a new file each night can simply be imported again. A file or a table with an error is left out as a whole,
+/// with a warning, and no other one with it; if nothing is left, nothing is stored.
 ///
 /// `csv` has a header. The columns, with defaults in parentheses, are `collective`; `library` (`default` if the
 /// algorithm is `default` or missing, else `imported`): `default`, `ours` for colltune's algorithms, `native` for a
 /// forced algorithm of the library, by the library's name for it, which needs `--library`, or free text that names the
 /// source of the algorithm; `algorithm`; `nodes` (1); `ppn`; `bytes`: of one rank's contribution or part in gather,
 /// scatter, allgather and reduce_scatter_block, of a block in alltoall, empty in barrier, else of the vector;
-/// `segment_bytes`: the block size for `ours`; `datatype` (float32; int8, int32, int64 or float64) and `operator` (sum) of reductions; `launch` (1);
-/// and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition or the mean of several;
-/// lines that begin with `#` are comments.
+/// `segment_bytes`: the block size for `ours`; `datatype` (float32; int8, int32, int64 or float64) and `operator` (sum)
+/// of reductions; `launch` (1); and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition
+/// or the mean of several; lines that begin with `#` are comments.
 ///
 /// `osu` is the output of the OSU micro-benchmarks for collectives, preferably with `-f`, which prints the time of the
 /// slowest rank; without it, the average over ranks is used, with a warning. `imb` is the output of IMB-MPI1 with ranks
 /// that fill one node after the other. Both measure the library's default. A file may contain the outputs of several
-/// runs; each run is a launch. Labels before the lines, such as `[1,0]<stdout>:` or `0:`, are recognised by those before
-/// titles. What a log says about its launches, in command lines and headings such as `=== np=8 ===`, is believed: tables
-/// of other numbers of ranks than --nodes and --ppn give, or of forced algorithms, are left out, and the same file can be
-/// imported for another shape. Lines of other programs among the rows are left out and counted.
+/// runs; each run is a launch. Labels before the lines, such as `[1,0]<stdout>:` or `0:`, are recognised by those
+/// before titles. What a log says about its launches, in command lines and headings such as `=== np=8 ===`, is
+/// believed: tables of other numbers of ranks than --nodes and --ppn give, or of forced algorithms, are left out, and
+/// the same file can be imported for another shape. Lines of other programs among the rows are left out and counted.
 ///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]

@@ -5,15 +5,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op, in_place};
+use exec::constants::{MPI_Comm, MPI_Datatype, in_place, no_operator};
 use exec::is_named;
 use mpi::ffi;
 use runtime::RawCall;
 use schedule::Collective;
-
-unsafe extern "C" {
-    safe fn colltune_no_operator() -> MPI_Op;
-}
 
 /// Checks the arguments. If one is invalid, calls the error handler and returns the error's class.
 ///
@@ -47,7 +43,7 @@ fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
         Collective::Gather | Collective::Scatter | Collective::Allgather => {
             call.send_count >= 0 && call.send_type != nothing
         }
-        _ => call.operator != colltune_no_operator(),
+        _ => call.operator != no_operator(),
     };
     let is_a_buffer = !call.send.is_null() && call.send != in_place();
     is_whole && is_a_buffer && call.send != call.recv.cast_const()
@@ -95,7 +91,7 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     if !(0..ranks).contains(&call.root) {
         return Some(ffi::MPI_ERR_ROOT);
     }
-    if call.collective.is_reduction() && call.operator == colltune_no_operator() {
+    if call.collective.is_reduction() && call.operator == no_operator() {
         return Some(ffi::MPI_ERR_OP);
     }
     // SAFETY: the caller's.

@@ -11,5 +11,3 @@ int colltune_built_for_major(void) { return MPICH_NUMVERSION / 10000000; }
 const char *colltune_built_for(void) { return ""; }
 int colltune_built_for_major(void) { return 0; }
 #endif
-
-MPI_Op colltune_no_operator(void) { return MPI_OP_NULL; }

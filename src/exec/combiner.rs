@@ -8,7 +8,7 @@ use vocabulary::{Datatype, Operator};
 use crate::api::{check, count};
 use crate::copier::{Copier, piece_units};
 use crate::handle::{DatatypeHandle, OperatorHandle};
-use crate::kernel::{Addresses, Kernel, kernel, kernel_for};
+use crate::kernel::{Addresses, Kernel, kernel_for};
 use crate::unit::Unit;
 use crate::{Bytes, Call, ExecError};
 
@@ -68,10 +68,7 @@ impl Combiner {
         datatype: DatatypeHandle,
         operator: OperatorHandle,
     ) -> Result<Self, ExecError> {
-        let fast = datatype
-            .element()
-            .zip(operator.built_in())
-            .and_then(|(element, operator)| kernel(element, operator));
+        let fast = datatype.kernel(&operator);
         let unit = Unit::element(&datatype)?;
         Ok(Self {
             kernel: fast,

@@ -6,9 +6,9 @@ use std::ptr::NonNull;
 use mpi::ffi;
 
 use crate::api::{check, count};
-use crate::constants::{Class, MPI_Datatype, MPI_Op, class};
+use crate::constants::{Class, MPI_Datatype, MPI_Op, built_in, class};
 use crate::derived::Derived;
-use crate::kernel::{BuiltIn, Element};
+use crate::kernel::{BuiltIn, Element, Kernel, kernel};
 use crate::{Bytes, ExecError};
 
 /// A datatype's handle, with its properties as reported by the library.
@@ -107,19 +107,41 @@ impl DatatypeHandle {
         if !(self.is_named && self.is_dense) {
             return None;
         }
+        let is_signed = |class| {
+            matches!(
+                class,
+                Class::Signed | Class::FortranInteger | Class::Address
+            )
+        };
         Some(match (class(self.raw), self.size) {
-            (Class::Signed, 1) => Element::Int8,
-            (Class::Signed, 2) => Element::Int16,
-            (Class::Signed, 4) => Element::Int32,
-            (Class::Signed, 8) => Element::Int64,
+            (class, 1) if is_signed(class) => Element::Int8,
+            (class, 2) if is_signed(class) => Element::Int16,
+            (class, 4) if is_signed(class) => Element::Int32,
+            (class, 8) if is_signed(class) => Element::Int64,
             (Class::Unsigned, 1) => Element::Unsigned8,
             (Class::Unsigned, 2) => Element::Unsigned16,
             (Class::Unsigned, 4) => Element::Unsigned32,
             (Class::Unsigned, 8) => Element::Unsigned64,
             (Class::Floating, 4) => Element::Float32,
             (Class::Floating, 8) => Element::Float64,
+            // Only operators on bits are defined for bytes.
+            (Class::Byte, 1) => Element::Unsigned8,
             _ => return None,
         })
+    }
+
+    /// Our loop that combines elements by an operator, if there is one.
+    pub(crate) fn kernel(&self, operator: &OperatorHandle) -> Option<Kernel> {
+        let operator = operator.built_in()?;
+        // A sum of complex numbers consists of the sums of their parts.
+        let is_sum_of_complex =
+            operator == BuiltIn::Sum && self.is_dense && class(self.raw) == Class::Complex;
+        let element = match self.size {
+            8 if is_sum_of_complex => Some(Element::Float32),
+            16 if is_sum_of_complex => Some(Element::Float64),
+            _ => self.element(),
+        };
+        kernel(element?, operator)
     }
 
     /// Whether packing an element just copies it. Equal size and extent do not imply this: the type may contain a
@@ -319,24 +341,6 @@ impl OperatorHandle {
 
     /// The corresponding built-in operator, if our loops know it.
     pub fn built_in(&self) -> Option<BuiltIn> {
-        // SAFETY: constants that the library has set before `main`.
-        let known = unsafe {
-            [
-                (ffi::RSMPI_SUM, BuiltIn::Sum),
-                (ffi::RSMPI_PROD, BuiltIn::Product),
-                (ffi::RSMPI_MIN, BuiltIn::Minimum),
-                (ffi::RSMPI_MAX, BuiltIn::Maximum),
-                (ffi::RSMPI_LAND, BuiltIn::LogicalAnd),
-                (ffi::RSMPI_LOR, BuiltIn::LogicalOr),
-                (ffi::RSMPI_LXOR, BuiltIn::LogicalXor),
-                (ffi::RSMPI_BAND, BuiltIn::BitAnd),
-                (ffi::RSMPI_BOR, BuiltIn::BitOr),
-                (ffi::RSMPI_BXOR, BuiltIn::BitXor),
-            ]
-        };
-        known
-            .into_iter()
-            .find(|(raw, _)| *raw == self.raw)
-            .map(|(_, built_in)| built_in)
+        built_in(self.raw)
     }
 }

@@ -8,36 +8,130 @@ MPI_Datatype colltune_double_int(void) { return MPI_DOUBLE_INT; }
 
 MPI_Op colltune_minloc(void) { return MPI_MINLOC; }
 
+MPI_Op colltune_no_operator(void) { return MPI_OP_NULL; }
+
 int colltune_is_predefined(MPI_Op op) {
     return op == MPI_MAX || op == MPI_MIN || op == MPI_SUM || op == MPI_PROD || op == MPI_LAND ||
            op == MPI_BAND || op == MPI_LOR || op == MPI_BOR || op == MPI_LXOR || op == MPI_BXOR ||
            op == MPI_MAXLOC || op == MPI_MINLOC || op == MPI_REPLACE || op == MPI_NO_OP;
 }
 
-/* MPI 4.0, section 6.9.4; without pairs of long double, which some libraries lack. */
-int colltune_locates(MPI_Op op, MPI_Datatype type) {
-    return (op == MPI_MAXLOC || op == MPI_MINLOC) &&
-           (type == MPI_FLOAT_INT || type == MPI_DOUBLE_INT || type == MPI_LONG_INT ||
-            type == MPI_2INT || type == MPI_SHORT_INT);
+/* The name of a predefined operator; null for others. */
+const char *colltune_operator_name(MPI_Op op) {
+#define NAME(of) if (op == of) return #of;
+    NAME(MPI_MAX) NAME(MPI_MIN) NAME(MPI_SUM) NAME(MPI_PROD) NAME(MPI_LAND) NAME(MPI_BAND)
+    NAME(MPI_LOR) NAME(MPI_BOR) NAME(MPI_LXOR) NAME(MPI_BXOR) NAME(MPI_MAXLOC) NAME(MPI_MINLOC)
+    NAME(MPI_REPLACE) NAME(MPI_NO_OP)
+#undef NAME
+    return NULL;
 }
 
-/* How built-in operators read a named datatype: 1 signed, 2 unsigned integers, 3 floating point,
- * 0 anything else. The sizes are asked of the library. */
-int colltune_class(MPI_Datatype type) {
+/* The groups of datatypes for which MPI defines its operators (MPI 4.0, sections 6.9.2 and 6.9.4); `Class` in
+ * constants.rs has the same numbers. */
+enum { SIGNED = 1, UNSIGNED, FLOATING, FORTRAN_INTEGER, ADDRESS, COMPLEX, LOGICAL, BYTE, PAIR, WITHOUT };
+
+/* The group and the name of a named datatype; 0 for a derived one. Libraries may lack some types, and have other
+ * handles in their place: they refuse what is asked of these. */
+static int named(MPI_Datatype type, const char **name) {
+#define NAMED(group, of) if (type == of) { *name = #of; return group; }
+    *name = NULL;
     if (type == MPI_DATATYPE_NULL) return 0;
-    if (type == MPI_INT || type == MPI_LONG || type == MPI_SHORT || type == MPI_SIGNED_CHAR ||
-        type == MPI_LONG_LONG_INT || type == MPI_INT8_T || type == MPI_INT16_T ||
-        type == MPI_INT32_T || type == MPI_INT64_T || type == MPI_AINT || type == MPI_OFFSET ||
-        type == MPI_COUNT || type == MPI_INTEGER)
-        return 1;
-    if (type == MPI_UNSIGNED || type == MPI_UNSIGNED_LONG || type == MPI_UNSIGNED_SHORT ||
-        type == MPI_UNSIGNED_CHAR || type == MPI_UNSIGNED_LONG_LONG || type == MPI_UINT8_T ||
-        type == MPI_UINT16_T || type == MPI_UINT32_T || type == MPI_UINT64_T)
-        return 2;
-    if (type == MPI_FLOAT || type == MPI_DOUBLE || type == MPI_REAL ||
-        type == MPI_DOUBLE_PRECISION)
-        return 3;
+    /* The most frequent ones first. */
+    NAMED(FLOATING, MPI_DOUBLE) NAMED(SIGNED, MPI_INT) NAMED(FLOATING, MPI_FLOAT) NAMED(SIGNED, MPI_LONG)
+    NAMED(SIGNED, MPI_SHORT) NAMED(SIGNED, MPI_SIGNED_CHAR) NAMED(SIGNED, MPI_LONG_LONG_INT)
+    NAMED(SIGNED, MPI_INT8_T) NAMED(SIGNED, MPI_INT16_T) NAMED(SIGNED, MPI_INT32_T) NAMED(SIGNED, MPI_INT64_T)
+    NAMED(UNSIGNED, MPI_UNSIGNED) NAMED(UNSIGNED, MPI_UNSIGNED_LONG) NAMED(UNSIGNED, MPI_UNSIGNED_SHORT)
+    NAMED(UNSIGNED, MPI_UNSIGNED_CHAR) NAMED(UNSIGNED, MPI_UNSIGNED_LONG_LONG) NAMED(UNSIGNED, MPI_UINT8_T)
+    NAMED(UNSIGNED, MPI_UINT16_T) NAMED(UNSIGNED, MPI_UINT32_T) NAMED(UNSIGNED, MPI_UINT64_T)
+    NAMED(FLOATING, MPI_LONG_DOUBLE)
+    NAMED(FLOATING, MPI_REAL) NAMED(FLOATING, MPI_DOUBLE_PRECISION)
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER) NAMED(LOGICAL, MPI_LOGICAL)
+    NAMED(COMPLEX, MPI_COMPLEX) NAMED(COMPLEX, MPI_DOUBLE_COMPLEX)
+    /* Types of a given size are optional. */
+#ifdef MPI_REAL4
+    NAMED(FLOATING, MPI_REAL4)
+#endif
+#ifdef MPI_REAL8
+    NAMED(FLOATING, MPI_REAL8)
+#endif
+#ifdef MPI_REAL16
+    NAMED(FLOATING, MPI_REAL16)
+#endif
+#ifdef MPI_REAL2
+    NAMED(FLOATING, MPI_REAL2)
+#endif
+#ifdef MPI_INTEGER1
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER1)
+#endif
+#ifdef MPI_INTEGER2
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER2)
+#endif
+#ifdef MPI_INTEGER4
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER4)
+#endif
+#ifdef MPI_INTEGER8
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER8)
+#endif
+#ifdef MPI_INTEGER16
+    NAMED(FORTRAN_INTEGER, MPI_INTEGER16)
+#endif
+#ifdef MPI_COMPLEX4
+    NAMED(COMPLEX, MPI_COMPLEX4)
+#endif
+#ifdef MPI_COMPLEX8
+    NAMED(COMPLEX, MPI_COMPLEX8)
+#endif
+#ifdef MPI_COMPLEX16
+    NAMED(COMPLEX, MPI_COMPLEX16)
+#endif
+#ifdef MPI_COMPLEX32
+    NAMED(COMPLEX, MPI_COMPLEX32)
+#endif
+#ifdef MPI_LOGICAL1
+    NAMED(LOGICAL, MPI_LOGICAL1)
+#endif
+#ifdef MPI_LOGICAL2
+    NAMED(LOGICAL, MPI_LOGICAL2)
+#endif
+#ifdef MPI_LOGICAL4
+    NAMED(LOGICAL, MPI_LOGICAL4)
+#endif
+#ifdef MPI_LOGICAL8
+    NAMED(LOGICAL, MPI_LOGICAL8)
+#endif
+    NAMED(COMPLEX, MPI_C_FLOAT_COMPLEX) NAMED(COMPLEX, MPI_C_DOUBLE_COMPLEX)
+    NAMED(COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX) NAMED(COMPLEX, MPI_C_COMPLEX) NAMED(LOGICAL, MPI_C_BOOL)
+#ifdef MPI_CXX_BOOL
+    NAMED(LOGICAL, MPI_CXX_BOOL)
+#endif
+#ifdef MPI_CXX_FLOAT_COMPLEX
+    NAMED(COMPLEX, MPI_CXX_FLOAT_COMPLEX)
+#endif
+#ifdef MPI_CXX_DOUBLE_COMPLEX
+    NAMED(COMPLEX, MPI_CXX_DOUBLE_COMPLEX)
+#endif
+#ifdef MPI_CXX_LONG_DOUBLE_COMPLEX
+    NAMED(COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX)
+#endif
+    NAMED(ADDRESS, MPI_AINT) NAMED(ADDRESS, MPI_OFFSET) NAMED(ADDRESS, MPI_COUNT) NAMED(BYTE, MPI_BYTE)
+    NAMED(PAIR, MPI_FLOAT_INT) NAMED(PAIR, MPI_DOUBLE_INT) NAMED(PAIR, MPI_LONG_INT) NAMED(PAIR, MPI_2INT)
+    NAMED(PAIR, MPI_SHORT_INT) NAMED(PAIR, MPI_LONG_DOUBLE_INT) NAMED(PAIR, MPI_2REAL)
+    NAMED(PAIR, MPI_2DOUBLE_PRECISION) NAMED(PAIR, MPI_2INTEGER)
+    NAMED(WITHOUT, MPI_CHAR) NAMED(WITHOUT, MPI_WCHAR) NAMED(WITHOUT, MPI_CHARACTER) NAMED(WITHOUT, MPI_PACKED)
+#undef NAMED
     return 0;
+}
+
+int colltune_class(MPI_Datatype type) {
+    const char *name;
+    return named(type, &name);
+}
+
+/* The name of a named datatype; null for others. */
+const char *colltune_datatype_name(MPI_Datatype type) {
+    const char *name;
+    named(type, &name);
+    return name;
 }
 
 /* The values of a control variable are of this type: enumerations are always. */

@@ -2,10 +2,8 @@
 
 use std::ffi::c_int;
 
-use exec::constants::{MPI_Datatype, is_predefined, locates};
-use exec::{
-    Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check, kernel,
-};
+use exec::constants::MPI_Datatype;
+use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check};
 use mpi::ffi;
 use schedule::Collective;
 
@@ -40,34 +38,6 @@ pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
 ///
 /// The handles are valid, and `counts` has one count per rank where it is significant.
 pub(crate) unsafe fn length(
-    call: &RawCall,
-    rank: c_int,
-    ranks: c_int,
-) -> Result<Result<u64, FallbackReason>, ExecError> {
-    let mut receives = call.collective.is_reduction();
-    if call.collective == Collective::ReduceScatter {
-        // SAFETY: the caller's.
-        let counts = unsafe { parts(call, ranks) };
-        receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
-    }
-    // Libraries refuse this and end the program. No other argument of a single rank may influence the decision here.
-    if receives && call.is_aliased() {
-        return Ok(Err(FallbackReason::Invalid));
-    }
-    // SAFETY: the caller's.
-    unsafe { length_of_data(call, rank, ranks) }
-}
-
-/// The same, whatever the buffers are. All ranks have the same outcome, even if one passes a buffer twice.
-///
-/// # Errors
-///
-/// As [`length`].
-///
-/// # Safety
-///
-/// As for [`length`].
-pub(crate) unsafe fn length_of_data(
     call: &RawCall,
     rank: c_int,
     ranks: c_int,
@@ -179,20 +149,4 @@ pub(crate) unsafe fn arguments<'a>(
         },
         _ => Arguments::Allreduce { data, operator },
     })
-}
-
-/// Whether a call's operator is known to be defined for its datatype. If it is not, combining would fail when
-/// messages are already under way, and other ranks would wait for the rest of them.
-pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
-    let Some((datatype, operator)) = arguments.reduction() else {
-        return true;
-    };
-    match operator.built_in() {
-        Some(built_in) => datatype
-            .element()
-            .is_some_and(|element| kernel(element, built_in).is_some()),
-        None if is_predefined(operator.raw()) => locates(operator.raw(), datatype.raw()),
-        // The application's own operator is defined for all datatypes that it is used with.
-        None => true,
-    }
 }

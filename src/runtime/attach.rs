@@ -82,9 +82,10 @@ impl Silenced {
             if !any(&rules, |choice| {
                 matches!(choice.candidate, Candidate::Ours { .. })
             }) {
-                return Ok(Err(Collective::MEASURED.map(|collective| {
+                let reasons = Collective::MEASURED.map(|collective| {
                     version.why_all_default(&rules, collective, FallbackReason::NoRules)
-                })));
+                });
+                return Ok(Err(Box::new(reasons)));
             }
             let nodes = self.nodes(&placement, &rules)?;
             let Some(mut private) = self.duplicate()? else {

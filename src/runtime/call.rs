@@ -11,7 +11,7 @@ use schedule::Collective;
 /// rank are blank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Key {
-    /// The collective, [`IN_PLACE`], [`ALIASED`], and the root in the upper half.
+    /// The collective, [`IN_PLACE`] and the flags after it, and the root in the upper half.
     kind: u64,
     /// The number of elements received, and that of those sent in the upper half.
     counts: u64,
@@ -22,6 +22,12 @@ pub(crate) struct Key {
 
 const IN_PLACE: u64 = 1 << 8;
 const ALIASED: u64 = 1 << 9;
+/// The buffer is null, or not significant. With some datatypes, that is `MPI_BOTTOM`; with others it is an error, as is
+/// [`MISPLACED`]. A plan is made only for calls without errors, so these flags keep wrong calls from finding one.
+const NO_SEND: u64 = 1 << 10;
+const NO_RECV: u64 = 1 << 11;
+/// `MPI_IN_PLACE` where MPI does not allow it.
+const MISPLACED: u64 = 1 << 12;
 
 /// Blanks the arguments that are not significant on this rank, and returns the key.
 #[inline(always)]
@@ -29,43 +35,59 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_root = call.root == rank;
-    // Programs that pass the same buffer twice instead of `MPI_IN_PLACE` do so on the rank with the first part, and
-    // libraries accept that. It must not affect this rank's decision.
+    // Programs pass the same buffer twice instead of `MPI_IN_PLACE`, where parts are gathered or scattered on the rank
+    // with the first part, and some libraries accept that. It must not affect this rank's decision then; where the
+    // library refuses it, the call does not get here (`wrong`).
     let has_parts = matches!(
         call.collective,
         Collective::Gather | Collective::Allgather | Collective::Scatter
     );
-    let is_said_so = has_parts && rank == 0 && call.is_aliased();
+    let is_said_so = call.is_aliased() && if has_parts { rank == 0 } else { true };
     let given_in_place = |buffer: *const c_void| is_said_so || buffer == in_place();
     let mut is_in_place = false;
+    let is_misplaced;
     match call.collective {
         Collective::Gather if !is_root => {
+            is_misplaced = call.send == in_place();
             (call.recv, call.recv_count) = (std::ptr::null_mut(), 0);
             call.recv_type = nothing;
         }
         Collective::Scatter if !is_root => {
+            is_misplaced = call.recv.cast_const() == in_place();
             (call.send, call.send_count) = (std::ptr::null(), 0);
             call.send_type = nothing;
         }
         Collective::Scatter => {
+            is_misplaced = call.send == in_place();
             is_in_place = given_in_place(call.recv);
             if is_in_place {
                 (call.recv_count, call.recv_type) = (0, nothing);
             }
         }
-        Collective::Reduce if !is_root => call.recv = std::ptr::null_mut(),
-        Collective::Bcast => {}
+        Collective::Reduce if !is_root => {
+            is_misplaced = call.send == in_place();
+            call.recv = std::ptr::null_mut();
+        }
+        Collective::Bcast => is_misplaced = call.recv.cast_const() == in_place(),
         _ => {
+            is_misplaced = call.recv.cast_const() == in_place();
             is_in_place = given_in_place(call.send);
             if is_in_place {
                 (call.send_count, call.send_type) = (0, nothing);
             }
         }
     }
-    let flags = [(is_in_place, IN_PLACE), (call.is_aliased(), ALIASED)];
+    let flags = [
+        (is_in_place, IN_PLACE),
+        (call.is_aliased(), ALIASED),
+        (call.send.is_null(), NO_SEND),
+        (call.recv.is_null(), NO_RECV),
+        (is_misplaced, MISPLACED),
+    ];
     let flags = flags.map(|(is_set, flag)| if is_set { flag } else { 0 });
+    let flags = flags.into_iter().fold(0, |all, flag| all | flag);
     let key = Key {
-        kind: pair(call.root, 0) | flags[0] | flags[1] | call.collective as u64,
+        kind: pair(call.root, 0) | flags | call.collective as u64,
         counts: pair(call.send_count, call.recv_count),
         send_type: call.send_type,
         recv_type: call.recv_type,

@@ -54,6 +54,21 @@ impl Datatypes {
         unsafe { ffi::PMPI_Type_free_keyval(&mut keyval) };
     }
 
+    /// Whether a datatype is one of those whose liveness is known, which calls have used.
+    ///
+    /// # Safety
+    ///
+    /// The datatype is valid.
+    pub(crate) unsafe fn knows(&self, datatype: MPI_Datatype) -> bool {
+        let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
+        // SAFETY: the caller's; the results are written by the call.
+        let code = unsafe {
+            let value = (&raw mut value).cast();
+            ffi::PMPI_Type_get_attr(datatype, self.keyval, value, &mut flag)
+        };
+        code == 0 && flag != 0
+    }
+
     /// The liveness of a datatype.
     ///
     /// # Safety

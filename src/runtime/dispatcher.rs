@@ -22,6 +22,7 @@ use crate::state::{Attached, Common, Means, Reasons, State, none};
 use crate::table_mismatch::Host;
 use crate::versions::Versions;
 use crate::watch::Watch;
+use crate::wrong::Answers;
 use crate::{CallSummary, FallbackReason, Loaded, RuntimeError};
 
 /// The default of [`Settings::attach_after_bytes`].
@@ -77,6 +78,8 @@ pub struct Dispatcher {
     pub(crate) summary: RefCell<CallSummary>,
     /// The numbers of calls, by rows of the summary, which does not include them.
     counters: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
+    /// What the library says about arguments.
+    pub(crate) answers: Answers,
 }
 
 /// A communicator on which calls have been made before, with its known properties. Valid as long as the communicator.
@@ -212,6 +215,7 @@ impl Dispatcher {
             is_busy: Cell::new(false),
             summary: RefCell::default(),
             counters: RefCell::default(),
+            answers: Answers::default(),
         })
     }
 

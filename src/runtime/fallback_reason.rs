@@ -3,7 +3,7 @@
 use exec::NoChannels;
 use thiserror::Error;
 
-/// The reason why a call is left to the library. All ranks of a communicator have the same reason.
+/// The reason why a call is left to the library. All ranks of a communicator have the same reason for a valid call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum FallbackReason {
     /// The table chooses the library's default.
@@ -12,18 +12,31 @@ pub enum FallbackReason {
     /// The table's choice can be forced only by the library's own settings.
     #[error("default (the table's choice needs the library's own settings, see `colltune export`)")]
     Native,
-    /// The algorithm cannot serve the call (for instance, it is not ordered and the operator does not commute), or we
-    /// cannot combine the elements: they are not in ascending order in memory, or the predefined operator is not
-    /// known to be defined for them, as with complex numbers.
+    /// The algorithm cannot serve the call: it needs an even number of ranks, for instance, or equal nodes.
     #[error("default (the table's choice cannot serve the call)")]
     Unsuited,
+    /// The algorithm combines in another order than that of the ranks, and the operator does not commute.
+    #[error("default (the table's choice needs an operator that commutes)")]
+    Unordered,
+    /// The elements are not in ascending order in memory, so they cannot be combined here.
+    #[error("default (elements of the datatype are not in ascending order)")]
+    Descending,
+    /// MPI does not define the predefined operator for the datatype, or the library lacks it. The library may report
+    /// an error, or define more than MPI does.
+    #[error("default ({})", operation(operator, datatype))]
+    Undefined {
+        /// The operator's name in MPI.
+        operator: Option<&'static str>,
+        /// The datatype's name in MPI; `None` for a derived one.
+        datatype: Option<&'static str>,
+    },
     /// There is no data.
     #[error("default (no data)")]
     Empty,
     /// The vector has 2 GiB or more.
     #[error("default (2 GiB or more)")]
     TooLarge,
-    /// The arguments are wrong, and the library will report that.
+    /// The arguments are wrong, and the library will report that. Only this rank may have this reason.
     #[error("default (wrong arguments)")]
     Invalid,
     /// An intercommunicator.
@@ -60,4 +73,13 @@ pub enum FallbackReason {
     /// Too many communicators are in use, or the library could not provide a private one.
     #[error("default (no private communicator)")]
     NoCommunicator,
+}
+
+/// An operator and a datatype in words.
+fn operation(operator: &Option<&str>, datatype: &Option<&str>) -> String {
+    let operator = operator.unwrap_or("an operator");
+    match datatype {
+        Some(datatype) => format!("{operator} of datatype {datatype}"),
+        None => format!("{operator} of a derived datatype"),
+    }
 }

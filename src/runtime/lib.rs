@@ -56,6 +56,7 @@ mod table_mismatch;
 mod user_handles;
 mod versions;
 mod watch;
+mod wrong;
 
 pub use deployed::DeployedCall;
 pub use dispatcher::{

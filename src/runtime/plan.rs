@@ -35,6 +35,9 @@ pub(crate) struct Plan {
     pub(crate) gain_seconds: f64,
     /// The size in bytes of the buffers that it keeps between calls.
     pub(crate) bytes: u64,
+    /// The distance of the input from the output, in bytes, at which both are the same memory and the library refuses
+    /// the call; only in collectives with parts, since the key has the same addresses.
+    pub(crate) refused_distance: Option<isize>,
 }
 
 impl Plan {
@@ -170,6 +173,7 @@ mod tests {
             calls: Rc::default(),
             gain_seconds: 0.0,
             bytes,
+            refused_distance: None,
         }
     }
 

@@ -12,11 +12,12 @@ use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
-use crate::arguments::{arguments, is_defined, length, length_of_data, measured, parts};
+use crate::arguments::{arguments, length, measured, parts};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, Passed, Reasons, State};
 use crate::user_handles::UserHandles;
+use crate::wrong::{Asked, distance};
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The outcome of a call, which has been counted. Small, as it is created for every call.
@@ -111,6 +112,11 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let plan = attached.plans.find(&key, parts(&call, state.ranks))?;
+            let is_refused =
+                has_parts(call.collective) && plan.refused_distance == Some(distance(&call));
+            if is_refused {
+                return None;
+            }
             Some(self.carry_out(plan, &attached.private, &attached.used, call))
         }
     }
@@ -126,11 +132,57 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let communicator = (*state).communicator;
-            let served = match self.awaits(state, &call) {
+            let served = match self.refuse(&mut *state, &call) {
                 Some(served) => served,
-                None => self.run_new(&mut *state, call),
+                None => match self.awaits(state, &call) {
+                    Some(served) => served,
+                    None => self.run_new(&mut *state, call),
+                },
             };
             self.finish(served, communicator, || call, start)
+        }
+    }
+
+    /// Leaves a call to the library for a reason that the calling rank knows alone, see [`Answers::why_not`]. Nothing
+    /// is sent, and the communicator is not attached.
+    ///
+    /// [`Answers::why_not`]: crate::wrong::Answers::why_not
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::call_on`].
+    unsafe fn refuse(&self, state: &mut State, call: &RawCall) -> Option<Served> {
+        // All calls on an intercommunicator, where roots have other meanings, are left to the library.
+        if state.attached.is_err() && state.awaited == 0 {
+            return None;
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            let reason = self
+                .answers
+                .why_not(asked(state, call), &self.attributes.datatypes)?;
+            let row = self.passed_row(call.collective, reason);
+            let calls = self.counter(row);
+            let served = passed(row, &calls);
+            // Other reasons may no longer hold when the same handles are used again: a datatype may be committed.
+            if let (FallbackReason::Undefined { .. }, Ok(attached)) = (reason, &mut state.attached)
+            {
+                let (significant, key) = significant(*call, state.rank);
+                if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
+                    attached.plans.keep(Plan {
+                        key,
+                        counts: parts(call, state.ranks).into(),
+                        own,
+                        way: Way::PassOn,
+                        row,
+                        calls,
+                        gain_seconds: 0.0,
+                        bytes: 0,
+                        refused_distance: None,
+                    });
+                }
+            }
+            Some(served)
         }
     }
 
@@ -149,7 +201,7 @@ impl Dispatcher {
             }
             // Arguments that are not significant on this rank may differ between ranks.
             let (significant, _) = significant(*call, (*state).rank);
-            let length = length_of_data(&significant, (*state).rank, (*state).ranks);
+            let length = length(&significant, (*state).rank, (*state).ranks);
             let bytes = length.map_or(0, |length| length.unwrap_or(0));
             let more = bytes.saturating_add(BYTES_OF_A_CALL);
             (*state).awaited = (*state).awaited.saturating_sub(more);
@@ -263,6 +315,9 @@ impl Dispatcher {
             {
                 state.passed[call.collective as usize] = Some(self.known(plan.row, few));
             }
+            if has_parts(call.collective) {
+                plan.refused_distance = self.answers.refused_distance(asked(state, &call));
+            }
             let Ok(attached) = &mut state.attached else {
                 return passed(plan.row, &plan.calls);
             };
@@ -350,6 +405,7 @@ impl Dispatcher {
             calls: self.counter(row),
             gain_seconds,
             bytes,
+            refused_distance: None,
         })
     }
 
@@ -390,9 +446,6 @@ impl Dispatcher {
         let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
         // SAFETY: the caller's.
         let arguments = unsafe { arguments(call, &counts)? };
-        if !is_defined(&arguments) {
-            return Err(FallbackReason::Unsuited.into());
-        }
         // Nothing has been sent yet, so the library can still take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
@@ -472,15 +525,20 @@ impl From<ExecError> for Refused {
             // Messages of this rank failed.
             | CommunicatorLost
             | MessageLength => Self::Failed(error),
+            // The operator does not commute, on all ranks.
+            Unsupported(schedule::Unsupported::Unordered { .. }) => {
+                Self::PassedOn(FallbackReason::Unordered)
+            }
+            // The length and the datatype are equal on all ranks.
+            TooLarge { .. } => Self::PassedOn(FallbackReason::TooLarge),
+            Extent { .. } => Self::PassedOn(FallbackReason::Descending),
             // These follow from the table, the communicator, and arguments that are equal on all ranks: the algorithm
             // and its parameters,
             Unsupported(_)
             | UnknownAlgorithm(_)
             // the communicator's channels, which all ranks have or none,
             | NoChannels
-            // the length, datatype and operator.
-            | TooLarge { .. }
-            | Extent { .. }
+            // the datatype and the operator.
             | NoSuchOperation { .. }
             | NoOperator
             // Only the library's own algorithms and mock-ups, which are not prepared here, have these errors.
@@ -491,6 +549,24 @@ impl From<ExecError> for Refused {
             | Tool { .. }
             | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),
         }
+    }
+}
+
+/// Whether ranks have parts of the input or the output of a collective that moves data.
+#[inline(always)]
+fn has_parts(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Gather | Collective::Scatter | Collective::Allgather
+    )
+}
+
+/// A call on a communicator.
+fn asked<'a>(state: &State, call: &'a RawCall) -> Asked<'a> {
+    Asked {
+        call,
+        rank: state.rank,
+        ranks: state.ranks,
     }
 }
 
@@ -541,7 +617,7 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
 unsafe fn fail(communicator: MPI_Comm, error: &ExecError) -> c_int {
     let code = match error {
         ExecError::Mpi { code, .. } => *code,
-        ExecError::Lengths { .. } => ffi::MPI_ERR_TRUNCATE as c_int,
+        ExecError::Lengths { .. } | ExecError::MessageLength => ffi::MPI_ERR_TRUNCATE as c_int,
         _ => ffi::MPI_ERR_OTHER as c_int,
     };
     // SAFETY: the caller's.

@@ -55,11 +55,11 @@ impl Passed {
 }
 
 /// The reasons why calls are passed on, by collective.
-pub(crate) type Reasons = [FallbackReason; Collective::MEASURED.len()];
+pub(crate) type Reasons = Box<[FallbackReason; Collective::MEASURED.len()]>;
 
 /// Passes on all calls, for the same reason in all collectives.
 pub(crate) fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
-    Err([reason; Collective::MEASURED.len()])
+    Err(Box::new([reason; Collective::MEASURED.len()]))
 }
 
 /// The state of a communicator on which some calls are carried out by our algorithms.

@@ -217,7 +217,7 @@ impl Versions {
             return None;
         }
         let collectives = &self.first.deployed.collectives;
-        Some(Collective::MEASURED.map(|collective| {
+        let reasons = Collective::MEASURED.map(|collective| {
             match collectives
                 .get(&collective)
                 .is_some_and(|shapes| !shapes.is_empty())
@@ -225,7 +225,8 @@ impl Versions {
                 true => FallbackReason::Shape,
                 false => FallbackReason::NoRules,
             }
-        }))
+        });
+        Some(Box::new(reasons))
     }
 
     /// The table for a communicator, the same on all of its ranks. Collective.
@@ -350,7 +351,7 @@ mod tests {
             assert_eq!(why.is_none(), extrapolate);
             for (collective, why) in Collective::MEASURED
                 .into_iter()
-                .zip(why.into_iter().flatten())
+                .zip(why.into_iter().flat_map(|reasons| *reasons))
             {
                 let expected = match collective {
                     Allreduce | Bcast => FallbackReason::Shape,

@@ -13,3 +13,4 @@ mod secure;
 mod strange;
 mod stress;
 mod unlike;
+mod wrong;

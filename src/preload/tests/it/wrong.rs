@@ -1,0 +1,48 @@
+//! Errors are those of the library: wrong arguments have the outcome that they have without colltune.
+
+use launcher::LibraryName;
+use schedule::Collective;
+use tempfile::TempDir;
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
+use vocabulary::{Candidate, Through};
+
+use crate::corners::calls;
+use crate::launch::{compiled, run_preloaded};
+
+/// Runs the program with a table for all collectives, whose messages go this way, and returns its output.
+fn run(through: Through, ranks: u32, place: usize) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("wrong.c", folder.path(), &[]);
+    let mut table = forcing(place, installation().library());
+    let entries = table.collectives.values_mut().flatten();
+    for rule in entries.flat_map(|entry| &mut entry.rules) {
+        if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
+            parameters.through = through;
+        }
+    }
+    let path = saved(&table, folder.path());
+    run_preloaded(&program, &[], ranks, &path, &[]).good()
+}
+
+#[test]
+fn wrong_arguments_have_the_outcome_of_the_library_under_mpi() {
+    // With more ranks, the cases in which MPICH itself waits for ever are others.
+    let ranks = match family() {
+        LibraryName::Mpich => 2,
+        LibraryName::OpenMpi => 3,
+    };
+    for (through, place) in [(Through::Mpi, 1), (Through::Shared, 2)] {
+        let text = run(through, ranks, place);
+        assert!(text.contains(", 0 differ"), "{text}");
+        assert!(text.contains("default (wrong arguments)"), "{text}");
+        assert!(
+            text.contains("default (MPI_SUM of datatype MPI_PACKED)"),
+            "{text}"
+        );
+        for collective in Collective::ALL {
+            let ours = format!("{collective}/");
+            assert!(calls(&text, &ours) > 0, "no {ours} in {text}");
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Wrong arguments that the calling rank alone can prove.
+//!
+//! The library gets such a call untouched, and before ranks agree on anything: its own error class and handler are what
+//! the program sees, and no rank waits for one whose call has failed. Nothing that may differ between the ranks of a
+//! valid program proves anything.
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+
+use exec::constants::{
+    MPI_Datatype, MPI_Op, datatype_name, in_place, is_defined, is_predefined, no_operator,
+    operator_name,
+};
+use exec::{RawCall, is_named};
+use mpi::ffi;
+use schedule::Collective;
+
+use crate::FallbackReason;
+use crate::arguments::parts;
+use crate::attach::Silenced;
+use crate::datatypes::Datatypes;
+
+/// A call as the program makes it, on an intracommunicator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) call: &'a RawCall,
+    /// This rank, and the number of ranks.
+    pub(crate) rank: c_int,
+    pub(crate) ranks: c_int,
+}
+
+/// The elements of a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Elements {
+    buffer: *const c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+}
+
+/// An input and an output that are the same memory.
+#[derive(Clone, Copy, Debug)]
+struct SameMemory {
+    /// The distance of the input's address from the output's, in bytes.
+    distance: isize,
+    elements: c_int,
+}
+
+/// What the library has said about arguments. It is asked by calls on `MPI_COMM_SELF`.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    operations: RefCell<Vec<Answer<(MPI_Op, MPI_Datatype)>>>,
+    /// By collective, for one element and for more.
+    same_buffers: RefCell<Vec<Answer<(Collective, bool)>>>,
+}
+
+/// Whether the library refuses something.
+#[derive(Clone, Copy, Debug)]
+struct Answer<Question> {
+    question: Question,
+    is_refused: bool,
+}
+
+impl Answers {
+    /// The reason to leave a call to the library before anything else is done, if there is one: this rank alone can
+    /// prove that an argument is wrong, or the operator is not known to be defined for the datatype.
+    ///
+    /// # Safety
+    ///
+    /// Handles that are not null are valid, and `counts` has one count per rank or is null.
+    pub(crate) unsafe fn why_not(
+        &self,
+        asked: Asked<'_>,
+        datatypes: &Datatypes,
+    ) -> Option<FallbackReason> {
+        let Asked { call, ranks, .. } = asked;
+        let combines = call.collective.is_reduction();
+        if !(0..ranks).contains(&call.root) || combines && call.operator == no_operator() {
+            return Some(FallbackReason::Invalid);
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            let Some(sides) = sides(asked) else {
+                return Some(FallbackReason::Invalid);
+            };
+            let mut sides = sides.iter().flatten();
+            if !sides.all(|side| side.is_right(datatypes)) {
+                return Some(FallbackReason::Invalid);
+            }
+            if combines && !self.carries_out(call.operator, call.recv_type) {
+                return Some(FallbackReason::Undefined {
+                    operator: operator_name(call.operator),
+                    datatype: datatype_name(call.recv_type),
+                });
+            }
+            let same = same_memory(asked).filter(|same| same.distance == distance(call))?;
+            self.refuses_same(call.collective, same)
+                .then_some(FallbackReason::Invalid)
+        }
+    }
+
+    /// Whether MPI defines an operator for a datatype, and the library carries it out. If it does not, combining would
+    /// fail when messages are already under way, and other ranks would wait for the rest of them.
+    ///
+    /// # Safety
+    ///
+    /// The handles are valid.
+    unsafe fn carries_out(&self, operator: MPI_Op, datatype: MPI_Datatype) -> bool {
+        if !is_defined(operator, datatype) {
+            return false;
+        }
+        // The program's own operators are defined for all datatypes that it uses them with.
+        if !is_predefined(operator) {
+            return true;
+        }
+        let question = (operator, datatype);
+        let is_refused = answer(&self.operations, question, || {
+            let call = |send, recv| {
+                RawCall::new(Collective::Allreduce, send, recv, 1, datatype).by(operator)
+            };
+            // SAFETY: the buffers hold an element, since predefined ones are no longer than this.
+            unsafe { refuses(|send, recv| call(send.cast(), recv.cast())) }
+        });
+        !is_refused
+    }
+
+    /// The distance of the input's address from the output's at which both are the same memory and the library refuses
+    /// the call for that.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::why_not`], for a call without other errors.
+    pub(crate) unsafe fn refused_distance(&self, asked: Asked<'_>) -> Option<isize> {
+        // SAFETY: the caller's.
+        let same = unsafe { same_memory(asked) }?;
+        let is_refused = self.refuses_same(asked.call.collective, same);
+        is_refused.then_some(same.distance)
+    }
+
+    /// Whether the library refuses calls of which the input and the output are the same memory.
+    fn refuses_same(&self, collective: Collective, same: SameMemory) -> bool {
+        let elements = same.elements.min(2);
+        answer(&self.same_buffers, (collective, elements == 1), || {
+            // SAFETY: a constant of the library.
+            let datatype = unsafe { ffi::RSMPI_INT32_T };
+            let call = |buffer: *mut u8| RawCall {
+                counts: &elements,
+                ..RawCall::new(collective, buffer.cast(), buffer.cast(), elements, datatype)
+                    .sending(elements, datatype)
+            };
+            // SAFETY: the buffer holds the elements.
+            unsafe { refuses(|_, recv| call(recv)) }
+        })
+    }
+}
+
+/// The answer to a question, which the library is asked once.
+fn answer<Question: Copy + PartialEq>(
+    known: &RefCell<Vec<Answer<Question>>>,
+    question: Question,
+    ask: impl FnOnce() -> bool,
+) -> bool {
+    let mut known = known.borrow_mut();
+    if let Some(answer) = known.iter().find(|answer| answer.question == question) {
+        return answer.is_refused;
+    }
+    let is_refused = ask();
+    known.push(Answer {
+        question,
+        is_refused,
+    });
+    is_refused
+}
+
+/// Whether the library refuses a call on `MPI_COMM_SELF`. Meanwhile its error handler is replaced, and that of
+/// `MPI_COMM_WORLD`, to which Open MPI reports some errors of calls on other communicators. `call` gets buffers of 128
+/// bytes.
+///
+/// # Safety
+///
+/// Handles that are not null are valid, and the buffers are long enough.
+unsafe fn refuses(call: impl FnOnce(*const u8, *mut u8) -> RawCall) -> bool {
+    let (input, mut output) = ([0_u128; 8], [0_u128; 8]);
+    // SAFETY: the caller's; constants of the library.
+    unsafe {
+        let (alone, world) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_COMM_WORLD);
+        let (Ok(_alone), Ok(_world)) = (Silenced::new(alone), Silenced::new(world)) else {
+            return true;
+        };
+        let call = call(input.as_ptr().cast(), output.as_mut_ptr().cast());
+        call.forward(alone) != 0
+    }
+}
+
+/// The distance of a call's input from its output, in bytes.
+#[inline(always)]
+pub(crate) fn distance(call: &RawCall) -> isize {
+    call.send.addr().wrapping_sub(call.recv.addr()) as isize
+}
+
+/// The input and the output that would be the same memory on this rank if their addresses had a certain distance;
+/// `None` if it has not both, or they are empty.
+///
+/// # Safety
+///
+/// As for [`Answers::why_not`], for a call without other errors.
+unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
+    let Asked { call, rank, ranks } = asked;
+    let is_root = call.root == rank;
+    let is_in_place = call.send == in_place() || call.recv.cast_const() == in_place();
+    // A null address, `MPI_BOTTOM`, says nothing about where the data is.
+    if is_in_place || call.send.is_null() || call.recv.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    let before_own_part = |count: c_int, datatype| unsafe {
+        let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
+        let elements = (rank as isize).checked_mul(count as isize)?;
+        let bytes = elements.checked_mul(extent(datatype)?)?;
+        are_alike.then_some(bytes)
+    };
+    let (distance, elements) = match call.collective {
+        Collective::Bcast => return None,
+        Collective::Gather | Collective::Scatter | Collective::Reduce if !is_root => return None,
+        Collective::Gather | Collective::Allgather => {
+            let count = call.recv_count;
+            (before_own_part(count, call.recv_type)?, count)
+        }
+        Collective::Scatter => {
+            let count = call.send_count;
+            (-before_own_part(count, call.send_type)?, count)
+        }
+        Collective::ReduceScatter => {
+            // SAFETY: the caller's.
+            let parts = unsafe { parts(call, ranks) };
+            (0, parts.get(rank as usize).copied()?)
+        }
+        _ => (0, call.recv_count),
+    };
+    let same = SameMemory { distance, elements };
+    (elements > 0).then_some(same)
+}
+
+/// # Safety
+///
+/// A valid datatype.
+unsafe fn extent(datatype: MPI_Datatype) -> Option<isize> {
+    let (mut lower_bound, mut extent) = (0, 0);
+    // SAFETY: the caller's; the results are written by the call.
+    let code = unsafe { ffi::PMPI_Type_get_extent(datatype, &mut lower_bound, &mut extent) };
+    (code == 0).then(|| bytes(extent))?
+}
+
+/// Converts a distance of the library's address type, which differs between libraries.
+fn bytes(length: impl TryInto<isize>) -> Option<isize> {
+    length.try_into().ok()
+}
+
+/// The input and the output of a rank, as far as it has them and they are not in place where that is allowed. `None` if
+/// the counts of an `MPI_Reduce_scatter` are missing or negative.
+///
+/// # Safety
+///
+/// `counts` has one count per rank or is null.
+unsafe fn sides(asked: Asked<'_>) -> Option<[Option<Elements>; 2]> {
+    let Asked { call, rank, ranks } = asked;
+    let is_root = call.root == rank;
+    let recv = Elements {
+        buffer: call.recv,
+        count: call.recv_count,
+        datatype: call.recv_type,
+    };
+    let send = Elements {
+        buffer: call.send,
+        count: call.send_count,
+        datatype: call.send_type,
+    };
+    let operand = Elements {
+        buffer: call.send,
+        ..recv
+    };
+    let unless_in_place = |side: Elements| Some(side).filter(|side| side.buffer != in_place());
+    Some(match call.collective {
+        Collective::Bcast => [None, Some(recv)],
+        Collective::Reduce if !is_root => [Some(operand), None],
+        Collective::Gather if !is_root => [Some(send), None],
+        Collective::Scatter if !is_root => [None, Some(recv)],
+        Collective::Scatter => [Some(send), unless_in_place(recv)],
+        Collective::Gather | Collective::Allgather => [unless_in_place(send), Some(recv)],
+        Collective::ReduceScatter => {
+            if call.counts.is_null() {
+                return None;
+            }
+            // SAFETY: the caller's.
+            let parts = unsafe { parts(call, ranks) };
+            if parts.iter().any(|count| *count < 0) {
+                return None;
+            }
+            // Of the input, it matters only whether it has any elements.
+            let of = |count: Option<&c_int>, side: Elements| {
+                let count = count.copied()?;
+                Some(Elements { count, ..side })
+            };
+            let send = of(parts.iter().max(), operand).and_then(unless_in_place);
+            [send, of(parts.get(rank as usize), recv)]
+        }
+        _ => [unless_in_place(operand), Some(recv)],
+    })
+}
+
+impl Elements {
+    /// # Safety
+    ///
+    /// The datatype is null or valid.
+    unsafe fn is_right(&self, datatypes: &Datatypes) -> bool {
+        // SAFETY: a constant of the library.
+        let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
+        if self.count < 0 || self.datatype == nothing || self.buffer == in_place() {
+            return false;
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            let Ok(is_named) = is_named(self.datatype) else {
+                return false;
+            };
+            (is_named || is_committed(self.datatype, datatypes))
+                && (!self.buffer.is_null() || self.may_be_at_null(is_named))
+        }
+    }
+
+    /// Whether no data is at a null address: there is none, or it is elsewhere, and the address is `MPI_BOTTOM`.
+    ///
+    /// # Safety
+    ///
+    /// A valid datatype.
+    unsafe fn may_be_at_null(&self, is_named: bool) -> bool {
+        if self.count == 0 {
+            return true;
+        }
+        let (mut size, mut true_lower_bound, mut true_extent) = (0, 0, 0);
+        // SAFETY: the caller's; the results are written by the calls.
+        unsafe {
+            let code = ffi::PMPI_Type_get_true_extent(
+                self.datatype,
+                &mut true_lower_bound,
+                &mut true_extent,
+            );
+            if code != 0 || ffi::PMPI_Type_size(self.datatype, &mut size) != 0 {
+                return false;
+            }
+        }
+        size == 0 || !is_named && true_lower_bound != 0
+    }
+}
+
+/// Whether a derived datatype has been committed. MPI has no function that tells, but libraries check it in calls.
+///
+/// # Safety
+///
+/// A valid datatype.
+unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
+    // SAFETY: the caller's; a broadcast on one rank accesses no data.
+    unsafe {
+        // A datatype stays committed.
+        datatypes.knows(datatype)
+            || !refuses(|_, buffer| {
+                RawCall::new(
+                    Collective::Bcast,
+                    std::ptr::null(),
+                    buffer.cast(),
+                    1,
+                    datatype,
+                )
+            })
+    }
+}

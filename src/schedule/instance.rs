@@ -6,8 +6,8 @@ use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
 use crate::vector::{Sizes, Vector};
 use crate::{
-    Algorithm, Blocks, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Placed, Rank,
-    Shape, Span, find,
+    Algorithm, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters, Partition, Placed,
+    Rank, Shape, Span, find,
 };
 use thiserror::Error;
 
@@ -292,7 +292,9 @@ impl Schedule {
             1 => Vec::new(),
             _ => (self.algorithm.scratch)(&self.shape, rank),
         };
-        Layout::new(self.vector.clone(), buffers, scratch)
+        let (holds, held) = self.algorithm.collective.before(&self.shape, rank);
+        let output_is_input = holds == Buffer::Output && held != Held::Undefined;
+        Layout::new(self.vector.clone(), buffers, scratch, output_is_input)
     }
 
     /// A rank's program; takes at most O(log² p) time. With a single rank there is at most its contribution to copy,

@@ -122,6 +122,8 @@ pub struct Layout {
     input: Option<Region>,
     output: Option<Region>,
     scratch: Vec<Room>,
+    /// Whether the output holds the rank's contribution, as on the root of a broadcast: it is an input to MPI.
+    output_is_input: bool,
 }
 
 /// A piece of memory.
@@ -166,12 +168,14 @@ impl Layout {
         vector: Vector,
         [input, output]: [Option<Region>; 2],
         scratch: Vec<Room>,
+        output_is_input: bool,
     ) -> Self {
         Self {
             vector,
             input,
             output,
             scratch,
+            output_is_input,
         }
     }
 
@@ -208,9 +212,14 @@ impl Layout {
             .unwrap_or(0)
     }
 
-    /// Whether a program may write the buffer.
+    /// Whether a program may write the buffer. What is an input to MPI may be in memory that cannot be written.
     pub fn may_write(&self, buffer: Buffer) -> bool {
-        buffer != Buffer::Input && self.region(buffer).is_some_and(|r| r.home == buffer)
+        let is_input = match buffer {
+            Buffer::Input => true,
+            Buffer::Output => self.output_is_input,
+            Buffer::Scratch(_) => false,
+        };
+        !is_input && self.region(buffer).is_some_and(|r| r.home == buffer)
     }
 
     /// The place of a span; `None` if its buffer is absent or does not contain it.

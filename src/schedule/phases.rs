@@ -10,7 +10,7 @@ mod team;
 
 use self::overlapped::Overlapped;
 use self::team::{Piece, Team};
-use crate::program::{Names, Program, ScratchNames};
+use crate::program::{Names, Program, ScratchNames, Sparing};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{
     Action, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room, Round, Shape,
@@ -257,7 +257,15 @@ impl Plan {
         let mut steps = Vec::with_capacity(teams.len());
         for (place, (phase, part, (team, member), turn)) in teams.into_iter().enumerate() {
             let is_scatter = phase.collective == Collective::Scatter;
+            // The root of a broadcast has all data before they are gathered, and its buffer must not be written. So
+            // nothing is sent to it, or, by algorithms in which it passes on what it receives, elsewhere.
+            let knows_all = collective == Collective::Bcast
+                && phase.collective == Collective::Allgather
+                && team.rank(team.head()) == shape.root;
+            let spares_root = knows_all && phase.choices.iter().any(|row| row.id == part.id);
+            let goes_elsewhere = knows_all && !spares_root && rank == shape.root;
             let result = match has_output && (is_whole || last == Some(place)) {
+                true if goes_elsewhere => Buffer::Scratch(scratch.len() as u8),
                 true => Buffer::Output,
                 // The root of a scatter already has its part.
                 false if is_scatter && member == team.head() => held,
@@ -310,7 +318,14 @@ impl Plan {
             if gets_result {
                 held = result;
             }
-            let program = (part.program)(&inner, member);
+            let mut program = (part.program)(&inner, member);
+            if spares_root {
+                program = Box::new(Sparing {
+                    program,
+                    rank: member,
+                    owner: team.head(),
+                });
+            }
             steps.push(Step {
                 rounds: program.rounds(),
                 program,

@@ -1,5 +1,6 @@
 //! One rank's part in a schedule.
 
+use crate::Rank;
 use crate::round::{Action, Round};
 use crate::span::{Buffer, Span};
 
@@ -112,6 +113,41 @@ impl Program for Renamed {
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
             action.spans_mut(|span| span.buffer = self.names.rename(span.buffer));
+        }
+    }
+}
+
+/// A program that moves data, without what one rank, which has all of it, would receive. That rank's memory is not
+/// written.
+pub(crate) struct Sparing {
+    pub(crate) program: Box<dyn Program>,
+    pub(crate) rank: Rank,
+    /// The rank that has all data.
+    pub(crate) owner: Rank,
+}
+
+impl Program for Sparing {
+    fn rounds(&self) -> u64 {
+        self.program.rounds()
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let outer = round.actions().len();
+        self.program.round(index, round);
+        let mut place = 0;
+        round.actions_mut().retain(|action| {
+            place += 1;
+            place <= outer || !self.is_needless(action)
+        });
+    }
+}
+
+impl Sparing {
+    fn is_needless(&self, action: &Action) -> bool {
+        match *action {
+            Action::Recv { .. } => self.rank == self.owner,
+            Action::Send { to, .. } => to == self.owner,
+            _ => false,
         }
     }
 }

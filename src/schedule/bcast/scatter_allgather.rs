@@ -1,12 +1,12 @@
 //! The root scatters the vector, then all ranks gather it.
 
-use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::program::{Names, Program, Renamed, ScratchNames, Sequence, Sparing};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, scatter};
 
 /// Cost `2L alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere `(L + p - 1) alpha` and a little more than the same
-/// bytes: about twice the time of moving the vector once, for long vectors. The allgather also sends the root data that
-/// it has already.
+/// bytes: about twice the time of moving the vector once, for long vectors. The allgather sends nothing to the root,
+/// which has all data, and whose buffer must not be written.
 ///
 /// A minimum spanning tree scatters a p-th of the vector to each rank. The allgather is by recursive
 /// doubling where p is a power of two, along a ring elsewhere (van de Geijn).
@@ -35,7 +35,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     scatter_then(gather, shape, rank)
 }
 
-/// A scatter by a minimum spanning tree, then this allgather.
+/// A scatter by a minimum spanning tree, then this allgather without what the root would receive.
 pub(super) fn scatter_then(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     // Every block has its own place in the output, on every rank.
     let output = Buffer::Output;
@@ -44,10 +44,12 @@ pub(super) fn scatter_then(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box
         output,
         scratch: ScratchNames::Are(output),
     };
-    let parts = [&scatter::mst::ALGORITHM, gather].map(|part| Renamed {
-        program: (part.program)(shape, rank),
-        names,
-    });
-    let [scatter, gather] = parts;
+    let gather = Sparing {
+        program: (gather.program)(shape, rank),
+        rank,
+        owner: shape.root,
+    };
+    let scatter = (scatter::mst::ALGORITHM.program)(shape, rank);
+    let [scatter, gather] = [scatter, Box::new(gather)].map(|program| Renamed { program, names });
     Box::new(Sequence(Box::new(scatter), Box::new(gather)))
 }

@@ -116,6 +116,18 @@ fn the_input_must_not_be_written() {
     check(&scatter, &programs, fault);
 }
 
+/// The root's buffer may be in memory that cannot be written.
+#[test]
+fn the_data_of_a_broadcasts_root_must_not_be_written() {
+    let schedule = call("bcast/linear", &request(2, false));
+    let programs = [
+        vec![vec![send(1, all(OUTPUT))], vec![recv(1, all(OUTPUT))]],
+        vec![vec![recv(0, all(OUTPUT))], vec![send(0, all(OUTPUT))]],
+    ];
+    let fault = at(0, 1, programs[0][1][0], Misdeed::Forbidden);
+    check(&schedule, &programs, fault);
+}
+
 #[test]
 fn operands_must_be_as_long_as_the_target() {
     let half = |half| move |buffer| some(buffer, half, 1, 2);

@@ -413,7 +413,7 @@ impl Memories<'_> {
                 .iter()
                 .step_by(LINE)
                 .for_each(|line| channel::prefetch(line));
-            // SAFETY: the caller's; a piece consists of whole elements, since kernels know none that do not divide it.
+            // SAFETY: the caller's; a piece consists of whole numbers, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
         }
         Ok(())

@@ -1,4 +1,6 @@
 //! Algorithms of libraries that are equivalent to ours: they send the same messages, so their times can be compared.
+//!
+//! Those of a broadcast by a scatter and an allgather also send the root what it has; ours do not.
 
 use vocabulary::{Candidate, Cell, Library, Parameters};
 

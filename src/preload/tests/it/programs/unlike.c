@@ -30,8 +30,9 @@ int MPI_Get_library_version(char *version, int *length) {
     return code;
 }
 
-/* As in programs that should use MPI_IN_PLACE: on rank 0 both buffers are the same. */
+/* As in programs that should use MPI_IN_PLACE: on rank 0 both buffers are the same. MPICH refuses that. */
 static void aliased(void) {
+#ifdef OPEN_MPI
     double x[4] = {1, 2, 3, 4}, y[2] = {-1, -1};
     x[2 * rank] = x[2 * rank + 1] = 10 + rank;
     MPI_Allgather(x + 2 * rank, 2, MPI_DOUBLE, x, 2, MPI_DOUBLE, MPI_COMM_WORLD);
@@ -41,6 +42,7 @@ static void aliased(void) {
     expect(rank || (x[0] == 20 && x[1] == 20 && x[2] == 21 && x[3] == 21), "gather");
     MPI_Scatter(x, 2, MPI_DOUBLE, rank ? y : x, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     expect(rank ? y[0] == 21 && y[1] == 21 : x[0] == 20 && x[1] == 20, "scatter");
+#endif
     /* No data is received where they are the same. */
     double a[4] = {1, 2, 3, 4}, b[4] = {0};
     int counts[2] = {4, 0};

@@ -53,8 +53,8 @@ impl Universe {
     /// # Errors
     ///
     /// If the library reports an error.
-    pub fn finish(mut self) -> Result<(), ExecError> {
-        self.world.free();
+    pub fn finish(self) -> Result<(), ExecError> {
+        self.world.owned.free();
         drop(self.tool);
         // SAFETY: MPI is initialised, this is the last call.
         check("MPI_Finalize", unsafe { ffi::MPI_Finalize() })
@@ -75,13 +75,41 @@ pub fn exit_now(code: i32) -> ! {
 /// or of another candidate.
 #[derive(Debug)]
 pub struct Communicator {
+    /// The handle that `owned` frees.
     raw: ffi::MPI_Comm,
+    /// The library's communicator, which several of ours may use, each with a tag of its own.
+    owned: Rc<Owned>,
+    tag: c_int,
     rank: u32,
     size: u32,
     nodes: Nodes,
     channels: Option<Rc<NodeChannels>>,
     /// Whether an error has left messages on it; the same flag as that of its channels.
     is_lost: Rc<Cell<bool>>,
+}
+
+/// A communicator of the library, freed with the last [`Communicator`] that uses it.
+#[derive(Debug)]
+struct Owned(Cell<ffi::MPI_Comm>);
+
+impl Owned {
+    fn free(&self) {
+        // SAFETY: the handle is ours; a null handle has been freed.
+        unsafe {
+            let mut raw = self.0.replace(ffi::RSMPI_COMM_NULL);
+            if raw != ffi::RSMPI_COMM_NULL {
+                ffi::MPI_Comm_free(&mut raw);
+            }
+        }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if !is_finalized() {
+            self.free();
+        }
+    }
 }
 
 impl Communicator {
@@ -126,6 +154,8 @@ impl Communicator {
         }
         Ok(Self {
             raw,
+            owned: Rc::new(Owned(Cell::new(raw))),
+            tag: 0,
             rank: rank as u32,
             size: size as u32,
             nodes: Nodes::together(size as u32),
@@ -138,6 +168,33 @@ impl Communicator {
     #[inline]
     pub fn raw(&self) -> ffi::MPI_Comm {
         self.raw
+    }
+
+    /// The tag of its messages, see [`Communicator::sharing`].
+    #[inline]
+    pub(crate) fn tag(&self) -> c_int {
+        self.tag
+    }
+
+    /// A communicator of the same ranks that takes nothing more of the library: both use one of its communicators, which
+    /// is freed with the last of them. All ranks pass the same tag, which keeps their messages apart; it must not be
+    /// that of another communicator that shares it. Not collective.
+    pub fn sharing(&self, tag: c_int) -> Self {
+        Self {
+            raw: self.raw,
+            owned: Rc::clone(&self.owned),
+            tag,
+            rank: self.rank,
+            size: self.size,
+            nodes: Nodes::together(self.size),
+            channels: None,
+            is_lost: Rc::default(),
+        }
+    }
+
+    /// Whether both use the same communicator of the library.
+    pub fn shares_with(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.owned, &other.owned)
     }
 
     /// This process's rank.
@@ -301,22 +358,5 @@ impl Communicator {
         // SAFETY: the callers pass memory of `bytes` bytes.
         let code = unsafe { ffi::MPI_Bcast(data, length, byte(), root as c_int, self.raw) };
         check("MPI_Bcast", code)
-    }
-
-    fn free(&mut self) {
-        // SAFETY: the handle is ours; a null handle has been freed.
-        unsafe {
-            if self.raw != ffi::RSMPI_COMM_NULL {
-                ffi::MPI_Comm_free(&mut self.raw);
-            }
-        }
-    }
-}
-
-impl Drop for Communicator {
-    fn drop(&mut self) {
-        if !is_finalized() {
-            self.free();
-        }
     }
 }

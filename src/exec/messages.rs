@@ -8,9 +8,6 @@ use crate::api::{byte, check, count, status_ignore};
 use crate::requests::Requests;
 use crate::{Communicator, ExecError, Wait};
 
-/// The tag of all our messages: communicators are private, and messages of a pair match in order.
-const TAG: c_int = 0;
-
 /// One end of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
@@ -67,7 +64,7 @@ impl Communicator {
         // SAFETY: the result is written by the call, which receives nothing.
         let code = unsafe {
             let any = ffi::RSMPI_ANY_SOURCE;
-            ffi::MPI_Iprobe(any, TAG, self.raw(), &mut is_there, status_ignore())
+            ffi::MPI_Iprobe(any, self.tag(), self.raw(), &mut is_there, status_ignore())
         };
         check("MPI_Iprobe", code)
     }
@@ -130,7 +127,7 @@ impl Communicator {
             peer,
         } = message;
         // SAFETY: the caller's.
-        let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, TAG, self.raw()) };
+        let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, self.tag(), self.raw()) };
         check("MPI_Send", code)
     }
 
@@ -147,7 +144,8 @@ impl Communicator {
         } = message;
         let ignore = status_ignore();
         // SAFETY: the caller's.
-        let code = unsafe { ffi::MPI_Recv(data, count, datatype, peer, TAG, self.raw(), ignore) };
+        let code =
+            unsafe { ffi::MPI_Recv(data, count, datatype, peer, self.tag(), self.raw(), ignore) };
         check("MPI_Recv", code)
     }
 
@@ -163,12 +161,12 @@ impl Communicator {
                 send.count,
                 send.datatype,
                 send.peer,
-                TAG,
+                self.tag(),
                 recv.data,
                 recv.count,
                 recv.datatype,
                 recv.peer,
-                TAG,
+                self.tag(),
                 self.raw(),
                 status_ignore(),
             )
@@ -192,7 +190,15 @@ impl Communicator {
         // SAFETY: the caller's; the request is written by the call.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Isend(data, count, datatype, peer, TAG, self.raw(), &mut request);
+            let code = ffi::MPI_Isend(
+                data,
+                count,
+                datatype,
+                peer,
+                self.tag(),
+                self.raw(),
+                &mut request,
+            );
             check("MPI_Isend", code).map(|()| request)
         }
     }
@@ -213,7 +219,15 @@ impl Communicator {
         // SAFETY: the caller's; the request is written by the call.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Irecv(data, count, datatype, peer, TAG, self.raw(), &mut request);
+            let code = ffi::MPI_Irecv(
+                data,
+                count,
+                datatype,
+                peer,
+                self.tag(),
+                self.raw(),
+                &mut request,
+            );
             check("MPI_Irecv", code).map(|()| request)
         }
     }

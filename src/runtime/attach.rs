@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 use exec::constants::MPI_Comm;
-use exec::{Communicator, ExecError, check};
+use exec::{ExecError, check};
 use mpi::ffi;
 use schedule::{Algorithm, Collective, Nodes, Placed};
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
-use vocabulary::{Candidate, CommShape, RankOrder, RankPlace, Through};
+use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 
 use crate::FallbackReason;
 use crate::agree::{greatest, sum};
@@ -27,10 +27,6 @@ struct Placement {
     /// The first rank on this rank's node.
     first: u32,
 }
-
-/// The most private communicators at a time. Libraries provide few, about two thousand, and the application needs
-/// them.
-const MOST_PRIVATE: i32 = 256;
 
 /// A communicator with its error handler replaced while we use it.
 pub(crate) struct Silenced {
@@ -58,8 +54,7 @@ impl Silenced {
     }
 
     /// Determines whether some calls may be ours. All ranks take the same branches, as far as the library makes that
-    /// possible: after [`Self::placement`], [`Self::round_alike`] and [`Self::duplicate`] by what these have reduced
-    /// over all ranks, otherwise by the rules, which are the same on all of them.
+    /// possible: after [`Self::placement`] and [`Self::round_alike`] by what these have reduced over all ranks, otherwise by the rules, which are the same on all of them.
     ///
     /// # Safety
     ///
@@ -88,25 +83,13 @@ impl Silenced {
                 return Ok(Err(Box::new(reasons)));
             }
             let nodes = self.nodes(&placement, &rules)?;
-            let Some(mut private) = self.duplicate()? else {
-                return Ok(none(FallbackReason::NoCommunicator));
-            };
-            if let Some(nodes) = nodes {
-                private.set_nodes(nodes);
-            }
-            let is_shared =
-                |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
-            let lacking = match any(&rules, is_shared) {
-                true => common.means.open_channels(&mut private)?,
-                false => None,
-            };
             Ok(Ok(Attached {
                 version,
                 least_bytes: Collective::MEASURED.map(|collective| least_bytes(&rules, collective)),
                 rules,
+                nodes,
                 plans: Plans::default(),
-                private,
-                lacking,
+                private: None,
                 used: Cell::new(common.calls),
             }))
         }
@@ -137,17 +120,16 @@ impl Silenced {
         let mut most = [
             node_ranks,
             -node_ranks,
-            common.private as i32,
             is_out(&RankPlace::is_in_block),
             is_out(&|place| place.is_in_turn(nodes as u32)),
         ];
         // SAFETY: the caller's.
         unsafe { greatest(self.communicator, &mut most)? };
-        let [ppn, least, private, out_of_block, out_of_turn] = most;
+        let [ppn, least, out_of_block, out_of_turn] = most;
         if with_devices > 0 {
             return Ok(Err(FallbackReason::Devices));
         }
-        if failed > 0 || private >= MOST_PRIVATE {
+        if failed > 0 {
             return Ok(Err(FallbackReason::NoCommunicator));
         }
         Ok(Ok(Placement {
@@ -215,21 +197,6 @@ impl Silenced {
         let firsts = unsafe { firsts(self.communicator, first)? };
         Ok(Some(Nodes::of_list(&firsts)))
     }
-
-    /// A private duplicate; `None` if any rank has got none, by a maximum over all ranks.
-    ///
-    /// # Safety
-    ///
-    /// As in [`Self::attach`].
-    unsafe fn duplicate(&self) -> Result<Option<Communicator>, ExecError> {
-        // SAFETY: the caller's.
-        unsafe {
-            let private = Communicator::duplicate_of_raw(self.communicator);
-            let mut failed = [i32::from(private.is_err())];
-            greatest(self.communicator, &mut failed)?;
-            Ok(private.ok().filter(|_| failed == [0]))
-        }
-    }
 }
 
 impl Drop for Silenced {
@@ -243,7 +210,7 @@ impl Drop for Silenced {
 }
 
 /// Whether the rules have such a choice for any collective.
-fn any(rules: &CommunicatorRules, is_such: impl Fn(&Choice) -> bool) -> bool {
+pub(crate) fn any(rules: &CommunicatorRules, is_such: impl Fn(&Choice) -> bool) -> bool {
     let mut collectives = Collective::MEASURED.into_iter();
     collectives.any(|collective| choices(rules, collective).any(&is_such))
 }

@@ -114,15 +114,6 @@ impl Attributes {
         self.live.borrow().clone()
     }
 
-    /// The number of communicators that have a private one.
-    pub(crate) fn private(&self) -> usize {
-        let live = self.live.borrow();
-        // SAFETY: states that are live have not been freed.
-        live.iter()
-            .filter(|state| unsafe { (***state).attached.is_ok() })
-            .count()
-    }
-
     /// Frees all states and the keys. Collective over all communicators that have a state.
     pub(crate) fn close(&self) {
         if self.is_closed.get() {

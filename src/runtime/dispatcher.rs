@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use environment::shared_memory;
 use exec::constants::MPI_Comm;
-use exec::{ExecError, RawCall, Wait, check};
+use exec::{ExecError, NoChannels, RawCall, Wait, check};
 use mpi::ffi;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, Policy, Table, Usage};
@@ -73,6 +73,8 @@ pub struct Dispatcher {
     pub(crate) attributes: Rc<Attributes>,
     /// The number of calls carried out by our algorithms, on all communicators.
     pub(crate) calls: Cell<u64>,
+    /// The number of the next private communicator of this process, from 1; ranks that share one agree on a greater one.
+    pub(crate) next_private: Cell<c_int>,
     /// Whether a call of ours is running.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<CallSummary>,
@@ -212,6 +214,7 @@ impl Dispatcher {
             has_said: Cell::new(false),
             attributes: Attributes::open()?,
             calls: Cell::new(0),
+            next_private: Cell::new(1),
             is_busy: Cell::new(false),
             summary: RefCell::default(),
             counters: RefCell::default(),
@@ -382,23 +385,17 @@ impl Dispatcher {
         let common = Common {
             versions: &self.versions,
             means: &self.means,
-            private: self.attributes.private(),
             calls: self.calls.get(),
         };
         // SAFETY: the caller's.
         let attached =
             unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) };
-        let mut attached = attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))?;
-        if self.make_room(&mut attached).is_err() {
-            return none(FallbackReason::NoCommunicator);
-        }
-        self.tell_if_without_channels(&attached);
-        Ok(attached)
+        attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))
     }
 
     /// Warns once about rules that cannot be carried out because there are no channels.
-    fn tell_if_without_channels(&self, attached: &Attached) {
-        if let (Some(warn), Some(reason)) = (self.warn, attached.lacking)
+    pub(crate) fn tell_if_without_channels(&self, lacking: Option<NoChannels>) {
+        if let (Some(warn), Some(reason)) = (self.warn, lacking)
             && !self.has_said.replace(true)
         {
             warn(&format!(

@@ -11,7 +11,7 @@ use crate::Dispatcher;
 use crate::agree::greatest;
 use crate::place::world_ranks;
 use crate::plan::Plans;
-use crate::state::{Attached, State};
+use crate::state::{Attached, Private, State};
 
 /// The number of our calls on other communicators after which a communicator is idle. A program that alternates
 /// between some communicators thus keeps their channels even if it uses another one once.
@@ -30,28 +30,28 @@ impl Dispatcher {
     /// If the limit of shared memory has left a new communicator without channels, closes the channels of idle
     /// communicators, the least recently used first, until there is room. Collective over the new communicator.
     ///
-    /// All ranks of a communicator must stop using its channels between the same two calls. Attaching a
+    /// All ranks of a communicator must stop using its channels between the same two calls. The first call of ours on a
     /// communicator that contains all of them is such a point, because programs call the collectives of two
     /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only communicators
     /// with all of their ranks in the new one are considered.
-    pub(crate) fn make_room(&self, attached: &mut Attached) -> Result<(), ExecError> {
-        if attached.lacking != Some(NoChannels::Limit) {
+    pub(crate) fn make_room(&self, private: &mut Private) -> Result<(), ExecError> {
+        if private.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
         // Errors on this communicator are returned to us, unlike on the application's.
-        let private = attached.private.raw();
+        let raw = private.communicator.raw();
         // SAFETY: ours.
-        let idle = unsafe { self.idle(private)? };
-        while attached.lacking == Some(NoChannels::Limit) {
+        let idle = unsafe { self.idle(raw)? };
+        while private.lacking == Some(NoChannels::Limit) {
             // SAFETY: ours.
-            let Some(name) = (unsafe { least_recent(&idle, private)? }) else {
+            let Some(name) = (unsafe { least_recent(&idle, raw)? }) else {
                 break;
             };
             if let Some(idle) = idle.iter().find(|idle| idle.name == name) {
                 // SAFETY: live, not the new one, and not in a call.
                 unsafe { give_up(&mut *idle.state) };
             }
-            attached.lacking = self.means.open_channels(&mut attached.private)?;
+            private.lacking = self.means.open_channels(&mut private.communicator)?;
         }
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Dispatcher {
             // SAFETY: their communicators are live, too.
             let ranks = unsafe { world_ranks(other)? };
             let is_within = ranks.iter().all(|rank| members.contains(rank));
-            if attached.private.channels().is_none() || !is_within {
+            if !attached.has_channels() || !is_within {
                 continue;
             }
             // Communicators with the same ranks were created in the same order on all of them.
@@ -98,9 +98,7 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
     let is_open = |idle: &&Idle| {
         // SAFETY: states that are live have not been freed.
         let attached = unsafe { &(*idle.state).attached };
-        attached
-            .as_ref()
-            .is_ok_and(|attached| attached.private.channels().is_some())
+        attached.as_ref().is_ok_and(Attached::has_channels)
     };
     let idle = idle.iter().filter(is_open);
     let mine = idle
@@ -120,7 +118,9 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
 fn give_up(state: &mut State) {
     if let Ok(attached) = &mut state.attached {
         attached.plans = Plans::default();
-        attached.private.close_channels();
-        attached.lacking = Some(NoChannels::Limit);
+        if let Some(private) = &mut attached.private {
+            private.communicator.close_channels();
+            private.lacking = Some(NoChannels::Limit);
+        }
     }
 }

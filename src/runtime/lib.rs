@@ -47,6 +47,7 @@ mod idle;
 mod loaded;
 mod place;
 mod plan;
+mod private;
 mod recent;
 mod safe;
 mod serve;

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, RawCall, is_named};
+use exec::{ApplicationCall, ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
@@ -15,7 +15,7 @@ use vocabulary::{Candidate, Through};
 use crate::arguments::{arguments, length, measured, parts};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
-use crate::state::{Attached, Passed, Reasons, State};
+use crate::state::{Attached, Passed, Private, Reasons, State};
 use crate::user_handles::UserHandles;
 use crate::wrong::{Asked, distance};
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
@@ -117,7 +117,7 @@ impl Dispatcher {
             if is_refused {
                 return None;
             }
-            Some(self.carry_out(plan, &attached.private, &attached.used, call))
+            Some(self.carry_out(plan, attached.private.as_ref(), &attached.used, call))
         }
     }
 
@@ -136,7 +136,12 @@ impl Dispatcher {
                 Some(served) => served,
                 None => match self.awaits(state, &call) {
                     Some(served) => served,
-                    None => self.run_new(&mut *state, call),
+                    None => loop {
+                        if let Some(served) = self.run_new(&mut *state, call) {
+                            break served;
+                        }
+                        self.give_private(state);
+                    },
                 },
             };
             self.finish(served, communicator, || call, start)
@@ -254,19 +259,19 @@ impl Dispatcher {
     unsafe fn carry_out(
         &self,
         plan: &mut Plan,
-        private: &Communicator,
+        private: Option<&Private>,
         used: &Cell<u64>,
         call: RawCall,
     ) -> Served {
         count(&plan.calls);
-        let outcome = match &mut plan.way {
-            Way::PassOn => None,
-            Way::Ours(ours) => {
+        let outcome = match (&mut plan.way, private) {
+            (Way::PassOn, _) | (_, None) => None,
+            (Way::Ours(ours), Some(private)) => {
                 self.calls.set(self.calls.get() + 1);
                 used.set(self.calls.get());
                 self.is_busy.set(true);
                 // SAFETY: the caller's.
-                let outcome = unsafe { ours.call(private, call.send, call.recv) };
+                let outcome = unsafe { ours.call(&private.communicator, call.send, call.recv) };
                 self.is_busy.set(false);
                 Some(outcome.map_err(Box::new))
             }
@@ -278,12 +283,13 @@ impl Dispatcher {
         }
     }
 
-    /// Handles a call that has not been seen before.
+    /// Handles a call that has not been seen before; `None` if it needs a private communicator, which all ranks must make
+    /// first.
     ///
     /// # Safety
     ///
     /// As MPI asks of the call.
-    unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
+    unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Option<Served> {
         let passes_all = match &state.attached {
             Ok(attached) => attached.least_bytes(call.collective) == u64::MAX,
             Err(_) => true,
@@ -294,20 +300,21 @@ impl Dispatcher {
             let known = self.known(row, None);
             let served = passed(row, &known.calls);
             state.passed[call.collective as usize] = Some(known);
-            return served;
+            return Some(served);
         }
         // SAFETY: the caller's.
         unsafe {
             let (significant, key) = significant(call, state.rank);
             let counts = parts(&call, state.ranks);
             let mut plan = match self.prepare(state, &significant, key, counts) {
-                Ok(plan) => plan,
+                Ok(Some(plan)) => plan,
+                Ok(None) => return None,
                 Err(error) => {
                     let row = self.row(call.collective, "error", By::Table, Through::Mpi);
-                    return Served {
+                    return Some(Served {
                         outcome: Some(Err(Box::new(error))),
                         ..passed(row, &self.counter(row))
-                    };
+                    });
                 }
             };
             if let Way::PassOn = plan.way
@@ -319,13 +326,14 @@ impl Dispatcher {
                 plan.refused_distance = self.answers.refused_distance(asked(state, &call));
             }
             let Ok(attached) = &mut state.attached else {
-                return passed(plan.row, &plan.calls);
+                return Some(passed(plan.row, &plan.calls));
             };
-            let served = self.carry_out(&mut plan, &attached.private, &attached.used, call);
+            let private = attached.private.as_ref();
+            let served = self.carry_out(&mut plan, private, &attached.used, call);
             if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
                 attached.plans.keep(Plan { own, ..plan });
             }
-            served
+            Some(served)
         }
     }
 
@@ -360,7 +368,7 @@ impl Dispatcher {
         }
     }
 
-    /// Decides about a call that has not been seen before.
+    /// Decides about a call that has not been seen before; `None` if that needs a private communicator.
     ///
     /// # Errors
     ///
@@ -375,7 +383,7 @@ impl Dispatcher {
         call: &RawCall,
         key: Key,
         counts: &[c_int],
-    ) -> Result<Plan, ExecError> {
+    ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller's.
         let decided = unsafe { self.decide(state, call, &key, counts) };
         let (way, row, gain_seconds, bytes) = match decided {
@@ -394,9 +402,10 @@ impl Dispatcher {
                 let row = self.passed_row(call.collective, reason);
                 (Way::PassOn, row, 0.0, 0)
             }
+            Err(Refused::Unprepared) => return Ok(None),
             Err(Refused::Failed(error)) => return Err(error),
         };
-        Ok(Plan {
+        Ok(Some(Plan {
             key,
             counts: counts.into(),
             own: None,
@@ -406,7 +415,7 @@ impl Dispatcher {
             gain_seconds,
             bytes,
             refused_distance: None,
-        })
+        }))
     }
 
     /// # Safety
@@ -439,13 +448,16 @@ impl Dispatcher {
             }
             _ => return Err(FallbackReason::Native.into()),
         };
-        if let (Through::Shared, Some(reason)) = (parameters.through, attached.lacking) {
-            return Err(FallbackReason::NoChannels(reason).into());
-        }
         let algorithm = schedule::find(algorithm).ok_or(FallbackReason::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
         // SAFETY: the caller's.
         let arguments = unsafe { arguments(call, &counts)? };
+        let Some(private) = &attached.private else {
+            return Err(Refused::Unprepared);
+        };
+        if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
+            return Err(FallbackReason::NoChannels(reason).into());
+        }
         // Nothing has been sent yet, so the library can still take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
@@ -453,7 +465,7 @@ impl Dispatcher {
                 parameters,
                 &arguments,
                 key.is_in_place(),
-                &attached.private,
+                &private.communicator,
                 self.wait,
             )
         }));
@@ -498,6 +510,8 @@ struct Decided {
 enum Refused {
     /// The call is left to the library, on all ranks.
     PassedOn(FallbackReason),
+    /// All ranks must make a private communicator first.
+    Unprepared,
     /// The call failed on this rank, and perhaps only here.
     Failed(ExecError),
 }

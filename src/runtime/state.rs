@@ -7,11 +7,11 @@ use std::rc::Rc;
 use exec::constants::{MPI_Comm, MPI_Datatype};
 use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check};
 use mpi::ffi;
-use schedule::Collective;
+use schedule::{Collective, Nodes};
 use table::dispatch::CommunicatorRules;
 
 use crate::FallbackReason;
-use crate::agree::rank_and_size;
+use crate::agree::{greatest, rank_and_size};
 use crate::arguments::measured;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
@@ -69,16 +69,33 @@ pub(crate) struct Attached {
     pub(crate) rules: Rc<CommunicatorRules>,
     /// The least size in bytes of calls that may be ours, by collective.
     pub(crate) least_bytes: [u64; Collective::MEASURED.len()],
+    /// The nodes of its ranks, if they are known or needed.
+    pub(crate) nodes: Option<Nodes>,
     // Declared first, because the datatypes of plans must be freed before the communicator.
     pub(crate) plans: Plans,
-    pub(crate) private: Communicator,
-    /// The reason why there are no channels, if rules need them.
-    pub(crate) lacking: Option<NoChannels>,
+    /// Absent until a call is to be carried out by one of our algorithms.
+    pub(crate) private: Option<Private>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
     pub(crate) used: Cell<u64>,
 }
 
+/// The communicator for the messages of our algorithms.
+#[derive(Debug)]
+pub(crate) struct Private {
+    pub(crate) communicator: Communicator,
+    /// A number of the library's communicator that it uses, the same on all ranks.
+    pub(crate) number: c_int,
+    /// The reason why there are no channels, if rules need them.
+    pub(crate) lacking: Option<NoChannels>,
+}
+
 impl Attached {
+    /// Whether it has channels of its own.
+    pub(crate) fn has_channels(&self) -> bool {
+        let private = self.private.as_ref();
+        private.is_some_and(|private| private.communicator.channels().is_some())
+    }
+
     /// The least size in bytes of calls that the rules may not leave to the library's default; `u64::MAX` if they
     /// leave all calls to it.
     pub(crate) fn least_bytes(&self, collective: Collective) -> u64 {
@@ -100,7 +117,8 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Gives a communicator channels, if available. Collective, with the same outcome on all ranks.
+    /// Gives a communicator channels, if available. Collective, with the same outcome on all ranks, also if the library
+    /// has no communicator left for the ranks of a node.
     pub(crate) fn open_channels(
         &self,
         private: &mut Communicator,
@@ -108,7 +126,14 @@ impl Means {
         let opened = match &self.channels {
             Some(channels) => Ok(Rc::clone(channels)),
             None => {
-                let node = private.node()?;
+                let node = private.node();
+                let mut failed = [i32::from(node.is_err())];
+                // SAFETY: ours.
+                unsafe { greatest(private.raw(), &mut failed)? };
+                // Other ranks' failure is this one's, too.
+                let code = failed[0] * ffi::MPI_ERR_OTHER as c_int;
+                check("MPI_Comm_split_type", code)?;
+                let node = node?;
                 NodeChannels::open(private, &node, self.shared_bytes, self.is_oversubscribed)?
             }
         };
@@ -127,8 +152,6 @@ impl Means {
 pub(crate) struct Common<'a> {
     pub(crate) versions: &'a Versions,
     pub(crate) means: &'a Means,
-    /// The number of private communicators of this process.
-    pub(crate) private: usize,
     /// The number of our calls so far.
     pub(crate) calls: u64,
 }

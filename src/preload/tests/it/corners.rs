@@ -71,8 +71,12 @@ fn communicators_come_and_go_under_mpi() {
     };
     let text = run("lives.c", &[rounds], ranks, &[]);
     assert!(text.contains("communicators came and went"), "{text}");
-    assert!(calls(&text, "allreduce/") > 0, "{text}");
-    assert!(text.contains("default (no private communicator)"), "{text}");
+    // Communicators of the same ranks share a private one, so many of them do not exhaust the private ones.
+    assert!(calls(&text, "allreduce/") > 300, "{text}");
+    assert!(
+        !text.contains("default (no private communicator)"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod memory;
 mod nodes;
 mod order;
 mod policy;
+mod private;
 mod reload;
 mod repeats;
 mod secure;

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < AT_ONCE; i++) MPI_Comm_free(&comms[(i * 13 + round) % AT_ONCE]);
     }
     if (copies != rounds * AT_ONCE / 2 || deletions != copies) MPI_Abort(MPI_COMM_WORLD, 3);
-    /* More communicators at a time than have private ones. */
+    /* More communicators at a time than there are private ones. */
     MPI_Comm many[300];
     for (int i = 0; i < 300; i++) MPI_Comm_dup(MPI_COMM_WORLD, &many[i]), use(many[i]);
     for (int i = 0; i < 300; i += 3) MPI_Comm_free(&many[i]);

@@ -2,62 +2,53 @@
 
 use std::ffi::{c_char, c_int};
 
+use crate::chain::chained;
 use crate::lifetime::{end, start};
 
-unsafe extern "C" {
-    fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int;
-    fn PMPI_Init_thread(
-        argc: *mut c_int,
-        argv: *mut *mut *mut c_char,
-        required: c_int,
-        provided: *mut c_int,
-    ) -> c_int;
-    fn PMPI_Finalize() -> c_int;
+type Count = *mut c_int;
+type Words = *mut *mut *mut c_char;
+
+chained! {
+    LINKS, false;
+    /// `MPI_Init`.
+    MPI_Init PMPI_Init (argc: Count, argv: Words) init;
+    /// `MPI_Init_thread`.
+    MPI_Init_thread PMPI_Init_thread
+    (argc: Count, argv: Words, required: c_int, provided: *mut c_int) init_thread;
+    /// `MPI_Finalize`.
+    MPI_Finalize PMPI_Finalize () finalize;
 }
 
-/// `MPI_Init`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+unsafe fn init(
+    library: unsafe extern "C" fn(Count, Words) -> c_int,
+    argc: Count,
+    argv: Words,
+) -> c_int {
     // SAFETY: the caller's.
-    let code = unsafe { PMPI_Init(argc, argv) };
+    let code = unsafe { library(argc, argv) };
     if code == 0 {
         start();
     }
     code
 }
 
-/// `MPI_Init_thread`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init_thread(
-    argc: *mut c_int,
-    argv: *mut *mut *mut c_char,
+unsafe fn init_thread(
+    library: unsafe extern "C" fn(Count, Words, c_int, *mut c_int) -> c_int,
+    argc: Count,
+    argv: Words,
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
     // SAFETY: the caller's.
-    let code = unsafe { PMPI_Init_thread(argc, argv, required, provided) };
+    let code = unsafe { library(argc, argv, required, provided) };
     if code == 0 {
         start();
     }
     code
 }
 
-/// `MPI_Finalize`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+unsafe fn finalize(library: unsafe extern "C" fn() -> c_int) -> c_int {
     end();
     // SAFETY: the caller's.
-    unsafe { PMPI_Finalize() }
+    unsafe { library() }
 }

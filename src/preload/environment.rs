@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use capi::{given, is_set};
 
+use crate::{creators, ends, hooks};
+
 /// The working directory at the program's start, which relative paths are relative to. The program may change it
 /// before it starts MPI.
 static STARTED_IN: OnceLock<PathBuf> = OnceLock::new();
@@ -16,7 +18,18 @@ static STARTED_IN: OnceLock<PathBuf> = OnceLock::new();
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
 
+unsafe extern "C" {
+    /// Makes the linker use `shim.c`.
+    static colltune_calls_by_profiling_names: std::ffi::c_int;
+}
+
 extern "C" fn at_load() {
+    // SAFETY: a constant.
+    debug_assert!(unsafe { colltune_calls_by_profiling_names } == 1);
+    for links in [hooks::LINKS, ends::LINKS, creators::LINKS] {
+        links.iter().for_each(|link| link.find());
+    }
+    hooks::redirect();
     if given("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {

@@ -7,17 +7,9 @@ use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 /// half.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Handle(usize);
+pub(crate) struct Handle(usize);
 
 impl Handle {
-    /// The bits of a handle that is an address.
-    #[cfg(open_mpi)]
-    pub(crate) fn from_raw<Raw: Copy>(raw: Raw) -> Self {
-        const { assert!(size_of::<Raw>() == size_of::<usize>()) };
-        // SAFETY: an address is as wide as the number.
-        Self(unsafe { std::mem::transmute_copy(&raw) })
-    }
-
     /// Converts the handle to the type of this build's library.
     #[inline]
     fn of<Raw: Copy>(self) -> Raw {

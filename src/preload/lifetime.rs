@@ -15,6 +15,7 @@ use libraries::LibraryName;
 use mpi::ffi;
 use runtime::{By, Dispatcher, FallbackReason, Settings};
 
+use crate::chain;
 use crate::environment::{Environment, Log};
 use crate::gathering::gather;
 
@@ -45,6 +46,11 @@ pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
 pub(crate) unsafe fn at_work() -> &'static Dispatcher {
     // SAFETY: the caller's, and as in `dispatcher`.
     unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
+}
+
+/// Whether this library is itself calling MPI for a collective.
+pub(crate) fn is_busy() -> bool {
+    dispatcher().is_some_and(Dispatcher::is_busy)
 }
 
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
@@ -129,6 +135,12 @@ fn text(dispatcher: &Dispatcher) -> String {
     )];
     lines.extend(summary.to_string().lines().map(str::to_owned));
     lines.extend(dispatcher.unused());
+    if let Some(tool) = chain::tool() {
+        let tool = tool.display();
+        lines.push(format!(
+            "{tool} intercepts MPI, too, and sees the program's calls first"
+        ));
+    }
     let is_unmeasured = |(by, _): &(By, u64)| *by == By::Library(FallbackReason::Shape);
     if summary.calls_by().iter().any(is_unmeasured) {
         lines.push(

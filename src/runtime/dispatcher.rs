@@ -75,7 +75,7 @@ pub struct Dispatcher {
     pub(crate) calls: Cell<u64>,
     /// The number of the next private communicator of this process, from 1; ranks that share one agree on a greater one.
     pub(crate) next_private: Cell<c_int>,
-    /// Whether a call of ours is running.
+    /// Whether a call of ours is running, or a communicator is prepared for such calls.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<CallSummary>,
     /// The numbers of calls, by rows of the summary, which does not include them.
@@ -160,6 +160,11 @@ impl Dispatcher {
                 Ok(dispatcher)
             }
         }
+    }
+
+    /// Whether a call of ours is running, or a communicator is prepared for such calls.
+    pub fn is_busy(&self) -> bool {
+        self.is_busy.get()
     }
 
     /// Warns if the policy deploys no rule of the table.
@@ -387,10 +392,19 @@ impl Dispatcher {
             means: &self.means,
             calls: self.calls.get(),
         };
-        // SAFETY: the caller's.
-        let attached =
-            unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) };
+        let attached = self.undisturbed(|| {
+            // SAFETY: the caller's.
+            unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) }
+        });
         attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))
+    }
+
+    /// Does something during which all collectives are the library's: those by which ranks agree may be intercepted, too.
+    pub(crate) fn undisturbed<T>(&self, does: impl FnOnce() -> T) -> T {
+        let was_busy = self.is_busy.replace(true);
+        let done = does();
+        self.is_busy.set(was_busy);
+        done
     }
 
     /// Warns once about rules that cannot be carried out because there are no channels.

@@ -4,7 +4,7 @@
 //! program that have the same ranks in the same order share one of ours. Their messages have tags of their own, since
 //! programs may be ahead on one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
@@ -16,6 +16,7 @@ use vocabulary::Through;
 
 use crate::agree::greatest;
 use crate::attach::{Silenced, any};
+use crate::place::world_ranks;
 use crate::state::{Private, State, none};
 use crate::{Dispatcher, FallbackReason};
 
@@ -30,11 +31,13 @@ impl Dispatcher {
     ///
     /// The state is that of a valid communicator, and nothing of any state is borrowed.
     pub(crate) unsafe fn give_private(&self, state: *mut State) {
-        // SAFETY: the caller's.
-        let made = unsafe {
-            let made = Silenced::new((*state).communicator);
-            made.and_then(|_silenced| self.make_private(state))
-        };
+        let made = self.undisturbed(|| {
+            // SAFETY: the caller's.
+            unsafe {
+                let silenced = Silenced::new((*state).communicator);
+                silenced.and_then(|_silenced| self.make_private(state))
+            }
+        });
         let made = made.unwrap_or(Err(FallbackReason::NoCommunicator));
         if let Ok(private) = &made {
             self.tell_if_without_channels(private.lacking);
@@ -45,6 +48,58 @@ impl Dispatcher {
             (Ok(private), Ok(attached)) => attached.private = Some(private),
             (Ok(_), Err(_)) => {}
             (Err(reason), _) => *attached = none(reason),
+        }
+    }
+
+    /// Creates one of the program's communicators. If the library has no more, gives back those of ours that have no other
+    /// ranks than the old communicator, and tries again. All ranks do the same, because all of them lack one.
+    ///
+    /// # Safety
+    ///
+    /// A valid communicator, over which `make` is collective.
+    pub unsafe fn create(&self, old: MPI_Comm, make: &dyn Fn() -> c_int) -> c_int {
+        if self.is_busy.get() || self.private().is_empty() {
+            return make();
+        }
+        // SAFETY: the caller's.
+        let Ok(silenced) = (unsafe { Silenced::new(old) }) else {
+            return make();
+        };
+        let code = make();
+        drop(silenced);
+        if code == 0 {
+            return code;
+        }
+        if may_be_exhausted(code) {
+            // SAFETY: the caller's.
+            unsafe { self.give_back(old) };
+        }
+        // Errors go to the program's handler now.
+        make()
+    }
+
+    /// Gives back the private communicators of ranks that all belong to a communicator. The library carries out the calls
+    /// on those that used them from now on.
+    ///
+    /// # Safety
+    ///
+    /// A valid communicator.
+    unsafe fn give_back(&self, within: MPI_Comm) {
+        // SAFETY: the caller's.
+        let Ok(members) = (unsafe { world_ranks(within) }) else {
+            return;
+        };
+        let members: HashSet<c_int> = members.into_iter().collect();
+        for state in self.attributes.live() {
+            // SAFETY: states that are live have not been freed, nor have their communicators.
+            unsafe {
+                let is_within = private_of(state).is_some()
+                    && world_ranks((*state).communicator)
+                        .is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)));
+                if is_within {
+                    (*state).attached = none(FallbackReason::NoCommunicator);
+                }
+            }
         }
     }
 
@@ -147,6 +202,14 @@ impl Dispatcher {
 unsafe fn private_of<'a>(state: *mut State) -> Option<&'a Private> {
     // SAFETY: the caller's.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
+}
+
+/// Whether an error of creating a communicator may say that the library has no more, and not that arguments are wrong.
+fn may_be_exhausted(code: c_int) -> bool {
+    let mut class = 0;
+    // SAFETY: the result is written by the call.
+    let known = unsafe { ffi::PMPI_Error_class(code, &mut class) };
+    known == 0 && [ffi::MPI_ERR_OTHER, ffi::MPI_ERR_INTERN].contains(&(class as u32))
 }
 
 /// Whether a communicator has the ranks of a private one, in the same order.

@@ -1,5 +1,6 @@
 //! `libcolltune.so` in programs written in C and Fortran.
 
+mod chain;
 mod corners;
 mod interface;
 mod launch;

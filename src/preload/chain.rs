@@ -1,0 +1,174 @@
+//! The chain of definitions of MPI's functions: this library's, those of a tool, and the MPI library's.
+//!
+//! A tool, such as a profiler, defines `MPI_Bcast` and calls `PMPI_Bcast` (MPI 4.0, section 15.2). This library defines
+//! both: its `MPI_Bcast` calls that of a tool that comes after it, if there is one, and its `PMPI_Bcast` serves the call.
+//! So the tool sees each call of the program once, whether it comes before or after this library, and then the table
+//! decides. Open MPI's Fortran interface calls `PMPI_Bcast`, too.
+
+use std::ffi::{CStr, OsStr, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// One of MPI's functions that this library defines.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// The name for profiling, such as `PMPI_Bcast`.
+    name: &'static CStr,
+    /// The MPI library's definition. Null before [`find_all`].
+    library: AtomicPtr<c_void>,
+    /// A tool's definition of the name without `P`, such as `MPI_Bcast`; null if there is none.
+    tool: AtomicPtr<c_void>,
+}
+
+/// The file of the first tool that was found.
+static TOOL: OnceLock<PathBuf> = OnceLock::new();
+
+impl Link {
+    /// The function with this name for profiling.
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            library: AtomicPtr::new(std::ptr::null_mut()),
+            tool: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    /// The address of the MPI library's function.
+    #[inline(always)]
+    pub(crate) fn library(&self) -> *const c_void {
+        self.library.load(Ordering::Relaxed)
+    }
+
+    /// The address of a tool's function.
+    #[inline(always)]
+    pub(crate) fn tool(&self) -> Option<*const c_void> {
+        let tool = self.tool.load(Ordering::Relaxed);
+        (!tool.is_null()).then_some(tool.cast_const())
+    }
+
+    /// Finds both.
+    pub(crate) fn find(&self) {
+        let Some(library) = next(self.name) else {
+            return;
+        };
+        self.library
+            .store(library.address.cast_mut(), Ordering::Relaxed);
+        let tool = CStr::from_bytes_with_nul(&self.name.to_bytes_with_nul()[1..]);
+        let tool = tool.ok().and_then(next);
+        if let Some(tool) = tool.filter(|tool| tool.object != library.object) {
+            self.tool.store(tool.address.cast_mut(), Ordering::Relaxed);
+            // Only the first one is named.
+            let _ = TOOL.set(tool.file);
+        }
+    }
+}
+
+/// The file of a tool that comes after this library, if there is one.
+pub(crate) fn tool() -> Option<&'static PathBuf> {
+    TOOL.get()
+}
+
+/// A function of another library or of the program.
+struct Definition {
+    address: *const c_void,
+    /// The address at which its library is loaded.
+    object: usize,
+    file: PathBuf,
+}
+
+/// The next definition of a name after this library's, or the first one if this library comes after it.
+fn next(name: &CStr) -> Option<Definition> {
+    let own = definition((&raw const TOOL).cast())?.object;
+    let places = [libc::RTLD_NEXT, libc::RTLD_DEFAULT];
+    let mut found = places.into_iter().filter_map(|place| {
+        // SAFETY: a text that ends in zero.
+        let address = unsafe { libc::dlsym(place, name.as_ptr()) };
+        definition(address.cast_const())
+    });
+    found.find(|found| found.object != own)
+}
+
+/// The library that contains an address.
+fn definition(address: *const c_void) -> Option<Definition> {
+    if address.is_null() {
+        return None;
+    }
+    let mut about = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the structure is written by the call if it succeeds; the name is then a text.
+    unsafe {
+        if libc::dladdr(address, about.as_mut_ptr()) == 0 {
+            return None;
+        }
+        let about = about.assume_init();
+        let file = match about.dli_fname.is_null() {
+            true => OsStr::new(""),
+            false => OsStr::from_bytes(CStr::from_ptr(about.dli_fname).to_bytes()),
+        };
+        Some(Definition {
+            address,
+            object: about.dli_fbase.addr(),
+            file: file.into(),
+        })
+    }
+}
+
+/// The type of a function of MPI with these arguments.
+macro_rules! function {
+    ($address:expr, ($($kind:ty),*)) => {
+        std::mem::transmute::<*const std::ffi::c_void, unsafe extern "C" fn($($kind),*) -> std::ffi::c_int>($address)
+    };
+}
+pub(crate) use function;
+
+/// Defines both names of functions: the given one calls a tool's, if there is one, and otherwise, as does the one for
+/// profiling, the function `$serve` with the address of the library's function before the arguments. Calls for which
+/// `$is_own` holds are this library's own, which tools must not see.
+macro_rules! chained {
+    ($links:ident, $is_own:expr; $(
+        $(#[$doc:meta])*
+        $name:ident $profiling:ident ($($argument:ident: $kind:ty),* $(,)?) $serve:path;
+    )*) => {
+        /// The functions that are defined here.
+        pub(crate) static $links: &[&crate::chain::Link] = &[$({
+            static LINK: crate::chain::Link = crate::chain::Link::new(
+                match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($profiling), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                },
+            );
+
+            $(#[$doc])*
+            ///
+            /// # Safety
+            ///
+            /// MPI's own conditions.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
+                // SAFETY: the caller's; functions of these names have these arguments.
+                unsafe {
+                    match LINK.tool() {
+                        Some(tool) if !$is_own => crate::chain::function!(tool, ($($kind),*))($($argument),*),
+                        _ => $serve(crate::chain::function!(LINK.library(), ($($kind),*)), $($argument),*),
+                    }
+                }
+            }
+
+            $(#[$doc])*
+            ///
+            /// # Safety
+            ///
+            /// MPI's own conditions.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $profiling($($argument: $kind),*) -> std::ffi::c_int {
+                // SAFETY: the caller's; functions of these names have these arguments.
+                unsafe { $serve(crate::chain::function!(LINK.library(), ($($kind),*)), $($argument),*) }
+            }
+
+            &LINK
+        }),*];
+    };
+}
+pub(crate) use chained;

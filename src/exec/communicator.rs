@@ -9,6 +9,7 @@ use mpi::ffi;
 use schedule::Nodes;
 
 use crate::api::{byte, check, count, is_finalized};
+use crate::forward::{create, split_type};
 use crate::tool::Tool;
 use crate::{ExecError, NodeChannels};
 
@@ -125,7 +126,7 @@ impl Communicator {
             let mut group = ffi::RSMPI_GROUP_NULL;
             check("MPI_Comm_group", ffi::MPI_Comm_group(raw, &mut group))?;
             let mut copy = ffi::RSMPI_COMM_NULL;
-            let code = ffi::MPI_Comm_create(raw, group, &mut copy);
+            let code = create()(raw, group, &mut copy);
             ffi::MPI_Group_free(&mut group);
             check("MPI_Comm_create", code)?;
             copy
@@ -281,7 +282,7 @@ impl Communicator {
         // SAFETY: the handle is written by the call.
         unsafe {
             let mut node = ffi::RSMPI_COMM_NULL;
-            let code = ffi::MPI_Comm_split_type(
+            let code = split_type()(
                 self.raw,
                 ffi::RSMPI_COMM_TYPE_SHARED,
                 0,

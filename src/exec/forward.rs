@@ -188,6 +188,36 @@ static REDUCE_SCATTER_BLOCK: Function<
     unsafe extern "C" fn(In, Out, c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int,
 > = Function::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
 
+pub(crate) type Create = unsafe extern "C" fn(MPI_Comm, ffi::MPI_Group, *mut MPI_Comm) -> c_int;
+pub(crate) type SplitType =
+    unsafe extern "C" fn(MPI_Comm, c_int, c_int, ffi::MPI_Info, *mut MPI_Comm) -> c_int;
+
+static CREATE: Function<Create> = Function::new(ffi::MPI_Comm_create as *mut c_void);
+static SPLIT_TYPE: Function<SplitType> = Function::new(ffi::MPI_Comm_split_type as *mut c_void);
+
+/// `MPI_Comm_create`, or what [`redirect_creators`] has set.
+pub(crate) fn create() -> Create {
+    // SAFETY: its type.
+    unsafe { CREATE.get() }
+}
+
+/// `MPI_Comm_split_type`, or what [`redirect_creators`] has set.
+pub(crate) fn split_type() -> SplitType {
+    // SAFETY: its type.
+    unsafe { SPLIT_TYPE.get() }
+}
+
+/// Sets the functions by which communicators are created, where MPI's names lead to tools, which must not see ours.
+///
+/// # Safety
+///
+/// The addresses are those of the library's `PMPI_Comm_create` and `PMPI_Comm_split_type`.
+pub unsafe fn redirect_creators(create: *const c_void, split_type: *const c_void) {
+    for (function, address) in [(&CREATE.address, create), (&SPLIT_TYPE.address, split_type)] {
+        function.store(address.cast_mut(), Ordering::Relaxed);
+    }
+}
+
 /// Sets the function by which [`RawCall::forward`] makes calls of a collective, where `PMPI_Bcast` and others name
 /// functions that forward to it themselves. Has no effect on collectives without tables.
 ///

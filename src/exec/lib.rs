@@ -57,7 +57,7 @@ pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::ScheduleExecutor;
-pub use forward::redirect;
+pub use forward::{redirect, redirect_creators};
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;

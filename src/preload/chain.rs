@@ -36,6 +36,11 @@ impl Link {
         }
     }
 
+    /// The name for profiling.
+    pub(crate) fn name(&self) -> &'static CStr {
+        self.name
+    }
+
     /// The address of the MPI library's function.
     #[inline(always)]
     pub(crate) fn library(&self) -> *const c_void {
@@ -124,10 +129,9 @@ macro_rules! function {
 pub(crate) use function;
 
 /// Defines both names of functions: the given one calls a tool's, if there is one, and otherwise, as does the one for
-/// profiling, the function `$serve` with the address of the library's function before the arguments. Calls for which
-/// `$is_own` holds are this library's own, which tools must not see.
+/// profiling, the function `$serve` with the address of the library's function before the arguments.
 macro_rules! chained {
-    ($links:ident, $is_own:expr; $(
+    ($links:ident: $(
         $(#[$doc:meta])*
         $name:ident $profiling:ident ($($argument:ident: $kind:ty),* $(,)?) $serve:path;
     )*) => {
@@ -150,8 +154,8 @@ macro_rules! chained {
                 // SAFETY: the caller's; functions of these names have these arguments.
                 unsafe {
                     match LINK.tool() {
-                        Some(tool) if !$is_own => crate::chain::function!(tool, ($($kind),*))($($argument),*),
-                        _ => $serve(crate::chain::function!(LINK.library(), ($($kind),*)), $($argument),*),
+                        Some(tool) => crate::chain::function!(tool, ($($kind),*))($($argument),*),
+                        None => $serve(crate::chain::function!(LINK.library(), ($($kind),*)), $($argument),*),
                     }
                 }
             }

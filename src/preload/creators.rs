@@ -1,13 +1,13 @@
 //! Intercepted functions that create communicators, so that ours never take the program's last ones.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 
 use crate::chain::chained;
 use crate::handle::Handle;
-use crate::lifetime::{dispatcher, is_busy};
+use crate::lifetime::dispatcher;
 
 type Comm = Handle;
 type Group = Handle;
@@ -33,7 +33,7 @@ macro_rules! creators {
         )*
 
         chained! {
-            LINKS, is_busy();
+            LINKS:
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]
                 $name $profiling ($comm: Comm, $($argument: $kind),*) $make;
@@ -79,5 +79,23 @@ unsafe fn with_room(on: Handle, make: impl Fn() -> c_int) -> c_int {
             return make();
         }
         dispatcher.create(on, &make)
+    }
+}
+
+/// Lets `exec` create communicators by the library's functions, since tools must not see ours.
+pub(crate) fn redirect() {
+    let address = |name: &CStr| {
+        LINKS
+            .iter()
+            .find(|link| link.name() == name)
+            .map(|link| link.library())
+    };
+    let found = [c"PMPI_Comm_create", c"PMPI_Comm_split_type"].map(address);
+    if let [Some(create), Some(split_type)] = found
+        && !create.is_null()
+        && !split_type.is_null()
+    {
+        // SAFETY: the library's functions with these names.
+        unsafe { exec::redirect_creators(create, split_type) };
     }
 }

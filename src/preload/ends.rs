@@ -9,7 +9,7 @@ type Count = *mut c_int;
 type Words = *mut *mut *mut c_char;
 
 chained! {
-    LINKS, false;
+    LINKS:
     /// `MPI_Init`.
     MPI_Init PMPI_Init (argc: Count, argv: Words) init;
     /// `MPI_Init_thread`.

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use capi::{given, is_set};
 
+#[cfg(sessions)]
+use crate::sessions;
 use crate::{creators, ends, hooks};
 
 /// The working directory at the program's start, which relative paths are relative to. The program may change it
@@ -29,7 +31,10 @@ extern "C" fn at_load() {
     for links in [hooks::LINKS, ends::LINKS, creators::LINKS] {
         links.iter().for_each(|link| link.find());
     }
+    #[cfg(sessions)]
+    sessions::LINKS.iter().for_each(|link| link.find());
     hooks::redirect();
+    creators::redirect();
     if given("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {

@@ -91,7 +91,7 @@ macro_rules! intercept {
         )*
 
         chained! {
-            LINKS, false;
+            LINKS:
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]
                 $name $library ($($argument: $kind,)* $communicator: Handle) $ours::serve;

@@ -11,3 +11,5 @@ mod gathering;
 mod handle;
 mod hooks;
 mod lifetime;
+#[cfg(sessions)]
+mod sessions;

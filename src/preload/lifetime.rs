@@ -18,6 +18,8 @@ use runtime::{By, Dispatcher, FallbackReason, Settings};
 use crate::chain;
 use crate::environment::{Environment, Log};
 use crate::gathering::gather;
+#[cfg(sessions)]
+use crate::sessions;
 
 /// The dispatcher in use; null before it is made and after the end.
 static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
@@ -48,11 +50,6 @@ pub(crate) unsafe fn at_work() -> &'static Dispatcher {
     unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
 }
 
-/// Whether this library is itself calling MPI for a collective.
-pub(crate) fn is_busy() -> bool {
-    dispatcher().is_some_and(Dispatcher::is_busy)
-}
-
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
 pub(crate) fn start() {
     if STARTED.swap(true, Ordering::Relaxed) {
@@ -62,12 +59,7 @@ pub(crate) fn start() {
         return;
     };
     if let Some(other) = other_library() {
-        let libraries = LibraryName::ALL.iter();
-        let is_first = libraries
-            .flat_map(|library| library.facts().rank_variables)
-            .find_map(std::env::var_os)
-            .is_none_or(|rank| rank == OsStr::new("0"));
-        if is_first {
+        if is_launched_first() {
             let built_for = built_for();
             warn(&format!(
                 "this libcolltune.so was built for {built_for}, but the program runs with {other}"
@@ -79,8 +71,8 @@ pub(crate) fn start() {
         return;
     }
     gather(&environment.table);
-    if let Some(Log::File(log)) = &environment.log
-        && files::is_same(log, &environment.table)
+    if let Some(log) = &environment.log
+        && files_are_same(log, &environment.table)
     {
         if is_first() {
             warn("COLLTUNE_LOG names the table, so the summary is not written: name another file");
@@ -110,6 +102,76 @@ pub(crate) fn start() {
         }
         Err(_) => {}
     }
+}
+
+/// Runs when the process ends, also through `exit`.
+#[used]
+// SAFETY: the section has addresses of C functions without arguments.
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = at_exit;
+
+/// Says why there is no summary, if the program has used MPI in a way that is not served. Processes that have not used
+/// MPI, such as a shell that starts the program, write nothing.
+extern "C" fn at_exit() {
+    let is_unused = DISPATCHER.load(Ordering::Relaxed).is_null();
+    if is_unused && STARTED.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(why) = why_unserved(is_unused) else {
+        return;
+    };
+    let Some(environment) = Environment::read().filter(|_| is_launched_first()) else {
+        return;
+    };
+    match environment.log {
+        Some(log) if !files_are_same(&log, &environment.table) => {
+            write(&log, &format!("colltune: the table is not used: {why}\n"));
+        }
+        _ if is_unused => warn(&format!("all collectives are the library's own: {why}")),
+        _ => {}
+    }
+}
+
+/// The reason why the table has served no call, or why its calls are not reported; `None` if MPI has not been started.
+fn why_unserved(is_unused: bool) -> Option<String> {
+    if !is_unused {
+        return Some(
+            "the program ended without MPI_Finalize, so its calls are not known".to_owned(),
+        );
+    }
+    #[cfg(sessions)]
+    if sessions::are_used() {
+        let why = "the program starts MPI by sessions, without MPI_Init, and their communicators are not served";
+        return Some(why.to_owned());
+    }
+    let mut initialized = 0;
+    // SAFETY: may be called at any time; the result is written by the call.
+    let code = unsafe { ffi::PMPI_Initialized(&mut initialized) };
+    if code != 0 || initialized == 0 {
+        return None;
+    }
+    Some(match chain::tool() {
+        Some(tool) => format!(
+            "{}, which comes after libcolltune.so, calls the MPI library past it: put it before libcolltune.so in LD_PRELOAD",
+            tool.display()
+        ),
+        None => "the program calls MPI's functions by addresses of its own, for instance from dlopen, and not by their names"
+            .to_owned(),
+    })
+}
+
+/// Whether this process is the first rank, as far as the launcher's variables say.
+fn is_launched_first() -> bool {
+    let libraries = LibraryName::ALL.iter();
+    libraries
+        .flat_map(|library| library.facts().rank_variables)
+        .find_map(std::env::var_os)
+        .is_none_or(|rank| rank == OsStr::new("0"))
+}
+
+/// Whether the summary would replace the table.
+fn files_are_same(log: &Log, table: &Path) -> bool {
+    matches!(log, Log::File(log) if files::is_same(log, table))
 }
 
 /// Stops using the table, before MPI is finalised. Collective.

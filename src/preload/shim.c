@@ -2,84 +2,82 @@
  * program's, so within this library the names lead to the ones for profiling. They are not exported. */
 #include <mpi.h>
 
-#define OWN __attribute__((visibility("hidden")))
-
 /* Refers to this file, so that it is linked. */
-OWN const int colltune_calls_by_profiling_names = 1;
+const int colltune_calls_by_profiling_names = 1;
 
-OWN int MPI_Cancel(MPI_Request *request) { return PMPI_Cancel(request); }
-OWN int MPI_Comm_free(MPI_Comm *comm) { return PMPI_Comm_free(comm); }
-OWN int MPI_Comm_group(MPI_Comm comm, MPI_Group *group) { return PMPI_Comm_group(comm, group); }
-OWN int MPI_Comm_rank(MPI_Comm comm, int *rank) { return PMPI_Comm_rank(comm, rank); }
-OWN int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+int MPI_Cancel(MPI_Request *request) { return PMPI_Cancel(request); }
+int MPI_Comm_free(MPI_Comm *comm) { return PMPI_Comm_free(comm); }
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group) { return PMPI_Comm_group(comm, group); }
+int MPI_Comm_rank(MPI_Comm comm, int *rank) { return PMPI_Comm_rank(comm, rank); }
+int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
     return PMPI_Comm_set_errhandler(comm, handler);
 }
-OWN int MPI_Comm_size(MPI_Comm comm, int *size) { return PMPI_Comm_size(comm, size); }
-OWN int MPI_Error_string(int code, char *text, int *length) { return PMPI_Error_string(code, text, length); }
-OWN int MPI_Finalized(int *flag) { return PMPI_Finalized(flag); }
-OWN int MPI_Get_library_version(char *text, int *length) { return PMPI_Get_library_version(text, length); }
-OWN int MPI_Group_free(MPI_Group *group) { return PMPI_Group_free(group); }
-OWN int MPI_Initialized(int *flag) { return PMPI_Initialized(flag); }
-OWN int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+int MPI_Comm_size(MPI_Comm comm, int *size) { return PMPI_Comm_size(comm, size); }
+int MPI_Error_string(int code, char *text, int *length) { return PMPI_Error_string(code, text, length); }
+int MPI_Finalized(int *flag) { return PMPI_Finalized(flag); }
+int MPI_Get_library_version(char *text, int *length) { return PMPI_Get_library_version(text, length); }
+int MPI_Group_free(MPI_Group *group) { return PMPI_Group_free(group); }
+int MPI_Initialized(int *flag) { return PMPI_Initialized(flag); }
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     return PMPI_Iprobe(source, tag, comm, flag, status);
 }
-OWN int MPI_Irecv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+int MPI_Irecv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                   MPI_Request *request) {
     return PMPI_Irecv(data, count, type, source, tag, comm, request);
 }
-OWN int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                   MPI_Request *request) {
     return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
-OWN int MPI_Op_commutative(MPI_Op op, int *commutes) { return PMPI_Op_commutative(op, commutes); }
-OWN int MPI_Pack(const void *data, int count, MPI_Datatype type, void *packed, int size, int *position,
+int MPI_Op_commutative(MPI_Op op, int *commutes) { return PMPI_Op_commutative(op, commutes); }
+int MPI_Pack(const void *data, int count, MPI_Datatype type, void *packed, int size, int *position,
                  MPI_Comm comm) {
     return PMPI_Pack(data, count, type, packed, size, position, comm);
 }
-OWN int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
     return PMPI_Recv(data, count, type, source, tag, comm, status);
 }
-OWN int MPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
+int MPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
     return PMPI_Reduce_local(in, inout, count, type, op);
 }
-OWN int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     return PMPI_Send(data, count, type, to, tag, comm);
 }
-OWN int MPI_Sendrecv(const void *sent, int sends, MPI_Datatype send_type, int to, int send_tag, void *data,
+int MPI_Sendrecv(const void *sent, int sends, MPI_Datatype send_type, int to, int send_tag, void *data,
                      int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
     return PMPI_Sendrecv(sent, sends, send_type, to, send_tag, data, count, type, source, tag, comm, status);
 }
-OWN int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
     return PMPI_Testall(count, requests, flag, statuses);
 }
-OWN int MPI_Type_commit(MPI_Datatype *type) { return PMPI_Type_commit(type); }
-OWN int MPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint places[], MPI_Datatype type,
+int MPI_Type_commit(MPI_Datatype *type) { return PMPI_Type_commit(type); }
+int MPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint places[], MPI_Datatype type,
                                  MPI_Datatype *made) {
     return PMPI_Type_create_hindexed(count, lengths, places, type, made);
 }
-OWN int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *made) {
+int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *made) {
     return PMPI_Type_create_hvector(count, length, stride, type, made);
 }
-OWN int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint places[],
+int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint places[],
                                const MPI_Datatype types[], MPI_Datatype *made) {
     return PMPI_Type_create_struct(count, lengths, places, types, made);
 }
-OWN int MPI_Type_free(MPI_Datatype *type) { return PMPI_Type_free(type); }
-OWN int MPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner) {
+int MPI_Type_free(MPI_Datatype *type) { return PMPI_Type_free(type); }
+int MPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner) {
     return PMPI_Type_get_envelope(type, integers, addresses, types, combiner);
 }
-OWN int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
     return PMPI_Type_get_extent(type, lower, extent);
 }
-OWN int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
+int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
     return PMPI_Type_get_true_extent(type, lower, extent);
 }
-OWN int MPI_Type_size(MPI_Datatype type, int *size) { return PMPI_Type_size(type, size); }
-OWN int MPI_Unpack(const void *packed, int size, int *position, void *data, int count, MPI_Datatype type,
+int MPI_Type_size(MPI_Datatype type, int *size) { return PMPI_Type_size(type, size); }
+int MPI_Unpack(const void *packed, int size, int *position, void *data, int count, MPI_Datatype type,
                    MPI_Comm comm) {
     return PMPI_Unpack(packed, size, position, data, count, type, comm);
 }
-OWN int MPI_Wait(MPI_Request *request, MPI_Status *status) { return PMPI_Wait(request, status); }
-OWN int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+int MPI_Wait(MPI_Request *request, MPI_Status *status) { return PMPI_Wait(request, status); }
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return PMPI_Waitall(count, requests, statuses);
 }

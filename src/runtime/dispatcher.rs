@@ -162,11 +162,6 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a call of ours is running, or a communicator is prepared for such calls.
-    pub fn is_busy(&self) -> bool {
-        self.is_busy.get()
-    }
-
     /// Warns if the policy deploys no rule of the table.
     ///
     /// # Safety

@@ -95,8 +95,8 @@ pub(crate) struct Args {
 }
 
 /// The warning if no rank has written a summary.
-const NOTHING: &str = "no call was intercepted: the program did not reach MPI_Finalize, is linked statically, or \
-                       uses another MPI library.";
+const NOTHING: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
+                       ended by a signal, is linked statically, or uses another MPI library.";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -1,0 +1,30 @@
+//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for, and sets `cfg(sessions)` if that has
+//! sessions.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() -> io::Result<()> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=shim.c");
+    println!("cargo:rerun-if-env-changed=MPICC");
+    println!("cargo:rustc-check-cfg=cfg(sessions)");
+    let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let probe = folder.join("probe.c");
+    std::fs::write(&probe, "#include <mpi.h>\n")?;
+    let output = Command::new(&compiler)
+        .arg("-E")
+        .arg(&probe)
+        .output()
+        .map_err(|error| io::Error::other(format!("{compiler}: {error}")))?;
+    if String::from_utf8_lossy(&output.stdout).contains("MPI_Session_init(") {
+        println!("cargo:rustc-cfg=sessions");
+    }
+    cc::Build::new()
+        .compiler(compiler)
+        .file("shim.c")
+        .compile("colltune-preload-shim");
+    Ok(())
+}

@@ -15,4 +15,5 @@ mod secure;
 mod strange;
 mod stress;
 mod unlike;
+mod unserved;
 mod wrong;

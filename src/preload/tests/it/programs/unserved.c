@@ -1,0 +1,42 @@
+/* Programs whose collectives are not seen.
+ *
+ * usage: unserved address|leave|sessions
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The library itself, by any of its functions that no other library defines. */
+static void *found(const char *name) {
+    Dl_info about;
+    if (!dladdr(dlsym(RTLD_DEFAULT, "PMPI_Type_size"), &about)) exit(2);
+    void *library = dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, name) : NULL;
+    if (!function) exit(3);
+    return function;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "address") == 0) {
+        ((int (*)(int *, char ***))found("MPI_Init"))(&argc, &argv);
+        puts("the program ends");
+        return ((int (*)(void))found("MPI_Finalize"))();
+    }
+#if MPI_VERSION >= 4
+    if (strcmp(what, "sessions") == 0) {
+        MPI_Session session;
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+        puts("the program ends");
+        return MPI_Session_finalize(&session);
+    }
+#endif
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    puts("the program ends");
+    fflush(stdout);
+    exit(0);
+}

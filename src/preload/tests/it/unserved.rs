@@ -1,0 +1,38 @@
+//! Programs whose collectives are not seen: the summary names the reason.
+
+use launcher::LibraryName;
+use tempfile::TempDir;
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
+
+use crate::launch::{compiled, run_preloaded};
+
+#[test]
+fn the_summary_says_why_no_call_was_seen_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("unserved.c", folder.path(), &["-ldl"]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let mut ways = vec![
+        ("address", "calls MPI's functions by addresses of its own"),
+        ("leave", "the program ended without MPI_Finalize"),
+    ];
+    if family() == LibraryName::Mpich {
+        ways.push(("sessions", "starts MPI by sessions, without MPI_Init"));
+    }
+    for (way, why) in ways {
+        let run = |more: &[(&str, &str)]| {
+            let text = run_preloaded(&program, &[way.to_owned()], 2, &path, more).text;
+            assert!(text.contains("the program ends"), "{way}: {text}");
+            text
+        };
+        let text = run(&[]);
+        assert_eq!(text.matches("colltune: ").count(), 1, "{way}: {text}");
+        assert!(
+            text.contains("colltune: the table is not used: "),
+            "{way}: {text}"
+        );
+        assert!(text.contains(why), "{way}: {text}");
+        let text = run(&[("COLLTUNE_DISABLE", "1")]);
+        assert!(!text.contains("colltune"), "{way}: {text}");
+    }
+}

@@ -7,10 +7,10 @@ use launcher::Outcome;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use vocabulary::{Candidate, ExperimentKind, Parameters};
+use vocabulary::{Candidate, Parameters};
 use wire::{FailureKind, Finish, Record, UNTIL_VARIABLE, exit_code};
 
-use crate::launch::{Bench, allreduce, assert_code, experiment, finish, ours};
+use crate::launch::{Bench, allreduce, assert_code, finish, ours};
 
 fn default_only() -> Vec<wire::PlannedWork> {
     vec![allreduce(2, 1024, vec![Candidate::Default])]

@@ -85,6 +85,24 @@ impl Known {
         compared.map(|(cell, _)| cell)
     }
 
+    /// What is at stake by the measurements so far, by kind of cell: the share of the default's time that the fastest
+    /// candidate saves, on average over the cells in which candidates were compared with the default.
+    pub fn stakes<K: Ord>(&self, kind: impl Fn(&Cell) -> K) -> BTreeMap<K, f64> {
+        let mut savings: BTreeMap<K, Vec<f64>> = BTreeMap::new();
+        for cell in self.compared() {
+            let standings = self.standings(cell);
+            let fastest = standings.first().map_or(1.0, |fastest| fastest.ratio);
+            savings
+                .entry(kind(cell))
+                .or_default()
+                .push((1.0 - fastest).max(0.0));
+        }
+        let averages = savings
+            .into_iter()
+            .map(|(kind, savings)| (kind, savings.iter().sum::<f64>() / savings.len() as f64));
+        averages.collect()
+    }
+
     /// The measured cells.
     pub fn measured(&self) -> impl Iterator<Item = &Cell> {
         let measured = self.cells.iter().filter(|(_, known)| known.launches() > 0);

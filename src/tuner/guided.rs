@@ -1,8 +1,11 @@
 //! The agenda of a guided campaign.
 
+use std::collections::BTreeMap;
+
 use campaign::{Campaign, Family};
 use fit::MachineFit;
 use model::Level;
+use schedule::Collective;
 use search::{Expectation, Guide, Known, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND};
 use store::Store;
 use table::{Deployment, Operators};
@@ -22,6 +25,8 @@ pub(crate) struct Search {
     pub(crate) undone: Vec<PlannedTask>,
     /// The number of measurements of finished cells.
     pub(crate) finished: u64,
+    /// The shares of the default's times that are at stake by the measurements so far, by collective and shape.
+    pub(crate) stakes: BTreeMap<(Collective, CommShape), f64>,
 }
 
 impl Search {
@@ -73,6 +78,7 @@ impl Search {
             requests,
             undone,
             finished,
+            stakes: known.stakes(|cell| (cell.collective, cell.shape)),
         })
     }
 

@@ -110,12 +110,20 @@ impl Agenda {
         progress
     }
 
+    /// The share of the default's time that is at stake for a collective and a shape; 0 if it is unknown.
+    fn stake(&self, kind: Option<(Collective, CommShape)>) -> f64 {
+        let known = self.search.as_ref().zip(kind);
+        let stake = known.and_then(|(search, kind)| search.stakes.get(&kind).copied());
+        stake.unwrap_or(0.0)
+    }
+
     /// The tasks of the next launch; empty when everything is done.
     ///
     /// The items with the fewest launches come first, so that all cells advance together and missing tasks of an
-    /// interrupted launch are made up for. Collectives and shapes take turns, so that all of them have a share if the
-    /// launch ends before it has measured everything. If time does not suffice to confirm everything, all affordable trials are
-    /// included, so that begun ones do not wait for new ones. Experiments not made yet have a launch of their own.
+    /// interrupted launch are made up for. Collectives and shapes take turns, those with more at stake more of them, so
+    /// that all have a share if the launch ends before it has measured everything. If time does not suffice to confirm
+    /// everything, all affordable trials are included, so that begun ones do not wait for new ones. Experiments not made
+    /// yet have a launch of their own.
     pub(crate) fn next(&self, coverage: &Coverage) -> Vec<PlannedTask> {
         let undone = self.undone(coverage);
         if !undone.is_empty() && self.confirming.is_none() {
@@ -140,7 +148,7 @@ impl Agenda {
         let ordered = if self.confirming.is_some() {
             due
         } else {
-            take_in_turns(due, |item| kind(&item.subject))
+            take_in_turns(due, |item| kind(&item.subject), |kind| self.stake(*kind))
         };
         ordered
             .into_iter()

@@ -15,20 +15,23 @@ type Info = Handle;
 type Made = *mut Handle;
 type Flags = *const c_int;
 
-/// Defines functions that create a communicator, collectively over their first argument.
+/// Defines functions that create a communicator, collectively over their first argument. The argument after `=>` gets the
+/// new one.
 macro_rules! creators {
     ($(
-        $name:ident $profiling:ident $make:ident ($comm:ident: Comm, $($argument:ident: $kind:ty),* $(,)?);
+        $name:ident $profiling:ident $make:ident
+            ($comm:ident: Comm $(, $argument:ident: $kind:ty)* => $made:ident);
     )*) => {
         $(
             #[inline(never)]
             unsafe extern "C" fn $make(
-                library: unsafe extern "C" fn(Comm, $($kind),*) -> c_int,
+                library: unsafe extern "C" fn(Comm, $($kind,)* Made) -> c_int,
                 $comm: Comm,
-                $($argument: $kind),*
+                $($argument: $kind,)*
+                $made: Made
             ) -> c_int {
                 // SAFETY: the caller's.
-                unsafe { with_room($comm, || library($comm, $($argument),*)) }
+                unsafe { with_room($comm, $made, || library($comm, $($argument,)* $made)) }
             }
         )*
 
@@ -36,30 +39,30 @@ macro_rules! creators {
             LINKS:
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]
-                $name $profiling ($comm: Comm, $($argument: $kind),*) $make;
+                $name $profiling ($comm: Comm, $($argument: $kind,)* $made: Made) $make;
             )*
         }
     };
 }
 
 creators! {
-    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made);
-    MPI_Comm_dup_with_info PMPI_Comm_dup_with_info dup_with_info (on: Comm, info: Info, made: Made);
-    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made);
-    MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int, made: Made);
+    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm => made);
+    MPI_Comm_dup_with_info PMPI_Comm_dup_with_info dup_with_info (on: Comm, info: Info => made);
+    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group => made);
+    MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int => made);
     MPI_Comm_split_type PMPI_Comm_split_type split_type
-        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made);
+        (on: Comm, kind: c_int, key: c_int, info: Info => made);
     MPI_Cart_create PMPI_Cart_create cart_create
-        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made);
-    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made);
+        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int => made);
+    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags => made);
     MPI_Graph_create PMPI_Graph_create graph_create
-        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made);
+        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int => made);
     MPI_Dist_graph_create PMPI_Dist_graph_create dist_graph_create
         (on: Comm, nodes: c_int, sources: Flags, degrees: Flags, destinations: Flags, weights: Flags, info: Info,
-         reorder: c_int, made: Made);
+         reorder: c_int => made);
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent dist_graph_create_adjacent
         (on: Comm, in_degree: c_int, sources: Flags, source_weights: Flags, out_degree: c_int, destinations: Flags,
-         destination_weights: Flags, info: Info, reorder: c_int, made: Made);
+         destination_weights: Flags, info: Info, reorder: c_int => made);
 }
 
 /// Creates a communicator. If the library has no more, ours are given back, and it is tried again; then the program's error
@@ -67,8 +70,8 @@ creators! {
 ///
 /// # Safety
 ///
-/// The communicator is valid or null, and `make` is collective over it.
-unsafe fn with_room(on: Handle, make: impl Fn() -> c_int) -> c_int {
+/// The communicator is valid or null, `make` is collective over it, and writes the new one to `made`.
+unsafe fn with_room(on: Handle, made: Made, make: impl Fn() -> c_int) -> c_int {
     let Some(dispatcher) = dispatcher() else {
         return make();
     };
@@ -78,7 +81,7 @@ unsafe fn with_room(on: Handle, make: impl Fn() -> c_int) -> c_int {
         if on == ffi::RSMPI_COMM_NULL {
             return make();
         }
-        dispatcher.create(on, &make)
+        dispatcher.create(on, made.cast(), &make)
     }
 }
 

@@ -199,6 +199,22 @@ impl Silenced {
     }
 }
 
+impl Silenced {
+    /// Gives a communicator the handler that was replaced.
+    ///
+    /// # Safety
+    ///
+    /// A valid communicator, or null.
+    pub(crate) unsafe fn give_handler_to(&self, communicator: MPI_Comm) {
+        // SAFETY: the caller's; a valid handler, of which the communicator keeps a reference of its own.
+        unsafe {
+            if communicator != ffi::RSMPI_COMM_NULL {
+                ffi::PMPI_Comm_set_errhandler(communicator, self.handler);
+            }
+        }
+    }
+}
+
 impl Drop for Silenced {
     fn drop(&mut self) {
         // SAFETY: the previous handler; freeing it releases the reference from querying it.

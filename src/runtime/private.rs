@@ -52,13 +52,19 @@ impl Dispatcher {
     }
 
     /// Creates one of the program's communicators. If the library has no more, gives back those of ours that have no other
-    /// ranks than the old communicator, and tries again. All ranks do the same, because all of them lack one.
+    /// ranks than the old communicator, and tries again. All ranks do the same, also those that have none of ours, because
+    /// all of them lack one and creating is collective.
     ///
     /// # Safety
     ///
-    /// A valid communicator, over which `make` is collective.
-    pub unsafe fn create(&self, old: MPI_Comm, make: &dyn Fn() -> c_int) -> c_int {
-        if self.is_busy.get() || self.private().is_empty() {
+    /// A valid communicator, over which `make` is collective. It writes the new one to `made`.
+    pub unsafe fn create(
+        &self,
+        old: MPI_Comm,
+        made: *mut MPI_Comm,
+        make: &dyn Fn() -> c_int,
+    ) -> c_int {
+        if self.is_busy.get() {
             return make();
         }
         // SAFETY: the caller's.
@@ -66,10 +72,13 @@ impl Dispatcher {
             return make();
         };
         let code = make();
-        drop(silenced);
         if code == 0 {
+            // The new one has inherited the handler of the silenced one.
+            // SAFETY: the call has written the handle.
+            unsafe { silenced.give_handler_to(*made) };
             return code;
         }
+        drop(silenced);
         if may_be_exhausted(code) {
             // SAFETY: the caller's.
             unsafe { self.give_back(old) };

@@ -19,6 +19,26 @@ static void use(MPI_Comm comm, int times) {
     }
 }
 
+static void ignore(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code; }
+
+/* A new communicator has the error handler of the old one (MPI 4.0, section 9.3). */
+static void check_handler(MPI_Comm old) {
+    MPI_Errhandler of_old, of_new;
+    MPI_Comm dup, split;
+    MPI_Comm_get_errhandler(old, &of_old);
+    MPI_Comm_dup(old, &dup);
+    MPI_Comm_get_errhandler(dup, &of_new);
+    if (of_new != of_old) MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Errhandler_free(&of_new);
+    MPI_Comm_split(old, 0, 0, &split);
+    MPI_Comm_get_errhandler(split, &of_new);
+    if (of_new != of_old) MPI_Abort(MPI_COMM_WORLD, 4);
+    MPI_Errhandler_free(&of_new);
+    MPI_Errhandler_free(&of_old);
+    MPI_Comm_free(&dup);
+    MPI_Comm_free(&split);
+}
+
 /* Most communicators are used too little to be worth anything. */
 static int often(int number) { return number % 50 ? 1 : 3; }
 
@@ -31,6 +51,11 @@ int main(int argc, char **argv) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
     use(MPI_COMM_WORLD, 3);
     use(reversed, 3);
+    MPI_Errhandler own;
+    MPI_Comm_create_errhandler(ignore, &own);
+    MPI_Comm_set_errhandler(reversed, own);
+    check_handler(reversed);
+    check_handler(MPI_COMM_WORLD);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     while (made < most && MPI_Comm_dup(MPI_COMM_WORLD, &comms[made]) == MPI_SUCCESS) use(comms[made], often(made)), made++;
     if (rank == 0) printf("made %d\n", made);

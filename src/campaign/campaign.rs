@@ -83,6 +83,8 @@ pub struct Campaign {
     pub extend_to_nodes: Option<u32>,
     /// The paths of the results.
     pub output: Output,
+    /// Whether the file names the collectives.
+    pub(crate) names_collectives: bool,
     /// The version of the defaults for keys that the file leaves out.
     pub(crate) defaults: DefaultsVersion,
     /// Whether the ranks of a node have memory in common, as far as is known.

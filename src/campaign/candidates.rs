@@ -5,6 +5,7 @@ use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Placed, Schedule};
+use vocabulary::units::nearest_power_of_two;
 use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
 use crate::{Campaign, DefaultsVersion};
@@ -62,6 +63,13 @@ impl Selection {
             self.selects(&algorithm.name())
                 && (!algorithm.knows_nodes() || self.includes_node_aware(algorithm))
         })
+    }
+
+    /// Whether a collective takes part if the file names no collectives: if an algorithm for it takes part, or if the file
+    /// names some of the library's own.
+    pub(crate) fn takes_part_by_default(&self, collective: Collective) -> bool {
+        let has_ours = self.of(collective).next().is_some();
+        has_ours || !self.is_default && self.selects_others(collective)
     }
 
     /// Whether the defaults let a selected algorithm that knows nodes take part. In version 2 it must be named, as in
@@ -370,13 +378,4 @@ impl Family {
             parameters,
         })
     }
-}
-
-/// The power of two that is nearest as a ratio.
-fn nearest_power_of_two(bytes: u64) -> u64 {
-    let exponent = bytes.max(1).ilog2().min(62);
-    let below = 1u64 << exponent;
-    // The border is the geometric mean, below * sqrt(2).
-    let above = u128::from(bytes).pow(2) > 2 * u128::from(below).pow(2);
-    if above { below << 1 } else { below }
 }

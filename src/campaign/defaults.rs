@@ -1,10 +1,9 @@
 //! Versions of the defaults of campaign files.
 
 use glob::Pattern;
-use schedule::Collective;
 use vocabulary::Through;
 
-use crate::{Campaign, Selection};
+use crate::{Campaign, Family};
 
 /// A version of the defaults of campaign files. A campaign in a store keeps the defaults that it was measured with; its
 /// digest begins with their version.
@@ -66,6 +65,11 @@ impl Campaign {
         if self.selection.is_default {
             self.selection.include = version.included();
         }
+        if !self.names_collectives {
+            let selection = &self.selection;
+            self.sizes
+                .retain(|collective, _| selection.takes_part_by_default(*collective));
+        }
         self
     }
 
@@ -75,21 +79,16 @@ impl Campaign {
         self.clone().with_defaults(version).digest() == digest
     }
 
-    /// Whether the same candidates take part with the defaults of another version.
+    /// Whether the same candidates can take part with the defaults of another version.
     pub fn has_same_candidates(&self, version: DefaultsVersion) -> bool {
         let other = self.clone().with_defaults(version);
-        let algorithms = |selection: &Selection, collective: Collective| -> Vec<String> {
-            selection
-                .of(collective)
-                .map(|algorithm| algorithm.name())
-                .collect()
+        let families = |campaign: &Self| -> Vec<Vec<Family>> {
+            let cells = self.cells();
+            cells.iter().map(|cell| campaign.families(cell)).collect()
         };
-        self.transports() == other.transports()
-            && self.selection.selects_natives() == other.selection.selects_natives()
-            && self.sizes.keys().all(|collective| {
-                algorithms(&self.selection, *collective)
-                    == algorithms(&other.selection, *collective)
-            })
+        let natives =
+            |campaign: &Self| !campaign.is_simulated() && campaign.selection.selects_natives();
+        natives(self) == natives(&other) && families(self) == families(&other)
     }
 
     /// This campaign on a machine whose ranks have no memory in common: by default, messages then go through MPI alone.

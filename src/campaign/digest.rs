@@ -120,6 +120,7 @@ fn canonical(campaign: &Campaign) -> String {
         cache,
         extend_to_nodes,
         output,
+        names_collectives: _,
         defaults,
         has_shared_memory: _,
         inputs: _,

@@ -126,6 +126,7 @@ pub(crate) fn campaign(
         selection,
         datatype: check.datatype(&definition.datatype)?,
         operators: check.operators(definition.operator.as_ref())?,
+        names_collectives: definition.collectives.is_some(),
         defaults: DefaultsVersion::CURRENT,
         has_shared_memory: true,
         inputs: Vec::new(),

@@ -60,6 +60,11 @@ impl MachineFit {
         }
     }
 
+    /// Whether the costs of messages through MPI on a cell's level are known.
+    pub fn knows_level(&self, cell: &Cell) -> bool {
+        self.rates(cell, Through::Mpi, cell.bytes).is_some()
+    }
+
     /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
     /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
     pub fn rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedule::Algorithm;
+use vocabulary::units::nearest_power_of_two;
 use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::MachineFit;
@@ -35,18 +36,24 @@ pub fn predicted_block_bytes(
         parameters,
         known: BTreeMap::new(),
     };
-    let first = nearest_power_of_two(lemma_bytes.unwrap_or(FIRST_BLOCK_BYTES));
+    let first = lemma_bytes.unwrap_or(FIRST_BLOCK_BYTES);
     let eager_limit = machine.eager_limit(cell, parameters.through);
-    let mut best: Option<(u64, f64)> = None;
-    for start in [Some(first), eager_limit].into_iter().flatten() {
-        let Some(found) = search.descend(start) else {
-            continue;
-        };
-        if best.is_none_or(|(_, seconds)| found.1 < seconds) {
-            best = Some(found);
-        }
+    let Some(mut best) = search.descend(first) else {
+        return lemma_bytes;
+    };
+    if let Some(found) = eager_limit.and_then(|limit| search.descend(limit))
+        && found.seconds < best.seconds
+    {
+        best = found;
     }
-    best.map(|(bytes, _)| bytes).or(lemma_bytes)
+    Some(best.bytes)
+}
+
+/// A size of blocks in bytes, with the simulated time of a call in seconds.
+#[derive(Clone, Copy, Debug)]
+struct TimedBlock {
+    bytes: u64,
+    seconds: f64,
 }
 
 /// Compares block sizes by simulation.
@@ -60,25 +67,28 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The size from which neither half nor twice the size is faster, with its time in seconds, on the way from `start`;
-    /// `None` if the schedule with that size is too long to be simulated.
-    fn descend(&mut self, start: u64) -> Option<(u64, f64)> {
+    /// The size from which neither half nor twice the size is faster, on the way from `start`; `None` if the schedule with that size is too long to be simulated.
+    fn descend(&mut self, start: u64) -> Option<TimedBlock> {
         let whole = self.cell.vector_bytes().max(1).next_power_of_two();
         let least = LEAST_BLOCK_BYTES.min(whole);
-        let mut bytes = prev_power_of_two(start).clamp(least, whole);
-        let mut seconds = self.seconds(bytes)?;
+        let mut best = self.timed(nearest_power_of_two(start).clamp(least, whole))?;
         loop {
-            let neighbours = [bytes / 2, bytes.saturating_mul(2)];
+            let neighbours = [best.bytes / 2, best.bytes.saturating_mul(2)];
             let within = neighbours
                 .into_iter()
                 .filter(|size| (least..=whole).contains(size));
-            let timed = within.filter_map(|size| Some((size, self.seconds(size)?)));
-            let faster = timed.min_by(|a, b| a.1.total_cmp(&b.1));
-            match faster {
-                Some((size, time)) if time < seconds => (bytes, seconds) = (size, time),
-                _ => return Some((bytes, seconds)),
+            let timed = within.filter_map(|size| self.timed(size));
+            let fastest = timed.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+            match fastest {
+                Some(faster) if faster.seconds < best.seconds => best = faster,
+                _ => return Some(best),
             }
         }
+    }
+
+    fn timed(&mut self, bytes: u64) -> Option<TimedBlock> {
+        let seconds = self.seconds(bytes)?;
+        Some(TimedBlock { bytes, seconds })
     }
 
     fn seconds(&mut self, bytes: u64) -> Option<f64> {
@@ -101,22 +111,5 @@ impl Search<'_> {
         };
         self.known.insert(bytes, seconds);
         seconds
-    }
-}
-
-/// The largest power of two that is not larger.
-fn prev_power_of_two(bytes: u64) -> u64 {
-    1 << bytes.max(1).ilog2()
-}
-
-/// The power of two that is nearest as a ratio.
-fn nearest_power_of_two(bytes: u64) -> u64 {
-    let below = prev_power_of_two(bytes);
-    // The border is the geometric mean.
-    let is_above = bytes as f64 / below as f64 > std::f64::consts::SQRT_2;
-    if is_above {
-        below.saturating_mul(2)
-    } else {
-        below
     }
 }

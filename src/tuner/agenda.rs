@@ -20,8 +20,8 @@ use vocabulary::{
 
 use self::budget::has_no_time;
 pub(crate) use self::budget::{
-    LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, left_seconds, repetition,
-    spent_seconds, starting_seconds, unspent_seconds,
+    LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, least_exploring_seconds,
+    left_seconds, repetition, spent_seconds, starting_seconds, unspent_seconds,
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;

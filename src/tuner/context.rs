@@ -75,7 +75,11 @@ impl MeasurementContext {
         library: Option<LibraryChoice>,
         places: &SearchPaths,
     ) -> Result<Self, TunerError> {
-        Self::of(Campaign::load(path)?, library, places)
+        let mut at = Self::of(Campaign::load(path)?, library, places)?;
+        if !at.campaign.has_same_candidates(DefaultsVersion::CURRENT) {
+            at.warnings.push(Warning::OlderDefaults);
+        }
+        Ok(at)
     }
 
     /// Like [`Self::prepare`], for a campaign that has been read.
@@ -89,13 +93,7 @@ impl MeasurementContext {
     ) -> Result<Self, TunerError> {
         // A campaign that an older version of colltune began keeps its candidates.
         let store = store_file(&campaign.output.store, &places.homes);
-        let campaign = as_recorded(campaign, &store);
-        let has_same_candidates = campaign.has_same_candidates(DefaultsVersion::CURRENT);
-        let mut at = Self::with_launcher(campaign, library, places)?;
-        if !has_same_candidates {
-            at.warnings.push(Warning::OlderDefaults);
-        }
-        Ok(at)
+        Self::with_launcher(as_recorded(campaign, &store)?, library, places)
     }
 
     /// Finds the programs that the campaign's launcher needs.

@@ -1,7 +1,11 @@
 //! The budgets that a campaign needs at least, estimated before they are spent.
 
+use std::collections::BTreeSet;
+
 use campaign::{Campaign, Family, LauncherConfig};
 use fit::MachineFit;
+use launcher::Allocation;
+use model::Machine;
 use schemars::JsonSchema;
 use search::{Expectation, ExpectedCell, StageTimes, stage_times};
 use serde::Serialize;
@@ -9,10 +13,10 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use vocabulary::{Candidate, Cell, Placement, Subject};
 
-use crate::agenda::{fitted_machine, starting_seconds};
+use crate::agenda::{fitted_machine, least_exploring_seconds, starting_seconds};
 use crate::analysis::stored::orders;
 use crate::guided::Search;
-use crate::machine::load_machine;
+use crate::machine::{MachineError, load_machine};
 use crate::{MeasurementContext, TunerError};
 
 /// The time for starting and ending a launch that is assumed before any was made, in seconds.
@@ -37,7 +41,7 @@ pub enum ExpectedTimes {
     Measured,
     /// The machine file of the simulated machine.
     SimulatedMachine,
-    /// The reference machine, since nothing was measured here.
+    /// The reference machine, since the messages of this one were not measured yet.
     Assumed,
 }
 
@@ -53,12 +57,18 @@ pub fn least_budgets(
     store: Option<&Store>,
 ) -> Result<LeastBudgets, TunerError> {
     let (campaign, library) = (&at.campaign, &at.library);
-    let mut machine = fitted_machine(campaign, store, library)?;
-    let mut times = ExpectedTimes::Measured;
-    if machine.machine.is_none() {
+    let fitted = fitted_machine(campaign, store, library)?;
+    let mut cells = campaign.cells().into_iter();
+    let (machine, times) = if cells.all(|cell| fitted.knows_level(&cell)) {
+        (fitted, ExpectedTimes::Measured)
+    } else {
+        let assumed = assumed_machine(campaign)?;
         let placement = Placement::of(orders(store, library, Some(campaign))?.usual);
-        (machine, times) = assumed_machine(campaign, placement)?;
-    }
+        (
+            MachineFit::assumed(assumed, placement),
+            assumed_times(campaign),
+        )
+    };
     let cells = expected_cells(at, store, &machine)?;
     let experiments = expected_experiments(campaign, &machine)?;
     let stages = stage_times(campaign, &cells, &experiments);
@@ -69,11 +79,25 @@ pub fn least_budgets(
         }
         (false, _) => LAUNCH_SECONDS,
     };
-    Ok(budgets(campaign, &stages, start, times))
+    let starts = start * f64::from(launches_at_a_time(campaign));
+    Ok(budgets(campaign, &stages, starts, times))
 }
 
-/// The budgets whose shares for exploring and for confirming suffice for these stages, with `start` seconds for each
-/// launch.
+/// The number of launches that measure all cells once: one for each number of nodes if these have jobs of their own.
+fn launches_at_a_time(campaign: &Campaign) -> u32 {
+    let is_separate = matches!(
+        &campaign.launcher,
+        LauncherConfig::Batch(batch) if batch.allocation == Allocation::Separate
+    );
+    if !is_separate {
+        return 1;
+    }
+    let nodes: BTreeSet<u32> = campaign.shapes.iter().map(|shape| shape.nodes).collect();
+    u32::try_from(nodes.len()).unwrap_or(u32::MAX)
+}
+
+/// The budgets whose shares for exploring and for confirming suffice for these stages, with `start` seconds for the
+/// launches that measure all cells once.
 fn budgets(
     campaign: &Campaign,
     stages: &StageTimes,
@@ -83,30 +107,34 @@ fn budgets(
     let exploring_share = campaign.exploring_seconds() / campaign.budget_seconds;
     let launches = f64::from(campaign.launches);
     // Experiments have a launch of their own.
-    let once_seconds = (stages.once + 2.0 * start) / exploring_share;
+    let once = (stages.once + 2.0 * start).max(least_exploring_seconds(campaign));
+    let once_seconds = once / exploring_share;
     let explored = (stages.exploring + (launches + 1.0) * start) / exploring_share;
     let confirming_share = 1.0 - exploring_share;
     let confirmed = (stages.confirming + launches * start) / confirming_share;
     LeastBudgets {
         once_seconds,
-        confirming_seconds: (confirming_share > 0.0).then(|| explored.max(confirmed)),
+        confirming_seconds: (confirming_share > 0.0)
+            .then(|| explored.max(confirmed).max(once_seconds)),
         times,
     }
 }
 
-/// The simulated machine, or the reference machine, as if it had been fitted.
-fn assumed_machine(
-    campaign: &Campaign,
-    placement: Placement,
-) -> Result<(MachineFit, ExpectedTimes), TunerError> {
-    let (path, times) = match &campaign.launcher {
-        LauncherConfig::Simulated(options) => {
-            (options.machine.as_deref(), ExpectedTimes::SimulatedMachine)
-        }
-        LauncherConfig::Local(_) | LauncherConfig::Batch(_) => (None, ExpectedTimes::Assumed),
-    };
-    let machine = load_machine(path)?;
-    Ok((MachineFit::assumed(machine, placement), times))
+/// The simulated machine, or the reference machine.
+fn assumed_machine(campaign: &Campaign) -> Result<Machine, MachineError> {
+    match &campaign.launcher {
+        LauncherConfig::Simulated(options) => load_machine(options.machine.as_deref()),
+        LauncherConfig::Local(_) | LauncherConfig::Batch(_) => load_machine(None),
+    }
+}
+
+/// The origin of times on [`assumed_machine`].
+fn assumed_times(campaign: &Campaign) -> ExpectedTimes {
+    if campaign.is_simulated() {
+        ExpectedTimes::SimulatedMachine
+    } else {
+        ExpectedTimes::Assumed
+    }
 }
 
 /// The expected times in all cells of a campaign, with the candidates that are measured first.

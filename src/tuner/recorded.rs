@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, DefaultsVersion};
-use store::{CampaignRow, Store};
+use store::{CampaignRow, Store, StoreError};
 
 use crate::TunerError;
 use crate::analysis::stored::campaign_of;
@@ -31,39 +31,54 @@ pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, Tu
     Ok(known.map_or(digest, |row| row.digest.clone()))
 }
 
-/// The campaign as its store has recorded it: with the defaults of the version of colltune that began to measure.
-/// Unchanged if neither the store nor the folder of its launches has a record, or if they cannot be read.
-pub fn as_recorded(campaign: Campaign, store: &Path) -> Campaign {
-    // Measuring and analyses report a store that cannot be read.
-    let rows = Store::open(store).and_then(|store| store.campaigns());
-    let mut rows = rows.unwrap_or_default();
+/// The campaign with the defaults of the version of colltune that began to measure it: those of the record of this
+/// campaign, or else of the latest one of the same name, which may have had another budget. Unchanged if neither the store
+/// nor the folder of its launches has such a record.
+///
+/// # Errors
+/// A store that exists and cannot be read.
+pub fn as_recorded(campaign: Campaign, store: &Path) -> Result<Campaign, StoreError> {
+    let mut rows = match Store::open(store) {
+        Ok(store) => store.campaigns()?,
+        Err(StoreError::Absent { .. }) => Vec::new(),
+        Err(error) => return Err(error),
+    };
     rows.extend(rows_beside_launches(&folder(&campaign.output.store)));
     let digest = campaign.digest();
     if rows.iter().any(|row| row.digest == digest) {
-        return campaign;
+        return Ok(campaign);
     }
     for row in rows.iter().rev() {
         let version = DefaultsVersion::of_digest(&row.digest);
         let earlier = campaign.clone().with_defaults(version);
         if is_recorded(&earlier, row) {
-            return earlier;
+            return Ok(earlier);
         }
     }
-    campaign
+    let mut latest = rows.iter().rev();
+    let namesake = latest.find(|row| row.name == campaign.name);
+    Ok(match namesake {
+        Some(row) => campaign.with_defaults(DefaultsVersion::of_digest(&row.digest)),
+        None => campaign,
+    })
 }
 
 /// The campaigns whose texts are beside launches, for stores on other hosts.
 fn rows_beside_launches(launches: &Path) -> Vec<CampaignRow> {
     let mut rows = Vec::new();
     for entry in fs::read_dir(launches).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(digest) = name.strip_suffix(CAMPAIGN_FILE) else {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some(digest) = file.strip_suffix(CAMPAIGN_FILE) else {
             continue;
         };
-        if let Ok(text) = files::read_text(&entry.path()) {
+        // A file that cannot be read any more is no record.
+        let Ok(text) = files::read_text(&entry.path()) else {
+            continue;
+        };
+        if let Ok(campaign) = Campaign::parse_stored(&text, digest) {
             rows.push(CampaignRow {
                 digest: digest.to_owned(),
-                name,
+                name: campaign.name,
                 text,
             });
         }

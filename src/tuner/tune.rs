@@ -128,7 +128,8 @@ fn with_budget(
     match least_budgets(at, Some(store)) {
         Ok(least) => TunerError::LittleBudget {
             budget_seconds: at.campaign.budget_seconds,
-            least_seconds: least.once_seconds,
+            // Estimates from closed forms may be below a budget that has not sufficed.
+            least_seconds: least.once_seconds.max(2.0 * at.campaign.budget_seconds),
         },
         Err(other) => other,
     }

@@ -252,3 +252,12 @@ pub fn format_count(number: u64) -> String {
     }
     text
 }
+
+/// The power of two that is nearest as a ratio, for sizes in bytes.
+pub fn nearest_power_of_two(bytes: u64) -> u64 {
+    let exponent = bytes.max(1).ilog2().min(62);
+    let below = 1u64 << exponent;
+    // The border is the geometric mean, below * sqrt(2).
+    let above = u128::from(bytes).pow(2) > 2 * u128::from(below).pow(2);
+    if above { below << 1 } else { below }
+}

@@ -111,11 +111,7 @@ impl Check<'_> {
         let Some(words) = given else {
             let left: Vec<Collective> = Collective::MEASURED
                 .into_iter()
-                .filter(|c| {
-                    is_possible(*c)
-                        && (selection.of(*c).next().is_some()
-                            || !selection.is_default && selection.selects_others(*c))
-                })
+                .filter(|c| is_possible(*c) && selection.takes_part_by_default(*c))
                 .collect();
             return if left.is_empty() {
                 Err(self.error(&Field::of("candidates"), nothing_left("any collective")))

@@ -370,7 +370,7 @@ impl<'a> Answers<'a> {
             ExpectedTimes::Measured => "by the times in the store",
             ExpectedTimes::SimulatedMachine => "by the closed forms on the simulated machine",
             ExpectedTimes::Assumed => {
-                "assumed, since nothing was measured here: these are times of the reference machine"
+                "assumed: by closed forms on the reference machine, until messages are measured here"
             }
         };
         let given = format_duration(self.budget_seconds);

@@ -1,6 +1,7 @@
 //! The spent and remaining parts of a campaign's budget, and the time slices of turns.
 
 use campaign::{Campaign, LauncherConfig, TimeSlice};
+use search::FIRST_LOOK_MINIMUM;
 use store::{Store, StoreError};
 use vocabulary::{Library, Purpose, Repetition};
 use wire::PlannedTask;
@@ -8,7 +9,6 @@ use wire::PlannedTask;
 use super::{Agenda, Coverage};
 use crate::TunerError;
 use crate::confirming::Confirming;
-use search::FIRST_LOOK_MINIMUM;
 
 /// The precision of a first look's median, as a share; enough to recognise candidates that are far behind.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
@@ -169,12 +169,17 @@ pub(super) fn has_no_time(
     campaign: &Campaign,
     library: &Library,
 ) -> Result<bool, StoreError> {
-    let least = match &campaign.launcher {
+    let left = exploring_seconds_left(store, campaign, library)?;
+    Ok(left <= least_exploring_seconds(campaign))
+}
+
+/// The rest of the budget with which nothing more is explored, in seconds.
+pub(crate) fn least_exploring_seconds(campaign: &Campaign) -> f64 {
+    match &campaign.launcher {
         LauncherConfig::Simulated(_) => 0.0,
         LauncherConfig::Local(_) => LEAST_EXPLORING_SECONDS,
         LauncherConfig::Batch(_) => LITTLE_BUDGET_SECONDS,
-    };
-    Ok(exploring_seconds_left(store, campaign, library)? <= least)
+    }
 }
 
 /// The time left for exploring, in seconds.

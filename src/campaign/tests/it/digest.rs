@@ -55,6 +55,10 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
         "shapes: 1x2\nstrategy: exhaustive\nparameters: {through: mpi}\n",
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
+    // Where an algorithm that knows nodes is the only one, the older version left the collective out.
+    let by_pattern = campaign("candidates: '*/l*'\n").with_defaults(DefaultsVersion::V2);
+    let collectives: Vec<&str> = by_pattern.sizes.keys().map(|of| of.name()).collect();
+    assert_eq!(collectives, ["bcast", "reduce", "gather", "allgather"]);
     check(
         "shapes: 1x2\nstrategy: exhaustive\n\
          launcher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",

@@ -113,7 +113,7 @@ impl Bench {
         let campaign = self.campaign();
         let store = campaign.output.store.clone();
         MeasurementContext {
-            campaign: tuner::as_recorded(campaign, &store),
+            campaign: tuner::as_recorded(campaign, &store).expect("readable"),
             library: library(),
             driver: Some("colltune-driver".into()),
             natives: Vec::new(),

@@ -19,7 +19,13 @@ fn main() -> io::Result<()> {
         .arg(&probe)
         .output()
         .map_err(|error| io::Error::other(format!("{compiler}: {error}")))?;
-    if String::from_utf8_lossy(&output.stdout).contains("MPI_Session_init(") {
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("{compiler} -E: {message}")));
+    }
+    let header = String::from_utf8_lossy(&output.stdout);
+    let mut names = header.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if names.any(|name| name == "MPI_Session_init") {
         println!("cargo:rustc-cfg=sessions");
     }
     cc::Build::new()

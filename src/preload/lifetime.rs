@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use capi::{built_for, other_library, read, warn};
 use exec::constants::MPI_Comm;
@@ -27,8 +27,8 @@ static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
 /// The destination of its summary.
 static LOG: OnceLock<Log> = OnceLock::new();
 
-/// Whether MPI has been started.
-static STARTED: AtomicBool = AtomicBool::new(false);
+/// The process that has started MPI; 0 before. A child that it forks has not.
+static STARTED_IN: AtomicU32 = AtomicU32::new(0);
 
 /// The dispatcher in use.
 #[inline]
@@ -52,7 +52,7 @@ pub(crate) unsafe fn at_work() -> &'static Dispatcher {
 
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
 pub(crate) fn start() {
-    if STARTED.swap(true, Ordering::Relaxed) {
+    if STARTED_IN.swap(std::process::id(), Ordering::Relaxed) != 0 {
         return;
     }
     let Some(mut environment) = Environment::read() else {
@@ -113,32 +113,39 @@ static AT_EXIT: extern "C" fn() = at_exit;
 /// Says why there is no summary, if the program has used MPI in a way that is not served. Processes that have not used
 /// MPI, such as a shell that starts the program, write nothing.
 extern "C" fn at_exit() {
-    let is_unused = DISPATCHER.load(Ordering::Relaxed).is_null();
-    if is_unused && STARTED.load(Ordering::Relaxed) {
+    let started_in = STARTED_IN.load(Ordering::Relaxed);
+    let is_forked = started_in != 0 && started_in != std::process::id();
+    let is_in_use = !DISPATCHER.load(Ordering::Relaxed).is_null();
+    if is_forked || started_in != 0 && !is_in_use {
         return;
     }
-    let Some(why) = why_unserved(is_unused) else {
-        return;
+    let why = if is_in_use {
+        None
+    } else {
+        let Some(why) = why_unserved() else {
+            return;
+        };
+        Some(why)
+    };
+    let line = match &why {
+        Some(why) => format!("colltune: the table is not used: {why}\n"),
+        None => "colltune: no summary: the program ended without MPI_Finalize\n".to_owned(),
     };
     let Some(environment) = Environment::read().filter(|_| is_launched_first()) else {
         return;
     };
     match environment.log {
-        Some(log) if !files_are_same(&log, &environment.table) => {
-            write(&log, &format!("colltune: the table is not used: {why}\n"));
+        Some(log) if !files_are_same(&log, &environment.table) => write(&log, &line),
+        _ => {
+            if let Some(why) = why {
+                warn(&format!("all collectives are the library's own: {why}"));
+            }
         }
-        _ if is_unused => warn(&format!("all collectives are the library's own: {why}")),
-        _ => {}
     }
 }
 
-/// The reason why the table has served no call, or why its calls are not reported; `None` if MPI has not been started.
-fn why_unserved(is_unused: bool) -> Option<String> {
-    if !is_unused {
-        return Some(
-            "the program ended without MPI_Finalize, so its calls are not known".to_owned(),
-        );
-    }
+/// The reason why the table has served no call; `None` if MPI has not been started.
+fn why_unserved() -> Option<String> {
     #[cfg(sessions)]
     if sessions::are_used() {
         let why = "the program starts MPI by sessions, without MPI_Init, and their communicators are not served";

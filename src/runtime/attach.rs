@@ -200,7 +200,8 @@ impl Silenced {
 }
 
 impl Silenced {
-    /// Gives a communicator the handler that was replaced.
+    /// Gives a communicator that was made of this one the handler that was replaced, if it has inherited the one that
+    /// replaces it: libraries differ in which communicators inherit.
     ///
     /// # Safety
     ///
@@ -208,9 +209,17 @@ impl Silenced {
     pub(crate) unsafe fn give_handler_to(&self, communicator: MPI_Comm) {
         // SAFETY: the caller's; a valid handler, of which the communicator keeps a reference of its own.
         unsafe {
-            if communicator != ffi::RSMPI_COMM_NULL {
+            if communicator == ffi::RSMPI_COMM_NULL {
+                return;
+            }
+            let mut inherited = ffi::RSMPI_ERRORS_RETURN;
+            if ffi::PMPI_Comm_get_errhandler(communicator, &mut inherited) != 0 {
+                return;
+            }
+            if inherited == ffi::RSMPI_ERRORS_RETURN {
                 ffi::PMPI_Comm_set_errhandler(communicator, self.handler);
             }
+            ffi::PMPI_Errhandler_free(&mut inherited);
         }
     }
 }

@@ -16,7 +16,7 @@ use vocabulary::Through;
 
 use crate::agree::greatest;
 use crate::attach::{Silenced, any};
-use crate::place::world_ranks;
+use crate::place::{is_of_this_world, world_ranks};
 use crate::state::{Private, State, none};
 use crate::{Dispatcher, FallbackReason};
 
@@ -52,8 +52,9 @@ impl Dispatcher {
     }
 
     /// Creates one of the program's communicators. If the library has no more, gives back those of ours that have no other
-    /// ranks than the old communicator, and tries again. All ranks do the same, also those that have none of ours, because
-    /// all of them lack one and creating is collective.
+    /// ranks than the old communicator, and tries again. All ranks do the same, also those that have none of ours: creating
+    /// is collective, so all of them lack one. Where ranks of another world take part, which may be without colltune,
+    /// nothing is tried again.
     ///
     /// # Safety
     ///
@@ -64,7 +65,10 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
-        if self.is_busy.get() {
+        // SAFETY: the caller's.
+        let may_try_again = !self.is_busy.get()
+            && unsafe { is_intracommunicator(old) && is_of_this_world(old).unwrap_or(false) };
+        if !may_try_again {
             return make();
         }
         // SAFETY: the caller's.
@@ -79,9 +83,13 @@ impl Dispatcher {
             return code;
         }
         drop(silenced);
-        if may_be_exhausted(code) {
-            // SAFETY: the caller's.
-            unsafe { self.give_back(old) };
+        // SAFETY: the caller's.
+        unsafe {
+            if !may_be_exhausted(code) {
+                ffi::PMPI_Comm_call_errhandler(old, code);
+                return code;
+            }
+            self.give_back(old);
         }
         // Errors go to the program's handler now.
         make()
@@ -211,6 +219,16 @@ impl Dispatcher {
 unsafe fn private_of<'a>(state: *mut State) -> Option<&'a Private> {
     // SAFETY: the caller's.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
+}
+
+/// # Safety
+///
+/// A valid communicator.
+unsafe fn is_intracommunicator(communicator: MPI_Comm) -> bool {
+    let mut is_inter = 0;
+    // SAFETY: the caller's; the result is written by the call.
+    let code = unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
+    code == 0 && is_inter == 0
 }
 
 /// Whether an error of creating a communicator may say that the library has no more, and not that arguments are wrong.

@@ -1,15 +1,15 @@
 /*
  * Times MPI's collectives in loops, as programs call them: repeatedly, and once after each barrier. Each is
- * called by its name in MPI, which a preloaded library intercepts, and by its name in PMPI, which is not
- * intercepted, in turns in one process, since launches may differ by more than the two. Does not know colltune.
+ * called by its name, which a preloaded library intercepts, and by the address of the MPI library's own function, in
+ * turns in one process, since launches may differ by more than the two. Does not know colltune.
  *
- * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's;
+ * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by its name, and by its address;
  * then, if LINES is given, the seconds in which two ranks of one node exchange a cache line, before and after these
  * calls, because a virtual machine may move to other cores. Otherwise both are 0.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
  *              by the calls, the median of several blocks. 8 to 64 calls before each block are not timed, since
- *              calls by the other name have left other data in the caches (see warmup)
+ *              calls by the other way have left other data in the caches (see warmup)
  *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *
  * usage: loops MAX_BYTES [POINTS [LINES]]
@@ -18,7 +18,7 @@
  * reduce_scatter_block: 8, and on by factors of about 1.4. POINTS is a file of such points, a line each
  * (collective, pattern, bytes); then these alone are timed.
  */
-#include <mpi.h>
+#include "../tests/it/programs/library.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const char *const names[COLLECTIVES] = {
 };
 static const char *const patterns[2] = {"repeated", "barrier"};
 
-/* By MPI's names, and by PMPI's. */
+/* By MPI's names, and by the addresses of the library's own functions. */
 enum way { INTERCEPTED, DIRECT, WAYS };
 
 static int rank, ranks, *counts;
@@ -56,13 +56,13 @@ static _Atomic long *lines[2];
 
 static inline void call(enum collective what, enum way way, int count)
 {
-    if (way == INTERCEPTED) CALL(MPI) else CALL(PMPI)
+    if (way == INTERCEPTED) CALL(MPI) else CALL(LIBRARY_MPI)
 }
 
 static double slowest(double mine)
 {
     double most;
-    PMPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    LIBRARY_MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
 
@@ -171,7 +171,7 @@ static void after_barriers(enum collective what, int count, double one, double *
             }
         }
     for (int way = 0; way < WAYS; way++) {
-        PMPI_Allreduce(times[way], all, calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        LIBRARY_MPI_Allreduce(times[way], all, calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         seconds[way] = median(all, calls);
     }
 }
@@ -234,6 +234,7 @@ static void all(long most)
 int main(int arguments, char **argument)
 {
     MPI_Init(&arguments, &argument);
+    find_library();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const long most = arguments > 1 ? atol(argument[1]) : 0;

@@ -2,7 +2,7 @@
  * scripts/overhead on two ranks, preloaded, with a table that chooses one of our algorithms for broadcasts
  * and allreduces of up to 64 bytes.
  *
- * Passed on: MPI_Bcast, which we pass on, beside the library's PMPI_Bcast by its address. The broadcast has
+ * Passed on: MPI_Bcast, which we pass on, beside the library's own, which is called by its address. The broadcast has
  * no data, so the library does almost nothing, and the rest is our cost.
  *
  * Run by ours: MPI_Bcast and MPI_Allreduce beside the MPI calls that the algorithm consists of, written
@@ -16,9 +16,7 @@
  * Calls with and without libcolltune.so are made in alternating batches, each kind first equally often;
  * results are medians over the pairs.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <mpi.h>
+#include "../tests/it/programs/library.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,23 +39,11 @@ static int rank;
 static double data[3], sum[3], theirs[3];
 
 static void passed_on(int i) { (void)i, MPI_Bcast(data, 0, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-/* The library's function: its name leads to libcolltune.so. */
-static int (*of_library)(void *, int, MPI_Datatype, int, MPI_Comm);
-
-static void find_library(void) {
-    Dl_info about;
-    void *library = NULL, *function = NULL;
-    if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Type_size"), &about)) library = dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    if (library) function = dlsym(library, "PMPI_Bcast");
-    if (!function) exit(1);
-    of_library = (int (*)(void *, int, MPI_Datatype, int, MPI_Comm))function;
-}
-
-static void direct(int i) { (void)i, of_library(data, 0, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static void direct(int i) { (void)i, LIBRARY_MPI_Bcast(data, 0, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
 static void passed_on_two(int i) { MPI_Bcast(data, 0, MPI_DOUBLE, 0, pair[i % 2]); }
-static void direct_two(int i) { of_library(data, 0, MPI_DOUBLE, 0, pair[i % 2]); }
+static void direct_two(int i) { LIBRARY_MPI_Bcast(data, 0, MPI_DOUBLE, 0, pair[i % 2]); }
 static void passed_on_derived(int i) { (void)i, MPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
-static void direct_derived(int i) { (void)i, of_library(data, 0, triple, 0, MPI_COMM_WORLD); }
+static void direct_derived(int i) { (void)i, LIBRARY_MPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
 
 static void send(int root, int bytes) {
     if (rank == root) MPI_Send(data, bytes, MPI_BYTE, !root, 0, other);

@@ -1,5 +1,5 @@
 /* Every argument of the eight collectives wrong in each way: MPI's functions, which colltune intercepts, must do what
- * the library's do (PMPI): the same class of error by the same error handler, or the same result. Calls that follow an
+ * the library's own do, which are called by their addresses: the same class of error by the same error handler, or the same result. Calls that follow an
  * error on the same communicator succeed.
  *
  * usage: wrong [FIRST]
@@ -7,7 +7,7 @@
  * What ends the program, or waits for ever, in the library itself is listed in `is_skipped`. With a number, only the
  * library is called, from that case on, and each case is named before it runs: this finds what must be listed.
  */
-#include <mpi.h>
+#include "library.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void by_self(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code, ha
         default: return P##MPI_Reduce_scatter_block(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);  \
         }                                                                                                            \
     }
-MAKE(by_library, P)
+MAKE(by_library, LIBRARY_)
 MAKE(by_program, )
 
 static int is_rooted(enum collective of) { return of == BCAST || of == REDUCE || of == GATHER || of == SCATTER; }
@@ -188,7 +188,7 @@ static int every_fault(MPI_Errhandler handler, int probed) {
         for (int fault = NO_COMM; fault < FAULTS; fault++) {
             struct call call = valid((enum collective)of, ranks - 1, MPI_COMM_WORLD);
             int mine = add((enum fault)fault, &call), most;
-            PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            LIBRARY_MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
             if (most < 1 || is_skipped((enum collective)of, (enum fault)fault) || place++ < probed) continue;
             MPI_Comm library = handling(handler), program = handling(handler);
             if (probed >= 0) {
@@ -266,6 +266,7 @@ static int every_operation(MPI_Comm library, MPI_Comm program) {
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
+    find_library();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int i = 0; i < ranks; i++) counts[i] = ELEMENTS, negative[i] = i == ranks - 1 ? -1 : ELEMENTS;
@@ -282,7 +283,7 @@ int main(int argc, char **argv) {
     int cases = every_fault(own, probed);
     MPI_Comm library = handling(own), program = handling(own);
     int succeeded = probed >= 0 ? 0 : every_operation(library, program);
-    PMPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY_MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) printf("%d wrong calls, %d operations, %d differ\n", cases, succeeded, all);
     MPI_Comm_free(&library), MPI_Comm_free(&program);
     MPI_Type_free(&uncommitted), MPI_Type_free(&derived);

@@ -1,0 +1,45 @@
+/* The collectives of the MPI library itself, by their addresses: their names, also those for profiling, lead to
+ * libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
+ */
+#ifndef LIBRARY_H
+#define LIBRARY_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdlib.h>
+
+#define LIBRARY_FUNCTION(name) static __attribute__((unused)) __typeof__(&P##name) LIBRARY_##name
+LIBRARY_FUNCTION(MPI_Bcast);
+LIBRARY_FUNCTION(MPI_Reduce);
+LIBRARY_FUNCTION(MPI_Allreduce);
+LIBRARY_FUNCTION(MPI_Gather);
+LIBRARY_FUNCTION(MPI_Scatter);
+LIBRARY_FUNCTION(MPI_Allgather);
+LIBRARY_FUNCTION(MPI_Reduce_scatter);
+LIBRARY_FUNCTION(MPI_Reduce_scatter_block);
+
+/* Finds them. Ends the program if that is not possible, or if one of them is not the library's. */
+static __attribute__((unused)) void find_library(void) {
+    Dl_info of_library, of_function;
+    void *library = NULL;
+    if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Type_size"), &of_library))
+        library = dlopen(of_library.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+#define LIBRARY_FIND(name)                                                                                           \
+    do {                                                                                                             \
+        LIBRARY_##name = library ? (__typeof__(LIBRARY_##name))dlsym(library, "P" #name) : NULL;                     \
+        if (!LIBRARY_##name || !dladdr((void *)LIBRARY_##name, &of_function) ||                                      \
+            of_function.dli_fbase != of_library.dli_fbase)                                                           \
+            exit(99);                                                                                                \
+    } while (0)
+    LIBRARY_FIND(MPI_Bcast);
+    LIBRARY_FIND(MPI_Reduce);
+    LIBRARY_FIND(MPI_Allreduce);
+    LIBRARY_FIND(MPI_Gather);
+    LIBRARY_FIND(MPI_Scatter);
+    LIBRARY_FIND(MPI_Allgather);
+    LIBRARY_FIND(MPI_Reduce_scatter);
+    LIBRARY_FIND(MPI_Reduce_scatter_block);
+}
+#endif

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) struct Link {
     /// The name for profiling, such as `PMPI_Bcast`.
     name: &'static CStr,
-    /// The MPI library's definition. Null before [`find_all`].
+    /// The MPI library's definition. Null before [`Link::find`].
     library: AtomicPtr<c_void>,
     /// A tool's definition of the name without `P`, such as `MPI_Bcast`; null if there is none.
     tool: AtomicPtr<c_void>,
@@ -108,9 +108,10 @@ fn definition(address: *const c_void) -> Option<Definition> {
             return None;
         }
         let about = about.assume_init();
-        let file = match about.dli_fname.is_null() {
-            true => OsStr::new(""),
-            false => OsStr::from_bytes(CStr::from_ptr(about.dli_fname).to_bytes()),
+        let file = if about.dli_fname.is_null() {
+            OsStr::new("")
+        } else {
+            OsStr::from_bytes(CStr::from_ptr(about.dli_fname).to_bytes())
         };
         Some(Definition {
             address,

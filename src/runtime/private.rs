@@ -266,9 +266,10 @@ fn most_tag() -> c_int {
             (&raw mut value).cast::<c_void>(),
             &mut flag,
         );
-        match code == 0 && flag != 0 && !value.is_null() {
-            true => value.read(),
-            false => LEAST,
+        if code == 0 && flag != 0 && !value.is_null() {
+            value.read()
+        } else {
+            LEAST
         }
     }
 }

@@ -148,8 +148,8 @@ impl Dispatcher {
         }
     }
 
-    /// Leaves a call to the library for a reason that the calling rank knows alone, see [`Answers::why_not`]. Nothing
-    /// is sent, and the communicator is not attached.
+    /// Leaves a call to the library for a reason that needs no agreement with other ranks, see [`Answers::why_not`].
+    /// Nothing is sent, and the communicator is not attached.
     ///
     /// [`Answers::why_not`]: crate::wrong::Answers::why_not
     ///

@@ -71,7 +71,7 @@ pub(crate) struct Attached {
     pub(crate) least_bytes: [u64; Collective::MEASURED.len()],
     /// The nodes of its ranks, if they are known or needed.
     pub(crate) nodes: Option<Nodes>,
-    // Declared first, because the datatypes of plans must be freed before the communicator.
+    // Declared before `private`, because the datatypes of plans must be freed before the communicator.
     pub(crate) plans: Plans,
     /// Absent until a call is to be carried out by one of our algorithms.
     pub(crate) private: Option<Private>,

@@ -215,7 +215,7 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
     let before_own_part = |count: c_int, datatype| unsafe {
         let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
         let elements = (rank as isize).checked_mul(count as isize)?;
-        let bytes = elements.checked_mul(extent(datatype)?)?;
+        let bytes = elements.checked_mul(extent_without_gaps(datatype)?)?;
         are_alike.then_some(bytes)
     };
     let (distance, elements) = match call.collective {
@@ -230,9 +230,10 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
             (-before_own_part(count, call.send_type)?, count)
         }
         Collective::ReduceScatter => {
+            // Libraries look at the whole input, also on a rank whose own part is empty.
             // SAFETY: the caller's.
             let parts = unsafe { parts(call, ranks) };
-            (0, parts.get(rank as usize).copied()?)
+            (0, parts.iter().copied().max()?)
         }
         _ => (0, call.recv_count),
     };
@@ -240,14 +241,21 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
     (elements > 0).then_some(same)
 }
 
+/// The extent of a datatype in bytes; `None` if there are gaps between elements, since libraries then differ in which
+/// addresses they take for the same memory.
+///
 /// # Safety
 ///
 /// A valid datatype.
-unsafe fn extent(datatype: MPI_Datatype) -> Option<isize> {
-    let (mut lower_bound, mut extent) = (0, 0);
-    // SAFETY: the caller's; the results are written by the call.
-    let code = unsafe { ffi::PMPI_Type_get_extent(datatype, &mut lower_bound, &mut extent) };
-    (code == 0).then(|| bytes(extent))?
+unsafe fn extent_without_gaps(datatype: MPI_Datatype) -> Option<isize> {
+    let (mut lower_bound, mut extent, mut size) = (0, 0, 0);
+    // SAFETY: the caller's; the results are written by the calls.
+    let is_known = unsafe {
+        ffi::PMPI_Type_get_extent(datatype, &mut lower_bound, &mut extent) == 0
+            && ffi::PMPI_Type_size(datatype, &mut size) == 0
+    };
+    let extent = bytes(extent)?;
+    (is_known && extent == bytes(size)?).then_some(extent)
 }
 
 /// Converts a distance of the library's address type, which differs between libraries.
@@ -360,16 +368,23 @@ impl Elements {
 unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
     // SAFETY: the caller's; a broadcast on one rank accesses no data.
     unsafe {
-        // A datatype stays committed.
-        datatypes.knows(datatype)
-            || !refuses(|_, buffer| {
-                RawCall::new(
-                    Collective::Bcast,
-                    std::ptr::null(),
-                    buffer.cast(),
-                    1,
-                    datatype,
-                )
-            })
+        // A datatype stays committed, so the library is asked once.
+        if datatypes.knows(datatype) {
+            return true;
+        }
+        let is_refused = refuses(|_, buffer| {
+            RawCall::new(
+                Collective::Bcast,
+                std::ptr::null(),
+                buffer.cast(),
+                1,
+                datatype,
+            )
+        });
+        if !is_refused {
+            // Without the attribute, the library is asked again.
+            let _ = datatypes.life(datatype);
+        }
+        !is_refused
     }
 }

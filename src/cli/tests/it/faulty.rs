@@ -53,7 +53,7 @@ collectives: [bcast, allreduce, allgather]
 shapes: [1x2]
 sizes: 64K
 candidates: {include: ['*/binomial', '*/ring', 'mockup:*']}
-parameters: {predicted: false}
+parameters: {predicted: false, through: mpi}
 repetitions: {minimum: 10, maximum: 50, slice: 10ms}
 launches: 2
 confirmation: off

@@ -358,10 +358,19 @@ impl<'a> Answers<'a> {
             confirming_seconds,
             times,
         } = self.least_budgets;
-        let once = format_duration_up(once_seconds);
+        // An estimate has no fractions of a second, unless it is shorter.
+        let rounded = |seconds: f64| {
+            let whole = if seconds > 1.0 {
+                seconds.ceil()
+            } else {
+                seconds
+            };
+            format_duration_up(whole)
+        };
+        let once = rounded(once_seconds);
         let confirming = match confirming_seconds {
             Some(seconds) => {
-                let seconds = format_duration_up(seconds);
+                let seconds = rounded(seconds);
                 format!(", and about {seconds} to confirm a choice at each")
             }
             None => String::new(),

@@ -14,10 +14,6 @@ const ALLOWED: [(&str, &str); 7] = [
     ("export/openmpi", "writes and reads the library's files"),
     ("export/mpich", "writes and reads the library's files"),
     ("export/lib.rs", "one row a format"),
-    (
-        "preload",
-        "intercepts the names of C functions, which libraries choose",
-    ),
     ("testkit", "is for tests alone"),
 ];
 

@@ -72,7 +72,7 @@ shapes: [4x1, 4x2]
 collectives: [bcast]
 sizes: [64, 64K]
 candidates: {{include: [bcast/binomial, bcast/chain]}}
-parameters: {{block_bytes: 16K, predicted: false}}
+parameters: {{block_bytes: 16K, predicted: false, through: mpi}}
 strategy: exhaustive
 confirmation: off
 repetitions: {{minimum: 5, maximum: 20, slice: 10ms}}

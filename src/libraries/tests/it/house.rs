@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use libraries::LibraryName;
 
 /// The other files that may name libraries, with the reason.
-const ALLOWED: [(&str, &str); 7] = [
+const ALLOWED: [(&str, &str); 6] = [
     ("libraries", "the rows"),
     (
         "exec/native",

@@ -687,7 +687,8 @@ impl Statement {
     /// Keeps a setting that matters here.
     fn take_setting(&mut self, name: &str, value: &str, line: u64) {
         let trimmed = |text: &str| text.trim_matches(|c| MARKS.contains(c)).to_owned();
-        let (name, value) = (trimmed(name), trimmed(value));
+        // A sentence may end behind the value.
+        let (name, value) = (trimmed(name), trimmed(value.trim_end_matches('.')));
         if matters(&name) {
             self.settings.retain(|known| known.name != name);
             self.settings.push(Setting { name, value, line });
@@ -731,7 +732,7 @@ impl Statement {
             } else if is_key && PPN_WORDS.contains(word) {
                 found.ppn = number.or(found.ppn);
             } else if is_algorithm(word) {
-                let is_key = is_key || announces || words.len() <= 2;
+                let is_key = is_key || announces || words.len() <= 3;
                 let value = algorithm(&words, index).filter(|_| is_key);
                 let setting = value.map(|value| Setting {
                     name: (*word).to_owned(),
@@ -761,6 +762,13 @@ impl Statement {
                     _ => {}
                 }
             }
+        }
+        if found.algorithm.is_none() && announces {
+            found.algorithm = bare_algorithm(&words).map(|value| Setting {
+                name: "algorithm".to_owned(),
+                value,
+                line,
+            });
         }
         found
     }
@@ -815,6 +823,33 @@ fn algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
         .filter(names_one)
         .or_else(|| before.filter(names_one))
         .copied()
+}
+
+/// The algorithm of a library in a heading that names nothing but it, collectives and numbers, as in
+/// `=== allreduce ring ===`.
+fn bare_algorithm(words: &[&str]) -> Option<String> {
+    let names_other = |word: &str| {
+        let mut collectives = Collective::MEASURED.iter();
+        let is_word = |words: &[&str]| words.contains(&word);
+        let is_number = word.parse::<u32>().is_ok() || word == "=";
+        is_number
+            || is_word(&ANNOUNCING)
+            || is_word(&NO_ALGORITHM)
+            || is_word(&RANK_WORDS)
+            || is_word(&NODE_WORDS)
+            || is_word(&PPN_WORDS)
+            || collectives.any(|collective| collective.name() == word)
+    };
+    let rest: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| !names_other(word))
+        .collect();
+    let id = rest.join("_").replace('-', "_");
+    let mut known = libraries::LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().algorithms);
+    known.any(|known| known.id == id).then_some(id)
 }
 
 /// Whether some value of a setting steers some collective, or places ranks.

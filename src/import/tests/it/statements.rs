@@ -38,7 +38,18 @@ fn of_imb(ppn: u32) -> ImportOptions {
 }
 
 /// The lines of a log above a table, and whether they say that an algorithm of allreduce was forced.
-const FORCING: [(&str, bool); 40] = [
+const FORCING: [(&str, bool); 48] = [
+    ("=== allreduce ring ===", true),
+    ("=== recursive doubling, np=8 ===", true),
+    ("Running allreduce with recursive_doubling", true),
+    ("# ring topology", false),
+    ("=== allreduce ===", false),
+    ("Selected algorithm ring", true),
+    ("Using OMPI_MCA_coll_tuned_allreduce_algorithm=0.", false),
+    (
+        "env: \"OMPI_MCA_coll_tuned_allreduce_algorithm\": \"4\",",
+        true,
+    ),
     (
         "Running with OMPI_MCA_coll_tuned_allreduce_algorithm=4",
         true,
@@ -96,7 +107,7 @@ const FORCING: [(&str, bool); 40] = [
     ("=== algorithm default ===", false),
     ("=== algorithm ===", false),
     ("COMPRESSION_ALGORITHM=zstd", false),
-    ("unknown algorithm requested", false),
+    ("an unknown algorithm was requested", false),
     ("# OSU run with algorithm 3", true),
     (
         "Running: mpirun -np 8 --mca coll_tuned_allreduce_algorithm 4 ./osu",

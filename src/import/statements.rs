@@ -667,10 +667,8 @@ impl Statement {
         let sets = words.first().is_some_and(|first| SETTERS.contains(first));
         let is_heading = sets || parts.len() <= 3 || announces(text, &parts);
         for (index, name) in parts.iter().enumerate() {
-            let is_known = |known: &Setting| known.name == *name && !known.value.is_empty();
             // Short names are words of sentences, too.
-            let is_name = name.contains(['_', '-']) && name.len() > 3;
-            if !is_name || !matters(name) || self.settings.iter().any(is_known) {
+            if !name.contains(['_', '-']) || name.len() <= 3 {
                 continue;
             }
             let is_assigned = parts.get(index + 1) == Some(&"=");
@@ -678,7 +676,12 @@ impl Statement {
             let Some(value) = behind.find(|part| !BETWEEN.contains(part)) else {
                 continue;
             };
-            if is_heading || is_assigned || value.starts_with(|c: char| c.is_ascii_digit()) {
+            let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+            let is_known = |known: &Setting| known.name == *name && !known.value.is_empty();
+            if (is_heading || is_assigned || is_number)
+                && matters(name)
+                && !self.settings.iter().any(is_known)
+            {
                 self.take_setting(name, value, line);
             }
         }
@@ -926,12 +929,12 @@ fn is_turned(name: &str, value: &str) -> bool {
 
 /// The place of the launcher in the words of a command line; `None` if they are no command line.
 fn launcher(words: &[&str]) -> Option<usize> {
-    let is_launcher =
-        |word: &&str| LAUNCHERS.contains(&base(word)) || libraries::is_launcher(base(word));
-    let place = words.iter().position(is_launcher)?;
     // Sentences about a launcher have neither options nor programs.
     let is_word = |word: &&str| word.starts_with('-') || is_program(word);
-    words[place + 1..].iter().any(is_word).then_some(place)
+    let last = words.iter().rposition(is_word)?;
+    let is_launcher =
+        |word: &&str| LAUNCHERS.contains(&base(word)) || libraries::is_launcher(base(word));
+    words[..last].iter().position(is_launcher)
 }
 
 /// Whether a word of a command line names a benchmark program.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libraries::{Steering, steering};
+use libraries::{Placing, Steering, placing, steering};
 use schedule::Collective;
 use vocabulary::CommShape;
 
@@ -611,7 +611,7 @@ impl Statement {
             _ if name.len() < 3 => return,
             _ => (name, value),
         };
-        let value = if TURNED_ALONE.contains(&name) {
+        let value = if placing(name) == Some(Placing::InTurn) {
             ""
         } else {
             value
@@ -861,70 +861,12 @@ fn matters(name: &str) -> bool {
     // Most words are ordinary ones, and judging a name takes a while.
     let may_steer = name.contains('_') || name == "coll";
     (may_steer && all.any(|collective| steering(name, "1", collective).is_some()))
-        || placement(name).is_some()
-}
-
-/// What a setting or an option that places ranks says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Placement {
-    /// How ranks are mapped to objects, in Open MPI.
-    Map,
-    /// How mapped ranks are numbered, in Open MPI.
-    Number,
-    /// The distribution over nodes, in Slurm and LSF.
-    Distribution,
-    /// The order of ranks, in Cray's library.
-    Order,
-    /// That ranks do not fill one node after the other, unless the value denies it.
-    Turned,
-}
-
-/// The options without a value that place ranks on nodes in turn.
-const TURNED_ALONE: [&str; 3] = ["--bynode", "-bynode", "-rr"];
-
-/// What an option of a launcher, a variable or a setting says about the places of ranks.
-fn placement(name: &str) -> Option<Placement> {
-    let lower = name.to_ascii_lowercase();
-    let mut prefixes = ["ompi_mca_", "prte_mca_"].into_iter();
-    let name = prefixes
-        .find_map(|prefix| lower.strip_prefix(prefix))
-        .unwrap_or(&lower);
-    Some(match name {
-        "--map-by"
-        | "-map-by"
-        | "map-by"
-        | "rmaps_base_mapping_policy"
-        | "rmaps_default_mapping_policy" => Placement::Map,
-        "--rank-by"
-        | "-rank-by"
-        | "rank-by"
-        | "rmaps_base_ranking_policy"
-        | "rmaps_default_ranking_policy" => Placement::Number,
-        "-m" | "--distribution" | "slurm_distribution" | "-d" | "--launch_distribution" => {
-            Placement::Distribution
-        }
-        "mpich_rank_reorder_method" => Placement::Order,
-        "rmaps_base_bynode" | "--rankfile" | "-rankfile" | "-rf" => Placement::Turned,
-        name if TURNED_ALONE.contains(&name) => Placement::Turned,
-        _ => return None,
-    })
+        || placing(name).is_some()
 }
 
 /// Whether a setting places ranks otherwise than on one node after the other.
 fn is_turned(name: &str, value: &str) -> bool {
-    let value = value.to_ascii_lowercase();
-    let parts: Vec<&str> = value.split([':', ',', '=']).collect();
-    let first = parts[0];
-    match placement(name) {
-        None => false,
-        Some(Placement::Map) => {
-            ["node", "seq", "rankfile", "dist"].contains(&first) || parts.contains(&"span")
-        }
-        Some(Placement::Number) => first == "node" || parts.contains(&"span"),
-        Some(Placement::Distribution) => ["cyclic", "arbitrary", "plane"].contains(&first),
-        Some(Placement::Order) => value != "1",
-        Some(Placement::Turned) => !["0", "false"].contains(&&*value),
-    }
+    placing(name).is_some_and(|placing| placing.turns(value))
 }
 
 /// The place of the launcher in the words of a command line; `None` if they are no command line.

@@ -3,10 +3,11 @@
 use schedule::Collective;
 use vocabulary::bounds::{BYTES, TIME};
 use vocabulary::units::counted;
-use vocabulary::{Cell, CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Operator, Warning};
 
 use crate::problem::LineProblem;
 use crate::row::Reading;
+use crate::statements::Statements;
 
 /// The meaning of the sizes in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +188,8 @@ pub(crate) fn check_average(least: &str, average: &str, most: &str) -> Result<()
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     reading: Reading,
+    /// The last size.
+    before: Option<u64>,
     fault: Option<Fault>,
 }
 
@@ -200,6 +203,40 @@ impl Rows {
     /// Adds a row.
     pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
         self.reading.add(line, launch, cell, seconds);
+    }
+
+    /// Checks that the sizes ascend: else the rows of several outputs are mixed, and the whole table is left out.
+    pub(crate) fn ascend(&mut self, line: u64, size: u64) {
+        if let Some(before) = self.before.filter(|before| size <= *before) {
+            self.fail(line, LineProblem::Order { size, before });
+        }
+        self.before = Some(size);
+    }
+
+    /// Adds a reason to trust the times less, which counts if the table is imported.
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        self.reading.warnings.insert(warning);
+    }
+
+    /// Compares what a log says about the table in a line with what is asked for; the parameters are those of
+    /// [`Statements::objection`].
+    pub(crate) fn compare(
+        &mut self,
+        line: u64,
+        statements: &Statements,
+        shape: CommShape,
+        collective: Collective,
+        ran: Option<u32>,
+    ) {
+        if let Some(problem) = statements.objection(shape, collective, ran) {
+            self.fail(line, problem);
+        }
+        let settings = statements.changes(collective);
+        if !settings.is_empty() {
+            self.warn(Warning::SteeredDefault {
+                settings: settings.into_iter().collect(),
+            });
+        }
     }
 
     /// Leaves out a line.
@@ -222,10 +259,6 @@ impl Rows {
         self.fault.get_or_insert(Fault { line, problem });
     }
 
-    pub(crate) fn has_failed(&self) -> bool {
-        self.fault.is_some()
-    }
-
     /// Ends the table with a title, and the label before it, in a line.
     pub(crate) fn end(mut self, line: u64, label: &str, title: &str, reading: &mut Reading) {
         reading.others.append(&mut self.reading.others);
@@ -240,6 +273,9 @@ impl Rows {
                 LineProblem::NoRowsOf(label.to_owned())
             };
             reading.refuse(line, problem);
+        }
+        if !self.reading.rows.is_empty() {
+            reading.warnings.append(&mut self.reading.warnings);
         }
         reading.rows.append(&mut self.reading.rows);
         reading.skipped.append(&mut self.reading.skipped);

@@ -100,6 +100,14 @@ pub enum ImportError {
         library: Library,
         campaign: String,
     },
+    /// The store has a file with tables of several shapes, stored as tables of one.
+    #[error(
+        "{} has the tables of {} already, and takes all of them as tables of one shape, though the file says that they \
+         are of several",
+        store.display(),
+        path.display()
+    )]
+    OneShape { store: PathBuf, path: PathBuf },
     /// The store cannot be used.
     #[error(transparent)]
     Store(Box<StoreError>),
@@ -187,6 +195,9 @@ impl ImportError {
             Self::NoBaseline { known, .. } if known.is_empty() => "leave `--baseline` out".into(),
             Self::NoBaseline { known, .. } => format!("name one of {}", known.join(", ")),
             Self::Measured { .. } => "import into another store".into(),
+            Self::OneShape { .. } => {
+                "import this file and all others into a new store, and use that one".into()
+            }
         })
     }
 }

@@ -19,7 +19,7 @@
 //! results have a column of defects. With `-multi`, several groups of processes run at the same time; with `-map`,
 //! processes are renumbered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
@@ -44,6 +44,13 @@ const FAILED: [&str; 3] = ["out-of-mem", "int-overflow", "time-out"];
 /// The beginning of the names of tables with several groups of processes.
 const SEVERAL: &str = "Multi-";
 
+/// Whether a comment without its `#` is one of the benchmarks with numbers of processes: not all of them are those of
+/// the launch.
+fn counts_processes(comment: &str) -> bool {
+    let is_about_groups = comment.contains("groups of") || comment.contains("waiting in");
+    comment.starts_with("#processes") || (comment.starts_with('(') && is_about_groups)
+}
+
 /// Whether the text after a `#` is a title: of a table, or of the whole output.
 fn is_title(text: &str) -> bool {
     text.starts_with("Benchmarking ") || is_head(text)
@@ -54,28 +61,51 @@ fn is_head(comment: &str) -> bool {
     comment.starts_with("Intel") && comment.contains("Benchmark")
 }
 
+/// Whether a line has the names of columns. They may begin with a `#` and even with the word `#Benchmarking`.
+fn is_header(line: &str) -> bool {
+    line.contains("#bytes") || line.contains("#repetitions")
+}
+
 /// Reads one or several concatenated outputs; each table of a benchmark with the same number of processes is a launch.
 pub(crate) fn read(
     path: &Path,
     text: &str,
     options: &ImportOptions,
 ) -> Result<Reading, ImportError> {
+    let reading = read_tables(path, text, options, false)?;
+    match reading.other_shapes {
+        // The file can be imported for each shape, so each table must have one.
+        Some(_) => read_tables(path, text, options, true),
+        None => Ok(reading),
+    }
+}
+
+/// Reads a file. `needs_shape`: whether the log must say on which shape a table ran.
+fn read_tables(
+    path: &Path,
+    text: &str,
+    options: &ImportOptions,
+    needs_shape: bool,
+) -> Result<Reading, ImportError> {
     let needs = |option| ImportError::needs(path, ImportFormat::Imb, option);
+    let lines = log::lines(text, is_title);
+    let begins = |line: &str| {
+        let comment = line.strip_prefix('#').unwrap_or_default().trim_start();
+        comment.starts_with("Benchmarking ") && !is_header(line)
+    };
     let mut reader = Reader {
         nodes: options.nodes,
         ppn: options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?,
         runs: BTreeMap::new(),
-        statements: Statements::default(),
+        statements: Statements::new(&lines, begins, needs_shape),
         streams: BTreeMap::new(),
         reading: Reading::default(),
     };
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }
-    for line in log::lines(text, is_title) {
-        reader
-            .line(line)
-            .map_err(|problem| ImportError::at(path, line.number, problem))?;
+    for line in lines {
+        reader.line(line);
     }
     for (label, stream) in std::mem::take(&mut reader.streams) {
         reader.end(label, stream.table);
@@ -125,6 +155,8 @@ struct Table<'t> {
     line: u64,
     collective: Collective,
     shape: Option<CommShape>,
+    /// The processes of its launch that wait while the others run.
+    waiting: u32,
     launch: u32,
     columns: Option<Columns>,
     rows: Rows,
@@ -141,11 +173,10 @@ struct Columns {
 }
 
 impl<'t> Reader<'t> {
-    fn line(&mut self, line: Line<'t>) -> Result<(), LineProblem> {
+    fn line(&mut self, line: Line<'t>) {
         let Line { number, text, .. } = line;
         let comment = text.strip_prefix('#').map(str::trim).unwrap_or_default();
-        // The columns may begin with a `#` and even with the word `#Benchmarking`.
-        let is_header = text.contains("#bytes") || text.contains("#repetitions");
+        let is_header = is_header(text);
         let label = log::before_title(text, is_title).filter(|label| !label.is_empty());
         if let Some(label) = label.filter(|_| !is_header) {
             let problem = LineProblem::Label(label.to_owned());
@@ -154,12 +185,22 @@ impl<'t> Reader<'t> {
             self.end(line.label, ended);
         } else if is_header {
             if let Some(table) = &mut self.streams.entry(line.label).or_default().table {
+                if let Some(shape) = table.shape {
+                    let ran = shape.ranks().saturating_add(table.waiting);
+                    let whole = CommShape {
+                        nodes: ran.div_ceil(self.ppn),
+                        ppn: self.ppn,
+                    };
+                    let (of_log, collective) = (&self.statements, table.collective);
+                    let rows = &mut table.rows;
+                    rows.compare(table.line, of_log, whole, collective, Some(ran));
+                }
                 table.header(text, number);
             }
         } else if let Some(name) = comment.strip_prefix("Benchmarking ") {
             self.begin(name.trim(), line);
         } else if let Some(count) = comment.strip_prefix("#processes =") {
-            self.processes(count.trim(), line)?;
+            self.processes(count.trim(), line);
         } else if text.starts_with('#') {
             let stream = self.streams.entry(line.label).or_default();
             if is_head(comment) {
@@ -171,7 +212,6 @@ impl<'t> Reader<'t> {
         } else if !text.is_empty() {
             self.row(line);
         }
-        Ok(())
     }
 
     fn comment(&mut self, comment: &'t str, line: Line<'t>) {
@@ -183,51 +223,69 @@ impl<'t> Reader<'t> {
         {
             table.rows.fail(table.line, LineProblem::Groups);
         }
-        self.statements.hear_command(line.text, line.number);
+        // As in `( 6 additional processes waiting in MPI_Barrier)`.
+        let words = || comment.trim_start_matches('(').split_whitespace();
+        if let Some(table) = &mut stream.table
+            && words().any(|word| word == "waiting")
+            && let Some(waiting) = words().next().and_then(|word| word.parse().ok())
+        {
+            table.waiting = waiting;
+        }
+        // Any other comment may be the heading of a script.
+        if !is_head(comment) && !counts_processes(comment) {
+            self.statements.hear(line.text, line.number);
+        }
     }
 
     fn begin(&mut self, name: &'t str, line: Line<'t>) {
         let ended = self.streams.entry(line.label).or_default().table.take();
         self.end(line.label, ended);
-        self.statements.begin_table();
+        self.statements.begin_table(line.number);
         let plain = name.strip_prefix(SEVERAL).unwrap_or(name);
         let collective: Option<Collective> = plain.to_ascii_lowercase().parse().ok();
         let Some(collective) = collective else {
             let why = format!("colltune does not compare the collective `{name}`");
             self.reading.skip(line.number, why);
+            // It may be a heading.
+            self.statements.hear(line.text, line.number);
             return;
         };
-        if collective.is_rooted() {
-            self.reading.warnings.insert(Warning::RotatingRoot);
-        }
         let mut table = Table {
             title: name,
             line: line.number,
             collective,
             shape: None,
+            waiting: 0,
             launch: 1,
             columns: None,
             rows: Rows::default(),
         };
+        if collective.is_rooted() {
+            table.rows.warn(Warning::RotatingRoot);
+        }
         if plain != name {
             table.rows.fail(line.number, LineProblem::Groups);
         }
         self.streams.entry(line.label).or_default().table = Some(table);
     }
 
-    fn processes(&mut self, count: &str, line: Line<'t>) -> Result<(), LineProblem> {
+    fn processes(&mut self, count: &str, line: Line<'t>) {
         let number = line.number;
         let stream = self.streams.entry(line.label).or_default();
         let Some(table) = &mut stream.table else {
-            return Ok(());
+            return;
         };
+        if table.shape.is_some() {
+            table.rows.fail(number, LineProblem::Mixed);
+            return;
+        }
         // As in `4; rank order (rowwise):`.
         let (number_of, rest) = count.split_once(';').unwrap_or((count, ""));
         let ranks = number_of.trim().parse().ok();
         let Some(ranks) = ranks.and_then(|ranks| RANKS.of(ranks)) else {
             let problem = LineProblem::value(count, RANKS.to_string());
             table.rows.fail(number, problem);
-            return Ok(());
+            return;
         };
         if !rest.is_empty() {
             table.rows.fail(number, LineProblem::Renumbered);
@@ -239,9 +297,9 @@ impl<'t> Reader<'t> {
         table.shape = shape(ranks, self.ppn);
         let nodes = ranks.div_ceil(self.ppn);
         if self.nodes.is_some_and(|given| nodes > given) {
-            return Err(LineProblem::TooManyProcesses { ranks });
-        }
-        let Some(shape) = table.shape else {
+            let problem = LineProblem::TooManyProcesses { ranks };
+            table.rows.fail(number, problem);
+        } else if table.shape.is_none() {
             let why = format!(
                 "{} cannot fill nodes of {} ranks each",
                 counted(ranks, "rank"),
@@ -249,22 +307,7 @@ impl<'t> Reader<'t> {
             );
             self.reading.skip(number, why);
             stream.table = None;
-            return Ok(());
-        };
-        let full = CommShape {
-            ppn: self.ppn,
-            ..shape
-        };
-        if let Some(problem) = self.statements.objection(full, collective, false) {
-            table.rows.fail(table.line, problem);
         }
-        let settings: BTreeSet<String> = self.statements.changes(collective);
-        if !settings.is_empty() {
-            self.reading.warnings.insert(Warning::SteeredDefault {
-                settings: settings.into_iter().collect(),
-            });
-        }
-        Ok(())
     }
 
     fn row(&mut self, line: Line<'t>) {
@@ -419,6 +462,7 @@ impl<'t> Table<'t> {
             Some(column) => benchmark::bytes(fields[column])?,
             None => 0,
         };
+        self.rows.ascend(line.number, bytes);
         if columns.bytes.is_some() && bytes == 0 {
             return Ok(());
         }

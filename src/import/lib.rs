@@ -132,8 +132,13 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
         empty,
         refused,
     } = found;
-    let (launches, known) = write(store, contents.iter().map(|of| &of.import), path.is_dir())?;
+    let Written {
+        launches,
+        known,
+        of_one_shape,
+    } = write(store, &contents, path.is_dir())?;
     contents.retain(|of| !known.contains(&of.file));
+    skipped.extend(of_one_shape);
     let rows = || contents.iter().flat_map(|of| &of.rows);
     let cells: BTreeSet<Cell> = rows().map(|row| row.cell).collect();
     let candidates: BTreeSet<&Candidate> = rows().map(|row| &row.candidate).collect();
@@ -256,6 +261,16 @@ struct Content {
     others: Vec<Skipped>,
     warnings: BTreeSet<Warning>,
     import: Import,
+    /// Set if tables of other shapes are left out.
+    several_shapes: Option<SeveralShapes>,
+}
+
+/// A file with tables of several shapes.
+struct SeveralShapes {
+    /// The digest of its import if all tables are taken as those of one shape.
+    digest: String,
+    /// The line of the first table that is left out.
+    line: u64,
 }
 
 impl Content {
@@ -268,7 +283,7 @@ impl Content {
             mut rows,
             mut skipped,
             mut others,
-            has_other_shapes,
+            other_shapes,
             mut warnings,
         } = match options.format {
             ImportFormat::Csv => csv::read(file, &text, options),
@@ -291,9 +306,12 @@ impl Content {
             None => baseline::check_default(file, &rows)?,
         }
         // The rest of the file can be imported for another shape.
-        let shape = has_other_shapes.then_some([options.nodes, options.ppn]);
+        let several_shapes = other_shapes.map(|line| SeveralShapes {
+            digest: digest(&text, None),
+            line,
+        });
         let import = Import {
-            digest: digest(&text, shape),
+            digest: digest(&text, several_shapes.is_some().then_some(options)),
             name: file.display().to_string(),
             text: ImportRecord::new(file, options).to_text(),
             library: options.library.clone().unwrap_or_else(unnamed_library),
@@ -306,6 +324,7 @@ impl Content {
             rows,
             warnings,
             import,
+            several_shapes,
         })
     }
 }
@@ -412,13 +431,22 @@ fn environment(
     }
 }
 
-/// Adds imports, unless the store has measurements with which they must not be mixed. Returns the numbers of the
-/// launches, and the files that were skipped because the store has them, which `skips_known` allows.
-fn write<'a>(
-    path: &Path,
-    imports: impl Iterator<Item = &'a Import>,
-    skips_known: bool,
-) -> Result<(Vec<u32>, Vec<PathBuf>), ImportError> {
+/// What was written to a store.
+struct Written {
+    /// The numbers of the launches.
+    launches: Vec<u32>,
+    /// The files that the store already has.
+    known: Vec<PathBuf>,
+    /// Those of them with tables of several shapes that are stored as tables of one.
+    of_one_shape: Vec<Skipped>,
+}
+
+/// Adds imports, unless the store has measurements with which they must not be mixed. Files that it already has are
+/// skipped if `skips_known`.
+///
+/// # Errors
+/// If a file must not be added.
+fn write(path: &Path, contents: &[Content], skips_known: bool) -> Result<Written, ImportError> {
     let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
     let launches = store.launches()?;
@@ -428,8 +456,14 @@ fn write<'a>(
         .filter(|row| ImportRecord::of(row).is_none());
     let own: BTreeMap<&str, &str> = own.map(|row| (&*row.digest, &*row.name)).collect();
     let mut digests = BTreeSet::new();
-    let (mut new, mut known) = (Vec::new(), Vec::new());
-    for import in imports {
+    let (mut new, mut known, mut of_one_shape) = (Vec::new(), Vec::new(), Vec::new());
+    for Content {
+        import,
+        file,
+        several_shapes,
+        ..
+    } in contents
+    {
         let of_library = launches.iter().filter(|l| l.library == import.library);
         if let Some(campaign) = of_library.filter_map(|l| own.get(&*l.campaign)).next() {
             return Err(ImportError::Measured {
@@ -438,21 +472,50 @@ fn write<'a>(
                 campaign: (*campaign).to_owned(),
             });
         }
+        // Up to 0.1.0, all tables of a file were taken as those of the shape that was given.
+        if let Some(SeveralShapes { digest, line }) = several_shapes
+            && store.has_campaign(digest)?
+        {
+            let error = ImportError::OneShape {
+                store: path.to_owned(),
+                path: file.clone(),
+            };
+            if !skips_known {
+                return Err(error);
+            }
+            let help = error.help().unwrap_or_default();
+            of_one_shape.push(Skipped {
+                file: file.clone(),
+                line: *line,
+                what: format!("{error}; {help}"),
+            });
+            known.push(file.clone());
+            continue;
+        }
         let is_new = digests.insert(&import.digest) && !store.has_campaign(&import.digest)?;
-        match is_new || !skips_known {
-            true => new.push(import.clone()),
-            false => known.push(PathBuf::from(&import.name)),
+        if is_new || !skips_known {
+            new.push(import.clone());
+        } else {
+            known.push(file.clone());
         }
     }
-    Ok((store.import(&new)?, known))
+    Ok(Written {
+        launches: store.import(&new)?,
+        known,
+        of_one_shape,
+    })
 }
 
-/// SHA-256 of an imported text, different from the digests of campaigns; with a shape, of its tables of that shape.
-fn digest(text: &str, shape: Option<[Option<u32>; 2]>) -> String {
+/// SHA-256 of an imported text, different from the digests of campaigns; with options, of its tables of their shape.
+fn digest(text: &str, options: Option<&ImportOptions>) -> String {
     let mut digest = Sha256::new().chain_update("import\n").chain_update(text);
-    if let Some([nodes, ppn]) = shape {
-        let shape = format!("{nodes:?} nodes, {ppn:?} ranks each\n");
-        digest = digest.chain_update(shape);
+    if let Some(options) = options {
+        let count = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
+        // In IMB, the number of nodes bounds the tables that are taken, and follows from each.
+        let nodes = options
+            .nodes
+            .filter(|_| options.format != ImportFormat::Imb);
+        digest = digest.chain_update(format!("{}x{}\n", count(nodes), count(options.ppn)));
     }
     files::hexadecimal(&digest.finalize())
 }

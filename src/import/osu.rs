@@ -58,6 +58,21 @@ pub(crate) fn read(
     text: &str,
     options: &ImportOptions,
 ) -> Result<Reading, ImportError> {
+    let reading = read_tables(path, text, options, false)?;
+    match reading.other_shapes {
+        // The file can be imported for each shape, so each table must have one.
+        Some(_) => read_tables(path, text, options, true),
+        None => Ok(reading),
+    }
+}
+
+/// Reads a file. `needs_shape`: whether the log must say on which shape a table ran.
+fn read_tables(
+    path: &Path,
+    text: &str,
+    options: &ImportOptions,
+    needs_shape: bool,
+) -> Result<Reading, ImportError> {
     let needs = |option| ImportError::needs(path, ImportFormat::Osu, option);
     let nodes = options.nodes.ok_or_else(|| needs(OptionNeeded::Nodes))?;
     let ppn = options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?;
@@ -66,14 +81,16 @@ pub(crate) fn read(
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }
+    let lines = log::lines(text, is_title);
+    let begins = |line: &str| log::before_title(line, is_title).is_some();
     let mut reader = Reader {
         shape,
         runs: BTreeMap::new(),
-        statements: Statements::default(),
+        statements: Statements::new(&lines, begins, needs_shape),
         streams: BTreeMap::new(),
         reading: Reading::default(),
     };
-    for line in log::lines(text, is_title) {
+    for line in lines {
         reader.line(line);
     }
     for (label, stream) in std::mem::take(&mut reader.streams) {
@@ -110,8 +127,6 @@ struct Table<'t> {
     /// The columns, once they are known.
     columns: Option<Columns>,
     rows: Rows,
-    /// The last size.
-    before: Option<u64>,
 }
 
 /// What the lines above a table say.
@@ -176,7 +191,7 @@ impl<'t> Reader<'t> {
     fn title(&mut self, label: &str, line: Line<'t>) {
         let ended = self.streams.insert(line.label, Stream::Foreign);
         self.end(line.label, ended.unwrap_or_default());
-        self.statements.begin_table();
+        self.statements.begin_table(line.number);
         let title = line.text.split_once("OSU ").map_or("", |(_, title)| title);
         if !label.is_empty() {
             let problem = LineProblem::Label(label.to_owned());
@@ -186,18 +201,16 @@ impl<'t> Reader<'t> {
         let Some(test) = Test::of(title, line.number, &mut self.runs) else {
             let why = format!("`{title}` measures no collective that colltune compares");
             self.reading.skip(line.number, why);
+            // It may be a heading.
+            self.statements.hear(line.text, line.number);
             return;
         };
         let mut table = Table::new(test);
-        if let Some(problem) = self.statements.objection(self.shape, test.collective, true) {
-            table.rows.fail(line.number, problem);
-        }
-        let settings = self.statements.changes(test.collective);
-        if !settings.is_empty() {
-            self.reading.warnings.insert(Warning::SteeredDefault {
-                settings: settings.into_iter().collect(),
-            });
-        }
+        let (shape, collective) = (self.shape, test.collective);
+        let of_log = &self.statements;
+        table
+            .rows
+            .compare(line.number, of_log, shape, collective, None);
         self.streams
             .insert(line.label, Stream::Table(Box::new(table)));
     }
@@ -225,10 +238,13 @@ impl<'t> Reader<'t> {
                     self.begin_again(line, test);
                 }
                 if let Some(Stream::Table(table)) = self.streams.get_mut(line.label) {
-                    table.header(comment, line.number, &mut self.reading);
+                    table.header(comment, line.number);
                 }
             }
             Stream::Table(_) if comment.contains(" Test") => {
+                if self.statements.hear(line.text, line.number) {
+                    return;
+                }
                 let why = format!("`{comment}` is not a title of the OSU benchmarks");
                 self.reading.skip(line.number, why);
                 let ended = self.streams.insert(line.label, Stream::Foreign);
@@ -247,10 +263,11 @@ impl<'t> Reader<'t> {
             Stream::Table(ended) if ended.columns.is_none() => table.rows = ended.rows,
             ended => {
                 self.end(line.label, ended);
-                let objection = self.statements.objection(self.shape, test.collective, true);
-                if let Some(problem) = objection {
-                    table.rows.fail(line.number, problem);
-                }
+                let (shape, collective) = (self.shape, test.collective);
+                let of_log = &self.statements;
+                table
+                    .rows
+                    .compare(line.number, of_log, shape, collective, None);
             }
         }
         self.streams
@@ -310,12 +327,11 @@ impl<'t> Table<'t> {
             test,
             columns: None,
             rows: Rows::default(),
-            before: None,
         }
     }
 
     /// Reads the names of the columns.
-    fn header(&mut self, header: &str, number: u64, reading: &mut Reading) {
+    fn header(&mut self, header: &str, number: u64) {
         match self.test.datatype {
             Named::Known(_) => {}
             Named::Missing => self.rows.fail(number, LineProblem::NoDatatype),
@@ -326,8 +342,8 @@ impl<'t> Table<'t> {
         match Columns::of(header, self.test.collective.has_data()) {
             Err(problem) => self.rows.fail(number, problem),
             Ok(columns) => {
-                if columns.time == columns.average && !self.rows.has_failed() {
-                    reading.warnings.insert(Warning::AverageOverRanks);
+                if columns.time == columns.average {
+                    self.rows.warn(Warning::AverageOverRanks);
                 }
                 self.columns = Some(columns);
             }
@@ -401,14 +417,7 @@ impl<'t> Table<'t> {
             Some(column) => benchmark::bytes(fields[column])?,
             None => 0,
         };
-        if let Some(before) = self.before.filter(|before| bytes <= *before) {
-            let problem = LineProblem::Order {
-                size: bytes,
-                before,
-            };
-            self.rows.fail(line.number, problem);
-        }
-        self.before = Some(bytes);
+        self.rows.ascend(line.number, bytes);
         let sized = match collective {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,

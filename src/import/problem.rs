@@ -112,8 +112,13 @@ pub enum LineProblem {
         each: &'static str,
         given: u32,
     },
-    /// Numbers of ranks in the log that contradict each other.
-    #[error("lines {} and {} say different numbers of ranks, and not which of them ran here", .0[0], .0[1])]
+    /// Statements in the log that contradict each other.
+    #[error(
+        "lines {} and {} say different numbers of ranks, of nodes or other settings, and not which of them are about \
+         this table",
+        .0[0],
+        .0[1]
+    )]
     SaidTwice([u64; 2]),
     /// Text before a title that cannot be told from what it precedes.
     #[error("`{0}` before the title is not a label that can be recognised in other lines")]
@@ -150,6 +155,17 @@ pub enum LineProblem {
     /// Processes in another order.
     #[error("the processes were renumbered, so they may not fill one node after the other")]
     Renumbered,
+    /// A table for which the log does not say what it says for others.
+    #[error("the log does not say on which shape this table ran, and others ran on other shapes")]
+    Silent,
+    /// A placement of ranks that the log says.
+    #[error(
+        "line {line} says that ranks do not fill one node after the other (`{option}`), as is assumed here"
+    )]
+    Turned { line: u64, option: String },
+    /// A second head in a table.
+    #[error("this line stands in another table: the lines of several outputs seem to be mixed")]
+    Mixed,
     /// No number of processes.
     #[error("the table does not say how many processes ran")]
     NoProcesses,
@@ -242,7 +258,11 @@ impl LineProblem {
                  tables of its shape, and the same file can be imported for another one"
                     .into()
             }
-            Self::SaidTwice(_) => "split the file, one part for each number of ranks".into(),
+            Self::Silent => "import this table from a file of its own".into(),
+            Self::SaidTwice(_) => {
+                "split the file, one part for each command, with that command above its tables"
+                    .into()
+            }
             Self::Label(_) | Self::NoRowsOf(_) => "remove what precedes the output's lines".into(),
             Self::NoRows(_) | Self::NoTitle | Self::NoProcesses | Self::Cut => {
                 "import the whole output of the program".into()
@@ -252,9 +272,12 @@ impl LineProblem {
             }
             Self::Operator(_) => "measure with sums or maxima".into(),
             Self::Column(_) => "run the program without options that change what it times".into(),
-            Self::Order { .. } => "import each output from a file of its own".into(),
+            Self::Order { .. } | Self::Mixed => "import each output from a file of its own".into(),
             Self::Groups => "run without `-multi`".into(),
             Self::Renumbered => "run without `-map`".into(),
+            Self::Turned { .. } => {
+                "run with ranks that fill one node after the other, as with `--map-by slot`".into()
+            }
             Self::Average { .. } => "correct the row, or leave it out".into(),
             Self::SeveralBaselines(_) => {
                 "import them separately, or name a baseline that was measured with one segment size"

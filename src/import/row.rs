@@ -52,8 +52,8 @@ pub(crate) struct Reading {
     pub(crate) skipped: Vec<LeftOut>,
     /// The lines of other programs among the rows.
     pub(crate) others: Vec<LeftOut>,
-    /// Whether tables are left out that belong to another shape.
-    pub(crate) has_other_shapes: bool,
+    /// The line of the first table that is left out because it belongs to another shape.
+    pub(crate) other_shapes: Option<u64>,
     pub(crate) warnings: BTreeSet<Warning>,
 }
 
@@ -84,7 +84,9 @@ impl Reading {
 
     /// Leaves out a line or a table that has a fault.
     pub(crate) fn refuse(&mut self, line: u64, problem: LineProblem) {
-        self.has_other_shapes |= matches!(problem, LineProblem::Said { .. });
+        if matches!(problem, LineProblem::Said { .. }) {
+            self.other_shapes.get_or_insert(line);
+        }
         self.skipped.push(LeftOut {
             line,
             what: quoted(&problem.to_string(), 2 * MOST_QUOTED),

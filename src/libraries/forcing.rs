@@ -17,6 +17,11 @@ pub enum Steering {
 /// Prefixes that turn the names of settings into those of environment variables.
 const PREFIXES: [&str; 3] = ["ompi_mca_", "prte_mca_", "pmix_mca_"];
 
+/// The beginnings of the names of settings that can steer collectives.
+const BEGINNINGS: [&str; 8] = [
+    "coll", "mpir_", "mpich_", "mv2_", "mvp_", "i_mpi_", "ucc_", "hcoll_",
+];
+
 /// Values with which a setting leaves the choice to the library.
 const FREE: [&str; 8] = [
     "", "0", "auto", "ignore", "default", "none", "false", "\"\"",
@@ -67,6 +72,10 @@ pub fn steering(name: &str, value: &str, collective: Collective) -> Option<Steer
         .iter()
         .find_map(|prefix| lower.strip_prefix(prefix))
         .unwrap_or(&lower);
+    // Most words of a log are no settings, and what a name is about takes a while to find.
+    if !BEGINNINGS.iter().any(|known| name.starts_with(known)) {
+        return None;
+    }
     let value = value.trim_matches(['"', '\'']).to_ascii_lowercase();
     let has = |part: &str| name.contains(part);
     let begins = |prefix: &str| name.starts_with(prefix);

@@ -11,6 +11,7 @@ mod forcing;
 mod launching;
 mod mpich;
 pub mod openmpi;
+mod placing;
 mod serving;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use equivalents::{RIVALS, equivalent};
 pub use facts::Facts;
 pub use forcing::{Steering, steering};
 pub use launching::{LaunchRanks, NodeSource};
+pub use placing::{Placing, placing};
 pub use serving::Serving;
 
 /// A known MPI library; it dereferences to [`MpiLibrary`].

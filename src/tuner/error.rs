@@ -289,7 +289,7 @@ impl TunerError {
             }
             Self::LittleBudget { least_seconds, .. } => {
                 return Some(format!(
-                    "about `budget: {}` is needed to measure each point once; `colltune plan` says what that is estimated from",
+                    "at least about `budget: {}` is needed to measure each point once; `colltune plan` says what that is estimated from",
                     format_duration_up(*least_seconds)
                 ));
             }

@@ -360,12 +360,11 @@ impl<'a> Answers<'a> {
         } = self.least_budgets;
         // An estimate has no fractions of a second, unless it is shorter.
         let rounded = |seconds: f64| {
-            let whole = if seconds > 1.0 {
-                seconds.ceil()
+            if seconds > 1.0 {
+                format_duration(seconds.ceil())
             } else {
-                seconds
-            };
-            format_duration_up(whole)
+                format_duration_up(seconds)
+            }
         };
         let once = rounded(once_seconds);
         let confirming = match confirming_seconds {

@@ -58,7 +58,10 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
     // Where an algorithm that knows nodes is the only one, the older version left the collective out.
     let by_pattern = campaign("candidates: '*/l*'\n").with_defaults(DefaultsVersion::V2);
     let collectives: Vec<&str> = by_pattern.sizes.keys().map(|of| of.name()).collect();
-    assert_eq!(collectives, ["bcast", "reduce", "gather", "allgather"]);
+    assert_eq!(
+        collectives,
+        ["bcast", "reduce", "gather", "scatter", "allgather"]
+    );
     check(
         "shapes: 1x2\nstrategy: exhaustive\n\
          launcher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",

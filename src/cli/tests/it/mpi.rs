@@ -23,7 +23,8 @@ const CAMPAIGN: &str = "
 collectives: [bcast, allreduce, allgather]
 shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
-parameters: {block_bytes: [16K]}
+candidates: '*'
+parameters: {block_bytes: [16K], through: mpi}
 strategy: exhaustive
 confirmation: off
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}

@@ -357,7 +357,6 @@ fn a_reduce_scatter_of_imb_is_sized_by_vector_up_to_2018() {
             .collect();
         assert_eq!(found, bytes, "{release}");
     }
-    let desk = Desk::new();
     let headless = IMB.replace("#    Intel(R)", "#");
     let (skipped, times) = left_out(&headless, ImportFormat::Imb);
     assert!(
@@ -367,13 +366,30 @@ fn a_reduce_scatter_of_imb_is_sized_by_vector_up_to_2018() {
         "{skipped:?}"
     );
     assert_eq!(times, 4, "of the other tables");
-    let small = ImportOptions {
+}
+
+/// A small table can be imported where a large one cannot.
+#[test]
+fn a_table_of_imb_with_more_processes_than_the_nodes_hold_is_left_out_alone() {
+    let small = |ppn| ImportOptions {
         nodes: Some(1),
+        ppn: Some(ppn),
         ..options(ImportFormat::Imb)
     };
-    let refusal = desk.refusal(IMB, &small);
+    let desk = Desk::new();
+    let imported = desk.import(IMB, &small(4)).expect("the table of two");
+    let shown = |skipped: &import::Skipped| format!("{}: {}", skipped.line, skipped.what);
+    let skipped: Vec<String> = imported.skipped.iter().map(shown).collect();
+    assert_eq!(imported.repetitions, 2, "{skipped:?}");
+    assert_eq!(
+        skipped[2], "31: 6 processes are more than the nodes hold",
+        "{skipped:?}"
+    );
+    // Tables that are left out leave no warnings.
+    assert!(!imported.warnings.contains(&Warning::RotatingRoot));
+    let refusal = Desk::new().refusal(IMB, &small(1));
     assert!(
-        refusal.starts_with("times:31: 6 processes are more"),
+        refusal.starts_with("times:20: 2 processes are more"),
         "{refusal}"
     );
 }

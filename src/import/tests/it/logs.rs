@@ -6,7 +6,7 @@ use vocabulary::{Datatype, Sample, Subject, Warning};
 use crate::{Desk, options};
 
 /// An output of OSU 5.8 with one time.
-fn output(microseconds: &str) -> String {
+pub(crate) fn output(microseconds: &str) -> String {
     format!(
         "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n1024  {microseconds}\n"
     )
@@ -26,7 +26,7 @@ fn short(samples: &[Sample]) -> Vec<(u64, Datatype, Vec<i64>)> {
 }
 
 /// All times in hundredths of a microsecond, sorted.
-fn times(desk: &Desk) -> Vec<i64> {
+pub(crate) fn times(desk: &Desk) -> Vec<i64> {
     let mut times: Vec<i64> = short(&desk.samples())
         .into_iter()
         .flat_map(|(.., times)| times)
@@ -35,19 +35,19 @@ fn times(desk: &Desk) -> Vec<i64> {
     times
 }
 
-fn shown(lines: &[Skipped]) -> Vec<String> {
+pub(crate) fn shown(lines: &[Skipped]) -> Vec<String> {
     lines
         .iter()
         .map(|left| format!("{}: {}", left.line, left.what))
         .collect()
 }
 
-fn osu() -> ImportOptions {
+pub(crate) fn osu() -> ImportOptions {
     options(ImportFormat::Osu)
 }
 
 /// Imports a log of OSU on 2x4 ranks, and compares its times.
-fn check(log: &str, expected: &[i64]) -> Imported {
+pub(crate) fn check(log: &str, expected: &[i64]) -> Imported {
     let desk = Desk::new();
     let imported = desk
         .import(log, &osu())
@@ -444,14 +444,15 @@ fn titles_without_rows_and_rows_without_titles_are_named() {
 }
 
 /// A table of IMB with its head.
-fn imb(table: &str) -> String {
+pub(crate) fn imb(table: &str) -> String {
     format!(
         "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part\n\
          # MPI_Datatype for reductions    :   MPI_FLOAT\n# MPI_Op                         :   MPI_SUM\n{table}"
     )
 }
 
-const COLUMNS: &str = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+pub(crate) const COLUMNS: &str =
+    "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
 
 /// The good table of 8 processes, and another one; returns what is left out.
 fn imb_check(other: &str, expected: &[i64]) -> Imported {

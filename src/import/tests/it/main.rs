@@ -4,6 +4,7 @@ mod benchmarks;
 mod folders;
 mod logs;
 mod natives;
+mod statements;
 
 use std::path::PathBuf;
 

@@ -48,8 +48,8 @@ fn about(system: &str, code: &str) -> Vec<String> {
 fn a_batch_system_is_named_only_in_its_file_and_row() {
     // It writes files that users' batch scripts read, with Slurm's variables.
     const WRITES_FOR_JOBS: &str = "export/deploy/files.rs";
-    // It reads the command lines in logs of benchmarks.
-    const READS_LOGS: &str = "import/statements.rs";
+    // They judge command lines and variables in logs of benchmarks.
+    const READ_LOGS: [&str; 2] = ["import/statements.rs", "libraries/placing.rs"];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
     sources(&source, &mut files);
@@ -59,10 +59,15 @@ fn a_batch_system_is_named_only_in_its_file_and_row() {
         assert!(files.contains(&own), "{}", own.display());
         let template = source.join(format!("../jobs/templates/{system}.sh.j2"));
         assert!(template.is_file(), "{}", template.display());
-        let others = [WRITES_FOR_JOBS, READS_LOGS].map(|file| source.join(file));
-        assert!(others.iter().all(|other| files.contains(other)));
-        let is_apart =
-            |file: &&PathBuf| **file != own && (system != "slurm" || !others.contains(file));
+        let written_for_jobs = source.join(WRITES_FOR_JOBS);
+        let read_logs = READ_LOGS.map(|file| source.join(file));
+        assert!(files.contains(&written_for_jobs));
+        assert!(read_logs.iter().all(|file| files.contains(file)));
+        let is_apart = |file: &&PathBuf| {
+            **file != own
+                && !read_logs.contains(file)
+                && (system != "slurm" || **file != written_for_jobs)
+        };
         for file in files.iter().filter(is_apart) {
             let text = std::fs::read_to_string(file).expect("readable");
             // Its module, and its row with the imports.

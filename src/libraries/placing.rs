@@ -1,0 +1,64 @@
+//! Settings and options in the logs of programs that place ranks on nodes.
+//!
+//! As with [`crate::steering`], names of all libraries and launchers are judged alike.
+
+/// The prefixes that turn the names of settings into those of environment variables.
+const PREFIXES: [&str; 2] = ["ompi_mca_", "prte_mca_"];
+
+/// What a setting, a variable or an option of a launcher says about the places of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// How ranks are mapped to objects such as nodes and sockets, in Open MPI.
+    Map,
+    /// How mapped ranks are numbered, in Open MPI.
+    Number,
+    /// How ranks are distributed over nodes, in Slurm and LSF.
+    Distribution,
+    /// The order of ranks, in Cray's library.
+    Order,
+    /// A list of places, or a switch.
+    Listed,
+    /// That ranks are placed on the nodes in turn; it has no value.
+    InTurn,
+}
+
+/// What a name says about the places of ranks; `None` if nothing.
+pub fn placing(name: &str) -> Option<Placing> {
+    let lower = name.to_ascii_lowercase();
+    let mut prefixes = PREFIXES.iter();
+    let name = prefixes
+        .find_map(|prefix| lower.strip_prefix(prefix))
+        .unwrap_or(&lower);
+    Some(match name {
+        "--map-by" | "-map-by" | "map-by" => Placing::Map,
+        "rmaps_base_mapping_policy" | "rmaps_default_mapping_policy" => Placing::Map,
+        "--rank-by" | "-rank-by" | "rank-by" => Placing::Number,
+        "rmaps_base_ranking_policy" | "rmaps_default_ranking_policy" => Placing::Number,
+        "-m" | "--distribution" | "slurm_distribution" => Placing::Distribution,
+        "-d" | "--launch_distribution" => Placing::Distribution,
+        "mpich_rank_reorder_method" => Placing::Order,
+        "rmaps_base_bynode" | "--rankfile" | "-rankfile" | "-rf" => Placing::Listed,
+        "--bynode" | "-bynode" | "-rr" => Placing::InTurn,
+        _ => return None,
+    })
+}
+
+impl Placing {
+    /// Whether ranks with this value may be placed otherwise than on one node after the other.
+    pub fn turns(self, value: &str) -> bool {
+        let value = value.to_ascii_lowercase();
+        let parts: Vec<&str> = value.split([':', ',', '=']).collect();
+        let first = parts[0];
+        match self {
+            Self::Map => {
+                ["node", "seq", "rankfile", "dist"].contains(&first) || parts.contains(&"span")
+            }
+            Self::Number => first == "node" || parts.contains(&"span"),
+            Self::Distribution => ["cyclic", "arbitrary", "plane"].contains(&first),
+            // 1 fills one node after the other.
+            Self::Order => value != "1",
+            Self::Listed => !["0", "false"].contains(&&*value),
+            Self::InTurn => true,
+        }
+    }
+}

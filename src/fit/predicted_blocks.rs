@@ -67,7 +67,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The size from which neither half nor twice the size is faster, on the way from `start`; `None` if the schedule with that size is too long to be simulated.
+    /// Halves or doubles the size, beginning with `start`, as long as the simulated time falls, and returns the last one.
+    /// `None` if the schedule with the first size is too long to be simulated.
     fn descend(&mut self, start: u64) -> Option<TimedBlock> {
         let whole = self.cell.vector_bytes().max(1).next_power_of_two();
         let least = LEAST_BLOCK_BYTES.min(whole);

@@ -79,12 +79,12 @@ pub fn least_budgets(
         }
         (false, _) => LAUNCH_SECONDS,
     };
-    let starts = start * f64::from(launches_at_a_time(campaign));
+    let starts = start * f64::from(launches_per_round(campaign));
     Ok(budgets(campaign, &stages, starts, times))
 }
 
 /// The number of launches that measure all cells once: one for each number of nodes if these have jobs of their own.
-fn launches_at_a_time(campaign: &Campaign) -> u32 {
+fn launches_per_round(campaign: &Campaign) -> u32 {
     let is_separate = matches!(
         &campaign.launcher,
         LauncherConfig::Batch(batch) if batch.allocation == Allocation::Separate

@@ -63,9 +63,9 @@ pub enum Warning {
     IdleJobs,
     /// The store has the campaign with the defaults of an older version.
     #[error(
-        "the store began this campaign with the defaults of an older version of colltune, which leave out \
-         algorithms that know nodes, shared memory, and the library's own algorithms unless the campaign names \
-         them: to measure these too, measure into a new store (`output: {{store: FILE}}`)"
+        "an older version of colltune began this store, and its defaults still hold there: algorithms that know \
+         nodes, shared memory, and the library's own algorithms take part only where the campaign names them; to \
+         measure all of them, name a new store (`output: {{store: FILE}}`)"
     )]
     OlderDefaults,
     /// Several nodes are one machine.

@@ -370,7 +370,7 @@ impl<'a> Answers<'a> {
         let confirming = match confirming_seconds {
             Some(seconds) => {
                 let seconds = rounded(seconds);
-                format!(", and about {seconds} to confirm a choice at each")
+                format!(", and the least that can confirm a choice at each about {seconds}")
             }
             None => String::new(),
         };
@@ -383,7 +383,7 @@ impl<'a> Answers<'a> {
         };
         let given = format_duration(self.budget_seconds);
         format!(
-            "{given}; at least about {once} is needed to measure each point once{confirming} ({origin})"
+            "{given}; the least that measures each point once is about {once}{confirming} ({origin})"
         )
     }
 

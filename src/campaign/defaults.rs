@@ -98,6 +98,11 @@ impl Campaign {
         self
     }
 
+    /// Whether the file leaves the transports of messages within nodes to the machine.
+    pub fn has_default_transports(&self) -> bool {
+        self.parameters.through.is_none()
+    }
+
     /// The transports of our algorithms' messages within nodes.
     pub fn transports(&self) -> &[Through] {
         match &self.parameters.through {

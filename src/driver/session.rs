@@ -95,6 +95,23 @@ fn carry_out(
             environment.warnings.push(Warning::CrowdedWindows);
         }
     }
+    let shared_bytes = shared_bytes()?;
+    if needs_shared_memory(&plan) {
+        let is_oversubscribed = is_oversubscribed(&nodes, topology.shape());
+        let node = world.node()?;
+        match NodeChannels::open(world, &node, shared_bytes, is_oversubscribed)? {
+            Ok(_) => environment.shared_memory = Some(true),
+            // Fewer ranks may have memory in common, or need less.
+            Err(NoChannels::Alone | NoChannels::Limit) => {}
+            Err(reason @ (NoChannels::Refused | NoChannels::SwitchedOff)) => {
+                environment.shared_memory = Some(false);
+                let reason = reason.to_string();
+                environment
+                    .warnings
+                    .push(Warning::NoSharedMemory { reason });
+            }
+        }
+    }
     spool.write(&started(&plan, environment))?;
     let session = Session {
         plan: &plan,
@@ -105,7 +122,7 @@ fn carry_out(
         timer,
         cold,
         clock,
-        shared_bytes: shared_bytes()?,
+        shared_bytes,
         until: environment::until(),
         spool,
         watchdog,
@@ -121,6 +138,14 @@ fn too_large(plan: &Plan, topology: &Topology) -> Option<CommShape> {
     let world = topology.world();
     let mut shapes = plan.tasks.iter().map(|task| task.work.shape());
     shapes.find(|shape| !world.holds(*shape))
+}
+
+/// Whether any task sends messages through shared memory.
+fn needs_shared_memory(plan: &Plan) -> bool {
+    plan.tasks.iter().any(|task| match &task.work {
+        PlannedWork::Experiment(experiment) => experiment.through == Through::Shared,
+        PlannedWork::Compare { candidates, .. } => candidates.iter().any(goes_through_shared),
+    })
 }
 
 /// The first record of a launch.

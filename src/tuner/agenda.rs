@@ -25,7 +25,7 @@ pub(crate) use self::budget::{
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
-use crate::analysis::stored::orders;
+use crate::analysis::stored::{on_machine, orders};
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{OfMachine, Search, predicted_block};
 
@@ -147,6 +147,11 @@ impl Agenda {
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
+        let campaign = match store {
+            Some(store) => on_machine(campaign.clone(), &store.environments(library)?),
+            None => campaign.clone(),
+        };
+        let campaign = &campaign;
         let experiments = campaign.experiments();
         let machine = latest.or_equal(fitted_machine(campaign, store, library)?);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);

@@ -71,7 +71,8 @@ impl Search {
             PlannedWork::Compare { cell, .. } => campaign.shapes.contains(&cell.shape),
             PlannedWork::Experiment(experiment) => {
                 let CommShape { nodes, ppn } = experiment.shape;
-                nodes <= largest.nodes && ppn <= largest.ppn
+                let has_transport = campaign.transports().contains(&experiment.through);
+                has_transport && nodes <= largest.nodes && ppn <= largest.ppn
             }
         });
         Ok(Self {

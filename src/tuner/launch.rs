@@ -14,7 +14,7 @@ use std::time::Duration;
 use launcher::{BatchEnd, Job, JobState, LaunchError};
 use store::{SpoolReader, Store};
 use vocabulary::{Candidate, CommShape, Subject};
-use wire::{Finish, LaunchStart, Plan, PlannedWork, Record};
+use wire::{FailureKind, Finish, LaunchStart, Plan, PlannedWork, Record};
 
 use self::parent_alive::ParentAliveLock;
 use crate::node_request::NodeRequest;
@@ -61,6 +61,8 @@ pub(crate) struct Launch<'a> {
     asked: Option<CommShape>,
     /// The first record, once the driver has written it.
     start: Option<LaunchStart>,
+    /// Whether the campaign leaves shared memory out where ranks have none.
+    may_lack_shared_memory: bool,
     /// The task and the candidate of the current turn.
     in_flight: Option<(u32, u32)>,
     /// The reason for an orderly end.
@@ -128,6 +130,7 @@ impl<'a> Launch<'a> {
             progress,
             asked: None,
             start: None,
+            may_lack_shared_memory: false,
             in_flight: None,
             finish: None,
             suspects: BTreeSet::new(),
@@ -145,6 +148,7 @@ impl<'a> Launch<'a> {
         stop: &AtomicBool,
     ) -> Result<Ended, TunerError> {
         self.asked = Some(nodes.shape);
+        self.may_lack_shared_memory = at.campaign.has_default_transports();
         let job = self.job(at, nodes)?;
         let text = serde_json::to_string(self.plan).map_err(|error| TunerError::File {
             action: "write",
@@ -173,6 +177,7 @@ impl<'a> Launch<'a> {
         watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
+        self.may_lack_shared_memory = at.campaign.has_default_transports();
         let job = self.job(at, nodes)?;
         // Until its end is known, the launch may continue.
         self.goes_on = true;
@@ -204,6 +209,11 @@ impl<'a> Launch<'a> {
         if let Record::Started(start) = record {
             self.check_start(start)?;
             self.start = Some(start.clone());
+        }
+        // The launch's warning says it once.
+        if self.is_for_lack_of_shared_memory(record) {
+            self.in_flight = None;
+            return Ok(());
         }
         let new = self.store.ingest(self.plan, record)?;
         self.has_result |= matches!(record, Record::Done(_) | Record::Failed { .. });
@@ -247,6 +257,28 @@ impl<'a> Launch<'a> {
             Record::Finished { reason } => self.finish = Some(*reason),
         }
         Ok(())
+    }
+
+    /// Whether a record is the failure of a candidate or an experiment because ranks have no memory in common, which the
+    /// campaign then leaves out.
+    fn is_for_lack_of_shared_memory(&self, record: &Record) -> bool {
+        let start = self.start.as_ref().map(|start| &start.environment);
+        let is_lacking = start.is_some_and(|environment| environment.shared_memory == Some(false));
+        let Record::Failed {
+            task,
+            candidate,
+            kind: FailureKind::Unsupported,
+            ..
+        } = record
+        else {
+            return false;
+        };
+        let through = match self.entrant(*task, *candidate) {
+            Some((Subject::Experiment(experiment), _)) => experiment.through,
+            Some((Subject::Cell(_), candidate)) => candidate.parameters().through,
+            None => return false,
+        };
+        self.may_lack_shared_memory && is_lacking && !through.is_mpi()
     }
 
     fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {

@@ -61,6 +61,12 @@ pub enum Warning {
          orders (jobs/README.md)"
     )]
     IdleJobs,
+    /// Ranks of a node have no memory in common.
+    #[error(
+        "ranks of one node have no memory in common ({reason}): nothing was measured through shared memory, and rules \
+         for it would not be used; see \"Shared memory\" in docs/run-time.md"
+    )]
+    NoSharedMemory { reason: String },
     /// The store has the campaign with the defaults of an older version.
     #[error(
         "an older version of colltune began this store, and its defaults still hold there: algorithms that know \

@@ -61,10 +61,11 @@ pub(crate) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm]
     last.map_or(&[][..], |environment| &environment.natives)
 }
 
-/// The campaign on the machine of the last launch, where ranks may have no memory in common.
+/// The campaign on the machine of the launches, where ranks may have no memory in common. The last launch that knows it
+/// counts.
 pub(crate) fn on_machine(campaign: Campaign, environments: &[(u32, LaunchStart)]) -> Campaign {
-    let last = environments.last().map(|(_, start)| &start.environment);
-    let shared_memory = last.and_then(|environment| environment.shared_memory);
+    let mut latest = environments.iter().rev();
+    let shared_memory = latest.find_map(|(_, start)| start.environment.shared_memory);
     if shared_memory == Some(false) {
         campaign.without_shared_memory()
     } else {

@@ -1,5 +1,6 @@
 //! Whole campaigns on real MPI, undisturbed and disturbed.
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -125,7 +126,7 @@ pub(crate) fn processes(place: &Place, program: &str) -> Vec<Pid> {
         .collect()
 }
 
-pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !condition() {
         assert!(Instant::now() < end, "{what}: this never happened");
@@ -134,14 +135,21 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
 }
 
 /// Waits until the second launch measures a cell; the first has only experiments.
-fn wait_for_cells(place: &Place) {
-    wait_for_cells_of(place, 2);
+fn wait_for_cells(place: &Place, child: &mut Child) {
+    wait_for_cells_of(place, child, 2);
 }
 
 /// The same for any launch.
-fn wait_for_cells_of(place: &Place, launch: u32) {
+#[track_caller]
+fn wait_for_cells_of(place: &Place, child: &mut Child, launch: u32) {
     let spool = place.path(&format!(".colltune/real.db.launches/{launch:04}.spool"));
     wait_until("a cell is measured", || {
+        if let Some(status) = child.try_wait().unwrap() {
+            let mut errors = String::new();
+            let pipe = child.stderr.as_mut().unwrap();
+            pipe.read_to_string(&mut errors).unwrap();
+            panic!("the command ended before launch {launch}, {status}: {errors}");
+        }
         std::fs::read_to_string(&spool).is_ok_and(|text| text.contains("\"trying\""))
     });
 }
@@ -198,6 +206,49 @@ fn a_campaign_becomes_a_table_under_either_library() {
         let id = decision["algorithm"].as_str().unwrap();
         assert!(candidate == "default" || candidate.starts_with(&format!("allreduce/{id}")));
         assert_no_process_left(&place);
+    }
+}
+
+/// Where ranks have no memory in common, a campaign that names no transports measures through MPI alone; one that names
+/// shared memory reports what fails.
+#[test]
+fn shared_memory_is_left_out_where_there_is_none() {
+    const SMALL: &str = "
+collectives: [bcast]
+candidates: [bcast/binomial, bcast/linear]
+shapes: [1x2]
+sizes: [4K]
+strategy: exhaustive
+confirmation: off
+repetitions: {minimum: 5, maximum: 20, slice: 2ms}
+launches: 2
+launcher: {local: {environment: {COLLTUNE_SHARED_MEMORY: '0'}}}
+";
+    let warning = "ranks of one node have no memory in common (shared memory is switched off)";
+    let named = format!("{SMALL}parameters: {{through: [mpi, shared]}}\n");
+    for (campaign, fails) in [(SMALL, false), (&named, true)] {
+        let Some(place) = place_with("openmpi", campaign) else {
+            return;
+        };
+        let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let outcome = ran.json();
+        assert_eq!(outcome["done"], outcome["total"], "{}", ran.err);
+        assert_eq!(outcome["failures"].as_u64() > Some(0), fails, "{}", ran.err);
+        assert_eq!(
+            ran.err.contains("through shared memory and is left out"),
+            fails
+        );
+        assert_eq!(ran.out.matches(warning).count(), 1, "{}", ran.out);
+        let store = Store::open(&place.path(".colltune/real.db")).unwrap();
+        let library = store.libraries().unwrap().remove(0);
+        let counts = store.counts(&library, Pattern::Together).unwrap();
+        assert!(
+            counts
+                .keys()
+                .all(|(_, candidate)| candidate.parameters().through.is_mpi())
+        );
+        assert!(counts.values().any(|launches| *launches == 2));
     }
 }
 
@@ -268,8 +319,8 @@ fn a_killed_colltune_leaves_no_rank_and_continues_where_it_was() {
 fn an_interrupt_ends_the_ranks_and_the_same_command_continues() {
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
-        let child = start(&place, &["tune", "campaign.yaml"]);
-        wait_for_cells(&place);
+        let mut child = start(&place, &["tune", "campaign.yaml"]);
+        wait_for_cells(&place, &mut child);
         kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
         assert_eq!(wait(&place, child).code, Some(130));
         assert_no_process_left(&place);
@@ -281,8 +332,8 @@ fn an_interrupt_ends_the_ranks_and_the_same_command_continues() {
 fn a_killed_mpirun_is_started_again() {
     for (library, launcher) in [("openmpi", "mpirun"), ("mpich", "mpiexec")] {
         let Some(place) = place(library) else { return };
-        let child = start(&place, &["tune", "campaign.yaml"]);
-        wait_for_cells(&place);
+        let mut child = start(&place, &["tune", "campaign.yaml"]);
+        wait_for_cells(&place, &mut child);
         for pid in processes(&place, launcher) {
             kill(pid, Signal::SIGKILL).unwrap();
         }
@@ -307,19 +358,22 @@ fn a_rank_that_dies_or_hangs_costs_only_its_candidate() {
         let campaign = place
             .read("campaign.yaml")
             .replace("[64, 4K, 64K, 1M]", "4M")
-            .replace("[bcast, allreduce, allgather]", "[bcast, scatter, allgather]")
             .replace(
-                "parameters:",
-                "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}\nparameters:",
+                "[bcast, allreduce, allgather]",
+                "[bcast, scatter, allgather]",
+            )
+            .replace(
+                "candidates: '*'",
+                "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}",
             );
         place.write(
             "campaign.yaml",
             campaign.replace("minimum: 10", "minimum: 300"),
         );
-        let child = start(&place, &["tune", "campaign.yaml"]);
+        let mut child = start(&place, &["tune", "campaign.yaml"]);
         // One rank in the first launch of cells, another one in the launch that replaces it.
         for (launch, signal) in [(2, Signal::SIGABRT), (3, Signal::SIGSTOP)] {
-            wait_for_cells_of(&place, launch);
+            wait_for_cells_of(&place, &mut child, launch);
             let ranks = processes(&place, "/colltune-driver");
             kill(*ranks.last().unwrap(), signal).unwrap();
         }

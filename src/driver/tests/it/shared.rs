@@ -3,6 +3,7 @@
 use launcher::Outcome;
 use vocabulary::{
     Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Through,
+    Warning,
 };
 use wire::{FailureKind, PlannedWork, Record, exit_code};
 
@@ -20,6 +21,22 @@ fn bench() -> Bench {
         ours("allreduce/recursive_doubling", through(Through::Shared)),
     ];
     Bench::new(vec![allreduce(2, 4096, candidates)])
+}
+
+/// Whether ranks have memory in common, as the start of a launch reports it.
+fn reported(records: &[Record]) -> Option<bool> {
+    let Some(Record::Started(start)) = records.first() else {
+        panic!("{records:?}");
+    };
+    let environment = &start.environment;
+    let is_warned = |warning: &Warning| matches!(warning, Warning::NoSharedMemory { .. });
+    let warns = environment.warnings.iter().any(is_warned);
+    assert_eq!(
+        warns,
+        environment.shared_memory == Some(false),
+        "{environment:?}"
+    );
+    environment.shared_memory
 }
 
 /// The measured candidates, and the failed ones with the reason.
@@ -45,6 +62,7 @@ fn outcomes(records: Vec<Record>) -> (Vec<u32>, Vec<(u32, String)>) {
 fn candidates_through_shared_memory_are_measured_under_mpi() {
     let (exit, records) = bench().run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert_eq!(reported(&records), Some(true));
     assert_eq!(outcomes(records), (vec![0, 1, 2, 3], Vec::new()));
 }
 
@@ -55,6 +73,7 @@ fn without_shared_memory_candidates_fail_with_the_reason_under_mpi() {
     bench.environment = variable("0");
     let (exit, records) = bench.run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert_eq!(reported(&records), Some(false));
     let (measured, mut failed) = outcomes(records);
     failed.sort();
     let reason = "no shared memory: shared memory is switched off".to_owned();

@@ -34,6 +34,7 @@ pub(crate) mod validate;
 mod connection;
 mod detached;
 mod guarded;
+mod in_force;
 mod launches;
 mod owner;
 mod policy;

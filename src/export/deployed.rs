@@ -16,14 +16,7 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
     let doubtful = usage(&used, Policy::default());
     let mut notes = Vec::new();
     if left.unused() > 0 {
-        let remedy = match left.simulated {
-            0 => "`colltune validate --confirm` measures such rules in fresh launches; ",
-            _ => "",
-        };
-        notes.push(format!(
-            "Left to the library: {left}. {remedy}{} them as they are.",
-            options(left)
-        ));
+        notes.push(format!("Left to the library: {left}.{}", remedies(left)));
     }
     if doubtful.unused() > 0 {
         notes.push(format!("Used as requested; by default, {doubtful}."));
@@ -70,13 +63,25 @@ fn exported_rules(table: &Table, of_all_kinds: bool) -> (Table, usize) {
     (exported, only_colltune)
 }
 
-/// The options that deploy the withheld rules, with the verb.
-fn options(usage: Usage) -> &'static str {
-    match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
+/// Sentences about what deploys withheld rules, each after a space.
+fn remedies(usage: Usage) -> String {
+    let mut text = String::new();
+    if usage.refuted > 0 {
+        text +=
+            " `colltune tune` measures again and chooses others in place of those found slower.";
+    }
+    let options = match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
         (true, false) => "`--unconfirmed` uses",
         (true, true) => "`--unconfirmed` and `--min-confidence low` use",
-        (false, _) => "`--min-confidence low` uses",
-    }
+        (false, true) => "`--min-confidence low` uses",
+        (false, false) => return text,
+    };
+    let of_measured = if usage.simulated == 0 {
+        "`colltune validate --confirm` measures such rules in fresh launches; "
+    } else {
+        ""
+    };
+    text + &format!(" {of_measured}{options} them as they are.")
 }
 
 /// Refuses to assume a shape that the table does not have, and two shapes with the same number of ranks.

@@ -7,6 +7,7 @@ use vocabulary::units::format_bytes;
 
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
+use crate::repair::uncut;
 use crate::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
@@ -135,6 +136,7 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
     if *deployments != Deployments::Colltune {
         writeln!(f, "        deployment: {deployments}")?;
     }
+    let rules = &uncut(rules);
     if rules.is_empty() {
         writeln!(f, "        rules: []")?;
     } else {

@@ -24,8 +24,10 @@ impl Table {
     /// written.
     pub fn save(&self, path: &Path) -> Result<(), TableError> {
         let text = self.to_yaml();
+        let mut marked = self.clone();
+        marked.mark_refuted();
         match Self::parse(&text, path) {
-            Ok(same) if same == *self => {}
+            Ok(same) if same == marked => {}
             Ok(_) => {
                 return Err(TableError::Altered {
                     path: path.to_owned(),

@@ -91,6 +91,8 @@ pub(crate) struct Basis<'t> {
     pub(crate) confirmed: bool,
     /// The confidence of the rule on that shape.
     pub(crate) confidence: Confidence,
+    /// Whether a validation refuted the rule on that shape.
+    pub(crate) refuted: bool,
     /// The table's provenance.
     pub(crate) provenance: &'t Provenance,
 }
@@ -392,6 +394,7 @@ fn decide<'t>(
         basis: Some(Basis {
             confirmed: rule.confirmed,
             confidence: rule.confidence,
+            refuted: rule.refuted,
             provenance,
         }),
     }

@@ -116,12 +116,14 @@ impl Table {
             let shapes = shapes(&place.key("shapes"), definition.shapes, group)?;
             collectives.insert(collective, shapes);
         }
-        Ok(Self {
+        let mut table = Self {
             name,
             provenance,
             collectives,
             verdicts,
-        })
+        };
+        table.mark_refuted();
+        Ok(table)
     }
 }
 

@@ -31,13 +31,17 @@ pub struct Policy {
 impl Policy {
     /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
     pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
-        match rule.candidate {
-            Candidate::Default => None,
-            _ => self.lack_of(rule.confirmed, rule.confidence, provenance),
+        if rule.candidate == Candidate::Default {
+            None
+        } else if rule.refuted {
+            Some(Lack::Verdict)
+        } else {
+            self.lack_of(rule.confirmed, rule.confidence, provenance)
         }
     }
 
-    /// The first requirement that a rule fails, if the rule replaces the default; `None` if it fails none.
+    /// The first requirement that a rule fails, if the rule replaces the default and no validation refuted it; `None` if
+    /// it fails none.
     fn lack_of(
         self,
         confirmed: bool,
@@ -92,6 +96,9 @@ impl Serialize for Withheld {
 /// The requirement that a rule fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Lack {
+    /// `colltune validate` found it slower than the default, or failing.
+    #[error("was found slower than the default, or failing, by `colltune validate`")]
+    Verdict,
     /// Fresh launches have not confirmed it.
     #[error("is not confirmed")]
     Confirmation,
@@ -104,9 +111,11 @@ pub enum Lack {
 }
 
 impl Lack {
-    /// The reason, to follow a colon: `not confirmed`, `low confidence`, `simulated`.
+    /// The reason, to follow a colon: `not confirmed`, `low confidence`, `simulated`, `validate found it slower or
+    /// failing`.
     pub fn reason(self) -> String {
         match self {
+            Self::Verdict => "validate found it slower or failing".to_owned(),
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
             Self::Measurement => "simulated".to_owned(),
@@ -126,6 +135,15 @@ impl Table {
                 if !interpolates {
                     entry.candidates.clear();
                 }
+                // What is slower on this shape is not interpolated to others.
+                let rules = &entry.rules;
+                let is_refuted = |candidate: &Candidate| {
+                    let mut refuted = rules.iter().filter(|rule| rule.refuted);
+                    refuted.any(|rule| rule.candidate == *candidate)
+                };
+                entry
+                    .candidates
+                    .retain(|times| !is_refuted(&times.candidate));
                 entry.withhold(
                     *collective,
                     |rule| policy.lack(rule, &self.provenance),
@@ -148,12 +166,14 @@ pub struct Usage {
     pub uncertain: usize,
     /// Rules of a simulated machine.
     pub simulated: usize,
+    /// Rules that `colltune validate` found slower than the default, or failing.
+    pub refuted: usize,
 }
 
 impl Usage {
     /// The number of rules that are not deployed.
     pub const fn unused(self) -> usize {
-        self.unconfirmed + self.uncertain + self.simulated
+        self.unconfirmed + self.uncertain + self.simulated + self.refuted
     }
 
     /// Whether there are rules but none is deployed.
@@ -170,6 +190,11 @@ impl fmt::Display for Usage {
         write!(f, "{unused} of {all} {} ", verb(all, "rule", "rules"))?;
         write!(f, "{} not used", verb(unused, "is", "are"))?;
         let lacks = [
+            (
+                self.refuted,
+                "was found slower or failing by `colltune validate`",
+                "were found slower or failing by `colltune validate`",
+            ),
             (self.unconfirmed, "is not confirmed", "are not confirmed"),
             (self.uncertain, "lacks confidence", "lack confidence"),
             (self.simulated, "is simulated", "are simulated"),
@@ -197,6 +222,7 @@ impl Table {
         };
         for rule in rules.filter(counts) {
             match policy.lack(rule, &self.provenance) {
+                Some(Lack::Verdict) => usage.refuted += 1,
                 Some(Lack::Confirmation) => usage.unconfirmed += 1,
                 Some(Lack::Confidence(_)) => usage.uncertain += 1,
                 Some(Lack::Measurement) => usage.simulated += 1,
@@ -215,11 +241,16 @@ impl Decision<'_> {
         let Basis {
             confirmed,
             confidence,
+            refuted,
             provenance,
         } = self
             .basis
             .filter(|_| *self.candidate != Candidate::Default)?;
-        let of_rule = policy.lack_of(confirmed, confidence, provenance);
+        let of_rule = if refuted {
+            Some(Lack::Verdict)
+        } else {
+            policy.lack_of(confirmed, confidence, provenance)
+        };
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
             ShapeMatch::Nearest(_) => Some("the shape was not measured"),

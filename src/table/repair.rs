@@ -10,7 +10,8 @@ use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
 use crate::{
-    Confidence, Deployments, Found, Operators, Rule, RulePlace, ShapeRules, Table, Verdict,
+    Confidence, Deployments, Found, Operators, Provenance, Rule, RulePlace, ShapeRules, Table,
+    Verdict,
 };
 
 /// A part of a rule that was turned back to the default.
@@ -53,6 +54,40 @@ impl TurnedBack {
 }
 
 impl Table {
+    /// Marks the sizes of rules that the table's verdicts refute ([`Rule::refuted`]): those that [`turn_back`] would turn
+    /// back to the default. Rules are cut at the ends of these sizes. Verdicts about another library or another pattern
+    /// of calls than the table's refute nothing.
+    pub fn mark_refuted(&mut self) {
+        let verdicts: Vec<Verdict> = self.binding_verdicts().cloned().collect();
+        let verdicts: Vec<&Verdict> = verdicts.iter().collect();
+        for (&collective, entries) in &mut self.collectives {
+            for entry in entries {
+                entry.rules = uncut(&entry.rules);
+                for part in wrong_parts(collective, entry, &verdicts) {
+                    entry.refute(&part.sizes);
+                }
+            }
+        }
+    }
+
+    /// Adds verdicts, and marks the rules that they refute. An earlier verdict with the same finding about the same call
+    /// and candidate is replaced, so that repeated validations do not make the table longer.
+    pub fn add_verdicts(&mut self, verdicts: Vec<Verdict>) {
+        let is_repeated = |earlier: &Verdict| verdicts.iter().any(|v| v.repeats(earlier));
+        self.verdicts.retain(|earlier| !is_repeated(earlier));
+        self.verdicts.extend(verdicts);
+        self.mark_refuted();
+    }
+
+    /// The table's verdicts about its own library and pattern of calls.
+    pub fn binding_verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        let Provenance {
+            library, pattern, ..
+        } = &self.provenance;
+        let verdicts = self.verdicts.iter();
+        verdicts.filter(move |verdict| verdict.library == *library && verdict.pattern == *pattern)
+    }
+
     /// Turns rules back by verdicts ([`turn_back`]) and adds a warning to the table's provenance.
     pub fn turn_back(&mut self, verdicts: &[Verdict]) -> Vec<TurnedBack> {
         let changes = turn_back(&mut self.collectives, verdicts);
@@ -70,31 +105,68 @@ pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
 ) -> Vec<TurnedBack> {
+    let verdicts: Vec<&Verdict> = verdicts.iter().collect();
     let mut changes = Vec::new();
     for (&collective, entries) in collectives {
         for entry in entries {
-            let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
-            let about: Vec<&Verdict> = about.collect();
-            let first = changes.len();
-            for (sizes, rule) in entry.ranges() {
-                let of_rule = about.iter().filter(|verdict| {
-                    verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
-                });
-                let of_rule: Vec<&Verdict> = of_rule.copied().collect();
-                for sizes in wrong_sizes(entry, &sizes, &of_rule) {
-                    changes.push(TurnedBack {
-                        rule: entry.place(collective, rule.from_bytes),
-                        candidate: rule.candidate.clone(),
-                        sizes,
-                    });
-                }
+            let wrong = wrong_parts(collective, entry, &verdicts);
+            for part in &wrong {
+                entry.turn_back(&part.sizes);
             }
-            for change in &changes[first..] {
-                entry.turn_back(&change.sizes);
-            }
+            changes.extend(wrong);
         }
     }
     changes
+}
+
+/// The parts of an entry's rules that verdicts refute.
+fn wrong_parts(
+    collective: Collective,
+    entry: &ShapeRules,
+    verdicts: &[&Verdict],
+) -> Vec<TurnedBack> {
+    let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
+    let about: Vec<&Verdict> = about.copied().collect();
+    let mut parts = Vec::new();
+    for (sizes, rule) in entry.ranges() {
+        let of_rule = about.iter().filter(|verdict| {
+            verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
+        });
+        let of_rule: Vec<&Verdict> = of_rule.copied().collect();
+        for sizes in wrong_sizes(entry, &sizes, &of_rule) {
+            parts.push(TurnedBack {
+                rule: entry.place(collective, rule.from_bytes),
+                candidate: rule.candidate.clone(),
+                sizes,
+            });
+        }
+    }
+    parts
+}
+
+/// The rules as they were before [`Table::mark_refuted`] cut them.
+pub(crate) fn uncut(rules: &[Rule]) -> Vec<Rule> {
+    let mut whole: Vec<Rule> = Vec::new();
+    // Only a cut makes neighbours that differ in nothing but the mark.
+    let mut before_was_refuted = false;
+    for rule in rules {
+        let is_cut = whole.last().is_some_and(|before| {
+            let unmarked = Rule {
+                from_bytes: before.from_bytes,
+                refuted: false,
+                ..rule.clone()
+            };
+            before_was_refuted != rule.refuted && *before == unmarked
+        });
+        before_was_refuted = rule.refuted;
+        if !is_cut {
+            whole.push(Rule {
+                refuted: false,
+                ..rule.clone()
+            });
+        }
+    }
+    whole
 }
 
 /// The verdicts that count about each size, class of operators and deployment: those that no later one overrules.
@@ -155,6 +227,35 @@ impl ShapeRules {
             operators: self.operators,
             deployments: self.deployments,
             from_bytes,
+        }
+    }
+
+    /// Marks a range of sizes as refuted, and cuts rules at its ends. A range that ends at `u64::MAX` has no end.
+    fn refute(&mut self, sizes: &Range<u64>) {
+        self.cut_at(sizes.start);
+        if sizes.end < u64::MAX {
+            self.cut_at(sizes.end);
+        }
+        let refuted = self.rules.iter_mut();
+        for rule in refuted.filter(|rule| sizes.contains(&rule.from_bytes)) {
+            rule.refuted = true;
+        }
+    }
+
+    /// Makes two rules of the one in which a size lies, unless the rule begins there.
+    fn cut_at(&mut self, bytes: u64) {
+        let place = self.rules.partition_point(|rule| rule.from_bytes < bytes);
+        let begins_there = self
+            .rules
+            .get(place)
+            .is_some_and(|rule| rule.from_bytes == bytes);
+        if let Some(before) = place.checked_sub(1).filter(|_| !begins_there) {
+            let from_bytes = bytes;
+            let rule = Rule {
+                from_bytes,
+                ..self.rules[before].clone()
+            };
+            self.rules.insert(place, rule);
         }
     }
 
@@ -233,11 +334,13 @@ impl ShapeRules {
         self.merge();
     }
 
-    /// Merges adjacent rules with the same candidate that are both confirmed or both not, at the lower confidence.
+    /// Merges adjacent rules with the same candidate that are both confirmed or both not, and both refuted or both not,
+    /// at the lower confidence.
     fn merge(&mut self) {
         self.rules.dedup_by(|next, before| {
-            let is_same =
-                (&next.candidate, next.confirmed) == (&before.candidate, before.confirmed);
+            let is_same = next.candidate == before.candidate
+                && next.confirmed == before.confirmed
+                && next.refuted == before.refuted;
             if is_same {
                 before.confidence = before.confidence.min(next.confidence);
                 let order = next.speedup.partial_cmp(&before.speedup);

@@ -158,6 +158,7 @@ pub(crate) fn read(
         speedup: definition.speedup,
         confidence: definition.confidence,
         confirmed: definition.confirmed.unwrap_or(false),
+        refuted: false,
     })
 }
 

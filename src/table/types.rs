@@ -31,8 +31,8 @@ pub struct Table {
     /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
     /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
-    /// Verdicts that the table's store could not keep. Decisions that rewrite the table's file apply them
-    /// ([`crate::turn_back`]).
+    /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute, and
+    /// decisions that rewrite the table's file apply them ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
 }
 
@@ -149,6 +149,10 @@ pub struct Rule {
     /// Whether fresh launches confirmed that the candidate is faster than the default, at every measured
     /// size of the rule; false for the default, and in tables from before choices were confirmed.
     pub confirmed: bool,
+    /// Whether `colltune validate` found the candidate slower or failing at these sizes. No policy deploys such a rule.
+    /// The table's verdicts determine it ([`Table::mark_refuted`]), so it is not written.
+    #[serde(skip)]
+    pub refuted: bool,
 }
 
 impl Rule {
@@ -166,6 +170,7 @@ impl Rule {
             speedup,
             confidence,
             confirmed: false,
+            refuted: false,
         }
     }
 }

@@ -67,6 +67,27 @@ impl Verdict {
         matches!(self.found, Found::Slower | Found::Failed)
     }
 
+    /// Whether both are the same verdict, of the store and of the table's file, which may not name the newest launch.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let without_launch = |verdict: &Self| Self {
+            newest_launch: None,
+            ..verdict.clone()
+        };
+        without_launch(self) == without_launch(other)
+    }
+
+    /// Whether it has the same finding as an earlier one, about the same call, candidate and conditions.
+    pub(crate) fn repeats(&self, earlier: &Self) -> bool {
+        let at_this_time = Self {
+            unix_seconds: self.unix_seconds,
+            speedup: self.speedup,
+            seed: self.seed,
+            newest_launch: self.newest_launch,
+            ..earlier.clone()
+        };
+        at_this_time == *self
+    }
+
     /// Whether it is about a decision of an entry.
     pub(crate) fn is_about(&self, collective: Collective, entry: &ShapeRules) -> bool {
         (self.collective, self.shape) == (collective, entry.shape)

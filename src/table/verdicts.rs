@@ -137,7 +137,8 @@ pub(crate) fn write(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Re
         return Ok(());
     }
     f.write_str(
-        "# Findings of `colltune validate` that no store could keep; `colltune tune` and `colltune decide` apply them.\n\
+        "# Findings of `colltune validate`: what was slower or failed is not used, nor chosen again by `colltune tune` and\n\
+         # `colltune decide` until newer launches confirm it.\n\
          verdicts:\n",
     )?;
     for verdict in verdicts {

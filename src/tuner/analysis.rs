@@ -21,7 +21,7 @@ use self::stored::{
 };
 use crate::agenda::{Coverage, launching_seconds};
 use crate::recorded::digest_in;
-use crate::verdicts::binding;
+use crate::verdicts::{binding, kept_in_file};
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 
 /// Options of decisions that override those of the campaign.
@@ -44,7 +44,9 @@ pub struct CampaignAnalysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
-    /// The verdicts of [`Deciding::verdicts`].
+    /// The verdicts, in the store and of [`Deciding::verdicts`], that no newer launches overrule.
+    pub standing: Vec<table::Verdict>,
+    /// Those of [`Deciding::verdicts`] that the table keeps.
     kept: Vec<table::Verdict>,
     /// The smallest budget in seconds that suffices to confirm all choices, estimated from the times so far; `None` if
     /// none is left to confirm.
@@ -146,6 +148,7 @@ impl CampaignAnalysis {
             }
             None => None,
         };
+        let kept = kept_in_file(deciding.verdicts, &verdicts, &library, pattern);
         let not_measured = agenda.as_ref().map_or_else(BTreeMap::new, |agenda| {
             let mut subjects: BTreeSet<Subject> = samples.iter().map(|s| s.subject).collect();
             subjects.extend(failed.iter().map(|(subject, _)| *subject));
@@ -192,7 +195,8 @@ impl CampaignAnalysis {
             },
             found,
             failures,
-            kept: deciding.verdicts,
+            standing: verdicts,
+            kept,
             needed_budget,
         })
     }
@@ -249,6 +253,9 @@ impl CampaignAnalysis {
 
     /// Whether a table has the same rules and times as one made from these measurements.
     pub fn agrees_with(&self, table: &Table) -> bool {
+        let mut table = table.clone();
+        table.verdicts.clear();
+        table.mark_refuted();
         let now = || self.found.table(&table.name, self.provenance()).collectives;
         // Tables of earlier versions have no deployments, or no speed-ups at measured sizes.
         let is_old = table

@@ -60,3 +60,4 @@ pub use recorded::as_recorded;
 pub use scripts::{Script, scripts};
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
+pub use verdicts::add_stored_verdicts;

@@ -8,9 +8,11 @@ use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
+use table::Verdict;
 use vocabulary::units::counted;
 
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time, warn_of_load};
+use super::in_force::add_verdicts_of_store;
 use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
@@ -80,7 +82,13 @@ struct Found<'a> {
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let junit = [("`--junit`", self.junit.as_deref())];
-        let (table, sources) = self.table.read(&junit, false, console)?;
+        let (mut table, sources) = self.table.read(&junit, false, console)?;
+        // What `validate` found slower is not in force, so there is nothing to check.
+        if let Some(store) = sources.store.path() {
+            add_verdicts_of_store(&mut table, store, console);
+        }
+        let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
+        table::turn_back(&mut table.collectives, &verdicts);
         let campaign = sources.campaign;
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());

@@ -9,6 +9,7 @@ use table::Table;
 use vocabulary::quote;
 
 use super::export::OptionArgs;
+use super::in_force::JudgedTable;
 use super::lookup::{warn_of_cpu, warn_of_simulation};
 use super::owner::OwnerArgs;
 use super::run::preloaded;
@@ -106,7 +107,7 @@ impl Args {
             return self.show(console);
         }
         if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
-            self.deploy(&Table::load(table)?, console)?;
+            self.deploy(&JudgedTable::read(table, None, console)?.table, console)?;
             return Ok(Answer::Good);
         }
         let current = deploy::rollback(&self.to, &user())?;

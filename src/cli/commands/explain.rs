@@ -4,11 +4,11 @@ use report::grid;
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use schedule::Collective;
 use statistics::Interval;
-use table::Table;
 use vocabulary::Pattern;
 use vocabulary::units::{counted, format_bytes, format_seconds};
 
 use super::campaign::store_of;
+use super::in_force::JudgedTable;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
 use super::{Answer, CliError, Console};
@@ -39,9 +39,10 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = Table::load(&self.query.table)?;
+        let named = self.store.as_deref();
+        let table = JudgedTable::read(&self.query.table, named, console)?.table;
         warn_of_simulation(&table, console);
-        let store = store_of(&table, self.store.as_deref())?;
+        let store = store_of(&table, named)?;
         let explanation = tuner::explain(&table, &self.query.question.query()?, &store)?;
         console.answer(self.json, &explanation, || explanation_text(&explanation))
     }

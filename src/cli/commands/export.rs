@@ -7,6 +7,7 @@ use table::Table;
 use vocabulary::{CommShape, Library};
 
 use super::campaign::places;
+use super::in_force::JudgedTable;
 use super::lookup::warn_of_simulation;
 use super::policy::PolicyArgs;
 use super::{Answer, CliError, Console};
@@ -116,7 +117,7 @@ fn formats() -> impl TypedValueParser<Value = String> {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = Table::load(&self.table)?;
+        let table = JudgedTable::read(&self.table, None, console)?.table;
         warn_of_simulation(&table, console);
         let Some(format) = export::find(&self.format) else {
             // The argument parser accepts no other names.

@@ -1,6 +1,7 @@
 use table::{DecisionJson, Table};
 use vocabulary::units::format_seconds;
 
+use super::in_force::JudgedTable;
 use super::query::QueryArgs;
 use super::{Answer, CliError, Console};
 
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = Table::load(&self.query.table)?;
+        let table = JudgedTable::read(&self.query.table, None, console)?.table;
         warn_of_simulation(&table, console);
         let decision = table.lookup(&self.query.question.query()?).to_json();
         console.answer(self.json, &decision, || describe(&decision))

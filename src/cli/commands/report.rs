@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use report::View;
 use schedule::Collective;
-use table::Table;
 
 use super::campaign::store_file;
+use super::in_force::JudgedTable;
 use super::stored::{LibraryArg, analyse};
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -101,7 +101,7 @@ impl Args {
             let analysis = analyse(&self.source, self.library.given())?;
             return Ok(analysis.view(&analysis.table()?));
         }
-        let table = Table::load(&self.source)?;
+        let table = JudgedTable::read(&self.source, self.store.as_deref(), console)?.table;
         let provenance = &table.provenance;
         let library = self.library.given().unwrap_or(&provenance.library);
         let named = self.store.as_deref();

@@ -9,6 +9,7 @@ use vocabulary::{Library, quote};
 
 use super::campaign::places;
 use super::connection::ConnectionArgs;
+use super::in_force::JudgedTable;
 use super::policy::PolicyArgs;
 use super::pull::of_channel;
 use super::supervised::{code, supervised};
@@ -101,7 +102,8 @@ const NOTHING: &str = "no call was intercepted, and no rank has said why: the pr
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let path = self.path(console)?;
-        let table = Table::load(&path)?;
+        let judged = JudgedTable::read(&path, None, console)?;
+        let table = &judged.table;
         let line = match self.print_environment {
             true => None,
             false => Some(self.line()?),
@@ -128,9 +130,11 @@ impl Args {
             let _ = std::fs::remove_file(&log);
         }
         let policy = self.policy.policy();
+        let copy = self.copy(&judged, line.as_ref().map(|_| &*log), console)?;
+        let read_by_ranks = copy.as_ref().map_or(&*path, |copy| &copy.path);
         let mut variables = vec![
             (PRELOADING, preload_list(&preloaded, line.as_ref())),
-            ("COLLTUNE_TABLE", absolute(&path).into()),
+            ("COLLTUNE_TABLE", absolute(read_by_ranks).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
             ("COLLTUNE_RELOAD", switch(self.reload)),
@@ -143,7 +147,7 @@ impl Args {
         for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
             variables.extend(std::env::var_os(name).map(|value| (name, value)));
         }
-        warn_if_unused(&path, &table, policy, console);
+        warn_if_unused(&path, table, policy, console);
         let Some(line) = line else {
             return self.print(&preloaded, &variables, console);
         };
@@ -183,6 +187,32 @@ impl Args {
                 of_channel(url, &self.connection, console)
             }
         }
+    }
+
+    /// A copy of the table, beside the ranks' `log`, with the verdicts that are in its store alone, since ranks read no
+    /// stores. `None` if there are none, and, with a warning, if the table is read again while the program runs, or
+    /// after this process.
+    fn copy(
+        &self,
+        judged: &JudgedTable,
+        log: Option<&Path>,
+        console: Console,
+    ) -> Result<Option<TableCopy>, CliError> {
+        if !judged.is_judged_by_store {
+            return Ok(None);
+        }
+        let Some(log) = log.filter(|_| !self.reload) else {
+            console.warn(
+                "verdicts of `validate` in the table's store do not count for the program, which reads only the \
+                 table: `colltune validate --repair` writes them into it.",
+            );
+            return Ok(None);
+        };
+        let copy = TableCopy {
+            path: log.with_extension("yaml"),
+        };
+        judged.table.save(&copy.path)?;
+        Ok(Some(copy))
     }
 
     /// Refuses a summary that would replace an input or, if ranks write it to `own` first, that cannot be written.
@@ -243,6 +273,18 @@ impl Args {
     }
 }
 
+/// A table that exists while a program runs.
+struct TableCopy {
+    path: PathBuf,
+}
+
+impl Drop for TableCopy {
+    fn drop(&mut self) {
+        // The program has ended, whether or not the file can be removed.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 /// Warns if the policy deploys no rule of the table.
 fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
     let usage = table.usage(policy, Deployment::Colltune);
@@ -258,6 +300,9 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
         return;
     }
     let mut remedies = Vec::new();
+    if usage.refuted > 0 {
+        remedies.push("`colltune tune` measures again and chooses others");
+    }
     if usage.unconfirmed > 0 {
         remedies.push("`colltune validate --confirm` confirms rules that hold, --unconfirmed also uses unconfirmed rules");
     }

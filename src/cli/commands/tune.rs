@@ -128,6 +128,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
             _ => ("rules", "are", "them", "their"),
         };
         let why = match lack {
+            Lack::Verdict => format!("`colltune validate` found {them} slower or failing"),
             Lack::Confirmation => format!("no fresh launches confirmed {them}"),
             Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
             Lack::Measurement => format!("{their} times are simulated"),

@@ -37,10 +37,11 @@ use crate::values;
 /// next sizes on both sides at which nothing is wrong. Points are not judged if ranks are placed in another order than
 /// when the table was measured, or with fewer than 6 launches.
 ///
-/// The verdicts are kept in the store that the table was made from. `decide` and `tune` use the default in place of
-/// candidates that were slower or failed with the same library and conditions, until newer launches confirm them. If
-/// the store is not here, --repair and --confirm keep the verdicts in the table. If either option changes the table,
-/// the table and the export beside it are written again.
+/// The verdicts are kept in the store that the table was made from, and in the table if any is against its choices:
+/// `lookup`, `run`, `export`, `deploy` and reports then leave these sizes to the default, and `decide` and `tune` use
+/// the default in place of candidates that were slower or failed with the same library and conditions, until newer
+/// launches confirm them. If the table changes, the export beside it is written again. --keep-table leaves both as they
+/// are.
 ///
 /// --confirm marks unconfirmed rules as confirmed, such as those of imported measurements and of tables of version
 /// 0.1, if their candidate is significantly faster, by the campaign's `materiality` or more, at every point, including
@@ -83,6 +84,9 @@ pub(crate) struct Args {
     /// Mark rules that are significantly faster at every point as confirmed, and rewrite the table
     #[arg(long)]
     confirm: bool,
+    /// Leave the table's file as it is, and keep the verdicts in its store alone
+    #[arg(long, conflicts_with_all = ["repair", "confirm"])]
+    keep_table: bool,
 }
 
 /// The way in which a library is made to use a table.
@@ -111,6 +115,9 @@ impl Args {
         let Sources {
             campaign, store, ..
         } = sources;
+        // Choices are measured whatever earlier verdicts say about them.
+        let earlier = std::mem::take(&mut table.verdicts);
+        table.mark_refuted();
         let probing = Probing {
             each_gap: self.confirm,
             ..self.table.probing(self.cells)
@@ -148,6 +155,7 @@ impl Args {
             ));
             None
         });
+        table.verdicts = earlier;
         let rewritten =
             self.rewrite(&mut table, kept_in, verdicts, measured, least_gain, console)?;
         let found = Found {
@@ -242,7 +250,8 @@ impl Args {
     }
 
     /// Rewrites the table and its export if rules are turned back or confirmed, the latter with this gain at least, or
-    /// if verdicts are not `kept_in` a store. `all` are the points of the table, `validated` the measured ones.
+    /// if the table is to keep verdicts: those against its choices, and others that are not `kept_in` a store. `all` are
+    /// the points of the table, `validated` the measured ones.
     fn rewrite(
         &self,
         table: &mut Table,
@@ -256,23 +265,42 @@ impl Args {
             kept: kept_in,
             ..Rewritten::default()
         };
+        // Later verdicts may overrule earlier ones, and limit the sizes that they are about.
+        let was_refuted = table.verdicts.iter().any(Verdict::is_wrong);
+        let is_refuted = verdicts.iter().any(Verdict::is_wrong);
         if self.repair {
-            rewritten.repaired = table.turn_back(&verdicts);
+            let about_table = table.binding_verdicts().cloned();
+            let all: Vec<Verdict> = about_table.chain(verdicts.iter().cloned()).collect();
+            rewritten.repaired = table.turn_back(&all);
         }
         if self.confirm {
             let deployment = self.table.deployment;
             rewritten.confirmed = confirm(table, deployment, all, validated, least_gain);
         }
         let is_asked = self.repair || self.confirm;
-        let keeps_here = is_asked && rewritten.kept.is_none() && !verdicts.is_empty();
-        if rewritten.repaired.is_empty() && rewritten.confirmed.is_empty() && !keeps_here {
+        let only_here = is_asked && rewritten.kept.is_none();
+        let stays_refuted = is_refuted && rewritten.repaired.is_empty();
+        let keeps_here = !verdicts.is_empty() && (only_here || was_refuted || stays_refuted);
+        let is_changed = !rewritten.repaired.is_empty() || !rewritten.confirmed.is_empty();
+        let path = &self.table.path;
+        if self.keep_table || !(is_changed || keeps_here) {
             return Ok(rewritten);
         }
-        let path = &self.table.path;
-        if rewritten.kept.is_none() {
-            table.verdicts.extend(verdicts);
-            rewritten.kept = Some(path.clone());
+        if !is_asked && !is_writable(path) {
+            console.warn(format_args!(
+                "{} cannot be written and does not keep the verdicts: programs that read it use what was found slower.",
+                path.display()
+            ));
+            return Ok(rewritten);
         }
+        if keeps_here {
+            table.add_verdicts(verdicts);
+            rewritten.kept_in_table = true;
+            rewritten.kept.get_or_insert_with(|| path.clone());
+        }
+        table.mark_refuted();
+        let rules = table.entries().flat_map(|entry| &entry.rules);
+        rewritten.refuted = rules.filter(|rule| rule.refuted).count();
         table.save(path)?;
         let export = self.export(table, console)?;
         rewritten.export = export.path().map(Path::to_owned);
@@ -302,4 +330,12 @@ impl Args {
         }
         console.print(found.describe())
     }
+}
+
+/// Whether a table may be replaced: deployed versions are read-only, also for root.
+fn is_writable(path: &Path) -> bool {
+    let is_open = path
+        .metadata()
+        .is_ok_and(|found| !found.permissions().readonly());
+    is_open && files::probe(path).is_ok()
 }

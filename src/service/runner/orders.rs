@@ -92,6 +92,10 @@ impl Service {
         if !Campaign::load(campaign)?.has_digest(&table.provenance.campaign) {
             command.arg("--no-store");
         }
+        if task.kind == TaskKind::Validate {
+            // A table has the digest by which it is known.
+            command.arg("--keep-table");
+        }
         command.args(["--deployment", deployment.into(), "--events"]);
         Ok(())
     }

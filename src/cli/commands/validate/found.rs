@@ -51,8 +51,12 @@ pub(super) struct Rewritten {
     #[serde(serialize_with = "sentences")]
     #[schemars(with = "Vec<String>")]
     pub(super) confirmed: Vec<Confirmed>,
-    /// The store or the table that keeps the verdicts; null if none does, or if there are none.
+    /// The store or, without one, the table that keeps the verdicts; null if none does, or if there are none.
     pub(super) kept: Option<PathBuf>,
+    /// Whether the table keeps the verdicts.
+    pub(super) kept_in_table: bool,
+    /// The number of rules, or parts of rules, in the table that are not used because of verdicts in it.
+    pub(super) refuted: usize,
     /// The exported file for the library; null if none was written.
     pub(super) export: Option<PathBuf>,
     /// An exported file of the table before that could not be written again.
@@ -120,6 +124,8 @@ impl Found {
             repaired,
             confirmed,
             kept,
+            kept_in_table,
+            refuted,
             export,
             stale: _,
         } = &self.rewritten;
@@ -134,8 +140,20 @@ impl Found {
                 self.unconfirmed
             ));
         }
-        if let Some(kept) = kept {
-            lines.push(format!("The verdicts are kept in {}.", kept.display()));
+        if let Some(kept) = kept.as_ref().map(|kept| kept.display().to_string()) {
+            let and_table = if *kept_in_table && kept != self.table {
+                format!(" and in {}", self.table)
+            } else {
+                String::new()
+            };
+            lines.push(format!("The verdicts are kept in {kept}{and_table}."));
+        }
+        if *refuted > 0 {
+            lines.push(
+                "Where the table was found slower or failing, the library's default is used from now on; `--repair` \
+                 turns its rules back."
+                    .to_owned(),
+            );
         }
         if let Some(export) = export {
             lines.push(format!("{} is written again.", export.display()));

@@ -1,6 +1,7 @@
 //! `validate` and `check` measure tables again, on a simulated machine.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use table::{Rule, Table};
@@ -467,6 +468,59 @@ fn a_good_table_is_validated() {
     assert!(none.err.contains("`native:*`"), "{}", none.err);
 }
 
+/// Asserts that no verb has the spoilt rule in force.
+#[track_caller]
+fn assert_refuted(place: &Place) {
+    const WHY: &str = "validate found it slower or failing";
+    let call = ["-c", "bcast", "--shape", "4x4", "-b", "1M"];
+    for verb in ["lookup", "explain"] {
+        let asked = [&[verb, TABLE], &call[..]].concat();
+        let told = ended(place, place.run(&asked), 0).out;
+        assert!(
+            told.starts_with("bcast/linear\n") && told.contains(&format!("deployed    no: {WHY}")),
+            "{told}"
+        );
+        let answer = ended(place, place.run(&[&asked[..], &["--json"]].concat()), 0).json();
+        let decision = answer.get("decision").unwrap_or(&answer);
+        assert_eq!(
+            (&decision["deployed"], &decision["reason"]),
+            (&false.into(), &WHY.into())
+        );
+    }
+    let report = place.run(&["report", TABLE]).out;
+    assert!(report.contains(&format!("no: {WHY}")), "{report}");
+    let header = place.run(&["export", TABLE, "--format", "c-header", "--unconfirmed"]);
+    assert_eq!(header.code, Some(0), "{header:?}");
+    assert!(
+        !header.out.contains("LINEAR") && !header.out.contains("linear"),
+        "{}",
+        header.out
+    );
+    let left = "found slower or failing by `colltune validate`";
+    assert!(header.err.contains(left), "{}", header.err);
+}
+
+/// A table that cannot be written, such as that of a deployed version, has its verdicts in its store.
+#[test]
+fn verdicts_in_the_store_alone_are_in_force_too() {
+    let place = place();
+    spoil(&place);
+    let before = place.read(TABLE);
+    let validate = ["validate", TABLE, "--probes", "0"];
+    let ran = place.run(&[&validate[..], &["--keep-table"]].concat());
+    ended(&place, ran, 1);
+    assert_eq!(place.read(TABLE), before);
+    assert_refuted(&place);
+    assert_eq!(place.read(TABLE), before);
+
+    fs::set_permissions(place.path(TABLE), fs::Permissions::from_mode(0o444)).unwrap();
+    let ran = place.run(&validate);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let warning = "tables/small.yaml cannot be written and does not keep the verdicts";
+    assert!(ran.err.contains(warning), "{}", ran.err);
+    assert_eq!(place.read(TABLE), before);
+}
+
 #[test]
 fn rules_slower_than_the_default_are_found_and_turned_back() {
     let place = place();
@@ -479,7 +533,23 @@ fn rules_slower_than_the_default_are_found_and_turned_back() {
             && told.contains("3 significantly slower;"),
         "{told}"
     );
-    assert_eq!(place.read(TABLE), before);
+    // The table's rules stay, and no verb uses those that are slower.
+    let judged = place.read(TABLE);
+    let without_verdicts = judged.split("# Findings of").next().unwrap();
+    assert_eq!(without_verdicts, before);
+    assert!(
+        told.contains(&format!(" and in {TABLE}.")) && told.contains("`--repair`"),
+        "{told}"
+    );
+    assert_refuted(&place);
+    // What is not in force is not checked, but validated again, without further lines in the table.
+    let checked = place.run(&["check", TABLE, "--probes", "0"]);
+    assert!(
+        checked.out.contains("bcast 4x4 1M") && !checked.out.contains("bcast/linear"),
+        "{checked:?}"
+    );
+    ended(&place, place.run(&["validate", TABLE, "--probes", "0"]), 1);
+    assert_eq!(place.read(TABLE).lines().count(), judged.lines().count());
 
     let told = ended(
         &place,
@@ -627,7 +697,7 @@ fn without_a_store_verdicts_stay_in_the_tables_file() {
         "--seed",
         "11",
     ];
-    let ran = place.run(&validate);
+    let ran = place.run(&[&validate[..], &["--keep-table"]].concat());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(place.read(TABLE), before);
     let ran = place.run(&[&validate[..], &["--repair"]].concat());

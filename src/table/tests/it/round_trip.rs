@@ -163,6 +163,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 speedup,
                 confidence,
                 confirmed: confirmed && source == RuleSource::Measured,
+                refuted: false,
             };
             let point =
                 |(bytes, (seconds, default_seconds, speedup)): (u64, (f64, f64, Option<f64>))| {

@@ -32,6 +32,7 @@ fn rule(from_bytes: u64, algorithm: Option<(&str, Option<f64>)>) -> Rule {
         speedup: algorithm.and_then(|(_, speedup)| speedup),
         confidence: Confidence::High,
         confirmed: false,
+        refuted: false,
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
 use table::{
-    Confidence, Deployment, Found, OperatorClass, Rule, ShapeRules, Table, TableError, Verdict,
+    Confidence, Deployment, Found, Lack, OperatorClass, Policy, Query, Rule, ShapeRules, Table,
+    TableError, Verdict,
 };
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
@@ -92,6 +93,8 @@ fn verdicts_are_read_back_as_they_were() {
     ];
     let text = table.to_yaml();
     let same = Table::parse(&text, Path::new("t.yaml")).expect("a table");
+    assert_eq!(same.to_yaml(), text);
+    table.mark_refuted();
     assert_eq!(same, table);
     // The format's version stays the same.
     assert!(text.contains("format: colltune-table 3\n"));
@@ -154,6 +157,88 @@ fn wrong_verdicts_are_refused_with_their_place() {
     }
 }
 
+/// Asserts that a table with verdicts deploys what is `expected`, while its rules and its text stay.
+#[track_caller]
+fn assert_left_to_the_default(verdicts: &[Verdict], expected: &[(u64, &str)]) {
+    let mut judged = table();
+    judged.verdicts = verdicts.to_vec();
+    judged.mark_refuted();
+    let everything = Policy {
+        min_confidence: Some(Confidence::Low),
+        unconfirmed: true,
+        extrapolate: true,
+    };
+    let (deployed, withheld) = judged.deployed(everything);
+    let mut left = rules(&deployed.collectives[&Collective::Allreduce][0]);
+    left.dedup_by(|next, before| next.1 == before.1);
+    assert_eq!(named(&left), expected, "{withheld:?}");
+    assert!(withheld.iter().all(|rule| rule.lack == Lack::Verdict));
+    let usage = judged.usage(everything, Deployment::Colltune);
+    assert_eq!(
+        (usage.refuted, usage.unused()),
+        (withheld.len(), withheld.len())
+    );
+    // What is in force and what a lookup says agree at every size.
+    for bytes in [
+        0,
+        1499,
+        1500,
+        4095,
+        4096,
+        4097,
+        19_999,
+        20_000,
+        32_767,
+        32_768,
+        1 << 20,
+    ] {
+        let query = Query {
+            collective: Collective::Allreduce,
+            shape: CommShape { nodes: 1, ppn: 2 },
+            order: RankOrder::Unknown,
+            bytes,
+            operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
+        };
+        let decision = judged.lookup(&query);
+        let is_used = decision.withheld(everything).is_none();
+        let in_force = deployed.lookup(&query).candidate;
+        let expected = if is_used {
+            decision.candidate
+        } else {
+            &Candidate::Default
+        };
+        assert_eq!(in_force, expected, "{bytes}");
+    }
+    assert!(judged.to_yaml().starts_with(&table().to_yaml()));
+    judged.verdicts.clear();
+    judged.mark_refuted();
+    assert_eq!(judged, table());
+}
+
+/// Verdicts about another library, or another pattern of calls, say nothing about the table.
+#[test]
+fn verdicts_about_other_measurements_refute_nothing() {
+    let wrong = verdict(4096, Found::Slower);
+    let other_library = Library {
+        version: "5.0.1".to_owned(),
+        ..wrong.library.clone()
+    };
+    let mut judged = table();
+    judged.verdicts = vec![
+        Verdict {
+            library: other_library,
+            ..wrong.clone()
+        },
+        Verdict {
+            pattern: Pattern::Skewed,
+            ..wrong
+        },
+    ];
+    judged.mark_refuted();
+    assert_eq!(judged.collectives, table().collectives);
+}
+
 #[test]
 fn wrong_sizes_are_turned_back_up_to_good_ones() {
     let check = |verdicts: &[Verdict], expected: &[(u64, &str)]| {
@@ -172,6 +257,7 @@ fn wrong_sizes_are_turned_back_up_to_good_ones() {
             table.collectives[&Collective::Allreduce][1..],
             crate::sample::table().collectives[&Collective::Allreduce][1..]
         );
+        assert_left_to_the_default(verdicts, expected);
     };
     let whole = [
         (0, "default"),

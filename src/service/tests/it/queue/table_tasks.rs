@@ -85,7 +85,9 @@ fn an_uploaded_table_is_measured_with_a_campaign_of_the_folder_and_without_a_sto
     let table = uploaded(&mut bed, "unknown");
     bed.write("tuning/one.yaml", &of_openmpi("one"));
     let expected = |id| {
-        format!("--campaign TASKS/{id}/campaign.yaml --no-store --deployment colltune --events")
+        format!(
+            "--campaign TASKS/{id}/campaign.yaml --no-store --keep-table --deployment colltune --events"
+        )
     };
     let only = validate(&table, None);
     assert_eq!(arguments(&mut bed, &only), expected(1));
@@ -110,7 +112,7 @@ fn a_table_that_a_campaign_of_the_machine_made_is_measured_with_it() {
     let arguments = arguments(&mut bed, &validate(&table, None));
     assert_eq!(
         arguments,
-        "--campaign TASKS/1/campaign.yaml --deployment colltune --events"
+        "--campaign TASKS/1/campaign.yaml --keep-table --deployment colltune --events"
     );
     assert_eq!(bed.read("state/tasks/1/campaign.yaml"), text);
 }

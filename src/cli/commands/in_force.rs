@@ -1,0 +1,47 @@
+//! Tables with all verdicts about them.
+
+use std::path::Path;
+
+use table::Table;
+
+use super::campaign::store_file;
+use super::{CliError, Console};
+
+/// A table with the verdicts of `validate` in its file and in its store, so that every verb finds the same rules in
+/// force.
+pub(super) struct JudgedTable {
+    /// The table.
+    pub(super) table: Table,
+    /// Whether verdicts that are in the store alone change which rules are in force.
+    pub(super) is_judged_by_store: bool,
+}
+
+impl JudgedTable {
+    /// Reads a table, and the verdicts in its store: in the store that is `named`, or else in the one that the table
+    /// names. Warns if they cannot be read.
+    pub(super) fn read(
+        path: &Path,
+        named: Option<&Path>,
+        console: Console,
+    ) -> Result<Self, CliError> {
+        let mut table = Table::load(path)?;
+        let store = store_file(named.unwrap_or_else(|| Path::new(&table.provenance.store)));
+        let is_judged_by_store = add_verdicts_of_store(&mut table, &store, console);
+        Ok(Self {
+            table,
+            is_judged_by_store,
+        })
+    }
+}
+
+/// Adds the verdicts that a store has about a table ([`tuner::add_stored_verdicts`]), and returns whether they change
+/// which rules are in force. Warns if they cannot be read.
+pub(super) fn add_verdicts_of_store(table: &mut Table, store: &Path, console: Console) -> bool {
+    let added = tuner::add_stored_verdicts(table, store);
+    added.unwrap_or_else(|error| {
+        console.warn(format_args!(
+            "verdicts of `validate` in the table's store do not count, as they cannot be read: {error}."
+        ));
+        false
+    })
+}

@@ -112,16 +112,16 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
 /// # Safety
 ///
 /// `counts` holds a number a rank, or is null.
-unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<c_int, u32> {
-    if call.counts.is_null() {
+unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
+    if call.counts.are_missing() {
         return Err(ffi::MPI_ERR_ARG);
     }
     // SAFETY: the caller's.
-    let counts = unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) };
-    match counts.iter().any(|count| *count < 0) {
+    let counts = unsafe { call.part_counts(ranks) };
+    match counts.iter().any(|count| count < 0) {
         true => Err(ffi::MPI_ERR_COUNT),
         // Only whether there are any elements matters.
-        false => Ok(counts.iter().copied().max().unwrap_or(0)),
+        false => Ok(counts.iter().max().unwrap_or(0)),
     }
 }
 
@@ -130,7 +130,7 @@ unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<c_int, u32> {
 /// # Safety
 ///
 /// Datatypes are MPI's or null.
-unsafe fn sides(call: &RawCall, is_root: bool, elements: c_int) -> Option<u32> {
+unsafe fn sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
         Collective::Bcast | Collective::Scatter => false,
@@ -163,7 +163,7 @@ unsafe fn sides(call: &RawCall, is_root: bool, elements: c_int) -> Option<u32> {
 /// # Safety
 ///
 /// The datatype is MPI's or null.
-unsafe fn side(buffer: *const c_void, count: c_int, datatype: MPI_Datatype) -> Option<u32> {
+unsafe fn side(buffer: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<u32> {
     // SAFETY: a constant of the library; the caller's.
     unsafe {
         if count < 0 {

@@ -14,6 +14,7 @@ use crate::header::CTable;
 type Input = *const c_void;
 type Output = *mut c_void;
 type Int = c_int;
+type Root = c_int;
 type Counts = *const c_int;
 type Type = MPI_Datatype;
 type Operator = MPI_Op;

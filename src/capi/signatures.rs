@@ -13,12 +13,12 @@ macro_rules! for_each_collective {
      $reduce_scatter:tt $reduce_scatter_block:tt) => {
         $define! {
             MPI_Bcast PMPI_Bcast colltune_bcast $bcast
-                (data: Output, count: Int, datatype: Type, root: Int; on)
+                (data: Output, count: Int, datatype: Type, root: Root; on)
                 RawCall::new(Collective::Bcast, std::ptr::null(), data, count, datatype)
                     .at(root);
 
             MPI_Reduce PMPI_Reduce colltune_reduce $reduce
-                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator, root: Int; on)
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator, root: Root; on)
                 RawCall::new(Collective::Reduce, send, recv, count, datatype)
                     .by(by)
                     .at(root);
@@ -30,14 +30,14 @@ macro_rules! for_each_collective {
 
             MPI_Gather PMPI_Gather colltune_gather $gather
                 (send: Input, send_count: Int, send_type: Type,
-                 recv: Output, recv_count: Int, recv_type: Type, root: Int; on)
+                 recv: Output, recv_count: Int, recv_type: Type, root: Root; on)
                 RawCall::new(Collective::Gather, send, recv, recv_count, recv_type)
                     .sending(send_count, send_type)
                     .at(root);
 
             MPI_Scatter PMPI_Scatter colltune_scatter $scatter
                 (send: Input, send_count: Int, send_type: Type,
-                 recv: Output, recv_count: Int, recv_type: Type, root: Int; on)
+                 recv: Output, recv_count: Int, recv_type: Type, root: Root; on)
                 RawCall::new(Collective::Scatter, send, recv, recv_count, recv_type)
                     .sending(send_count, send_type)
                     .at(root);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use mpi::ffi;
 use schedule::Collective;
 
-use crate::RawCall;
 use crate::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
+use crate::{Counts, RawCall};
 
 /// Defines a method that makes the call by functions with these names.
 macro_rules! call_by {
@@ -18,8 +18,13 @@ macro_rules! call_by {
         $(#[$about])*
         #[inline(always)]
         pub unsafe fn $method(&self, on: MPI_Comm) -> c_int {
-            let Self { send, recv, send_count, send_type, counts, operator, root, .. } = *self;
-            let (count, datatype) = (self.recv_count, self.recv_type);
+            let Self { send, recv, send_type, operator, root, .. } = *self;
+            let (send_count, count) = (self.send_count as c_int, self.recv_count as c_int);
+            let datatype = self.recv_type;
+            let counts = match self.counts {
+                Counts::Int(counts) => counts,
+                Counts::Large(_) => std::ptr::null(),
+            };
             // SAFETY: the caller's.
             unsafe {
                 match self.collective {
@@ -76,14 +81,18 @@ impl RawCall {
         let Self {
             send,
             recv,
-            send_count,
             send_type,
-            counts,
             operator,
             root,
             ..
         } = *self;
-        let (count, datatype) = (self.recv_count, self.recv_type);
+        let counts = match self.counts {
+            Counts::Int(counts) => counts,
+            // SAFETY: the caller's.
+            Counts::Large(counts) => return unsafe { self.forward_large(counts, on) },
+        };
+        let (send_count, count) = (self.send_count as c_int, self.recv_count as c_int);
+        let datatype = self.recv_type;
         // SAFETY: the caller's.
         unsafe {
             match self.collective {
@@ -110,6 +119,58 @@ impl RawCall {
                 }
                 Collective::Barrier => ffi::PMPI_Barrier(on),
                 Collective::Scan => ffi::PMPI_Scan(send, recv, count, datatype, operator, on),
+            }
+        }
+    }
+}
+
+impl RawCall {
+    /// Makes the call by the library's function with large counts. Returns MPI's error code.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call, which [`redirect_large`] has made known the library's function for.
+    #[inline(never)]
+    unsafe fn forward_large(&self, counts: *const i64, on: MPI_Comm) -> c_int {
+        let Self {
+            send,
+            recv,
+            send_count,
+            send_type,
+            operator,
+            root,
+            ..
+        } = *self;
+        let (count, datatype) = (self.recv_count, self.recv_type);
+        // SAFETY: the caller's.
+        unsafe {
+            match self.collective {
+                Collective::Bcast => LARGE_BCAST.get()(recv, count, datatype, root, on),
+                Collective::Reduce => {
+                    LARGE_REDUCE.get()(send, recv, count, datatype, operator, root, on)
+                }
+                Collective::Allreduce => {
+                    LARGE_ALLREDUCE.get()(send, recv, count, datatype, operator, on)
+                }
+                Collective::Gather => {
+                    LARGE_GATHER.get()(send, send_count, send_type, recv, count, datatype, root, on)
+                }
+                Collective::Scatter => LARGE_SCATTER.get()(
+                    send, send_count, send_type, recv, count, datatype, root, on,
+                ),
+                Collective::Allgather => {
+                    LARGE_ALLGATHER.get()(send, send_count, send_type, recv, count, datatype, on)
+                }
+                Collective::ReduceScatter => {
+                    LARGE_REDUCE_SCATTER.get()(send, recv, counts, datatype, operator, on)
+                }
+                Collective::ReduceScatterBlock => {
+                    LARGE_REDUCE_SCATTER_BLOCK.get()(send, recv, count, datatype, operator, on)
+                }
+                // Calls of these have no tables, and are not intercepted.
+                Collective::Alltoall | Collective::Barrier | Collective::Scan => {
+                    ffi::MPI_ERR_OTHER as c_int
+                }
             }
         }
     }
@@ -146,47 +207,48 @@ impl<F: Copy> Function<F> {
 type In = *const c_void;
 type Out = *mut c_void;
 
-static BCAST: Function<unsafe extern "C" fn(Out, c_int, MPI_Datatype, c_int, MPI_Comm) -> c_int> =
-    Function::new(ffi::PMPI_Bcast as *mut c_void);
-static REDUCE: Function<
-    unsafe extern "C" fn(In, Out, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm) -> c_int,
-> = Function::new(ffi::PMPI_Reduce as *mut c_void);
-static ALLREDUCE: Function<
-    unsafe extern "C" fn(In, Out, c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int,
-> = Function::new(ffi::PMPI_Allreduce as *mut c_void);
-static GATHER: Function<
-    unsafe extern "C" fn(
-        In,
-        c_int,
-        MPI_Datatype,
-        Out,
-        c_int,
-        MPI_Datatype,
-        c_int,
-        MPI_Comm,
-    ) -> c_int,
-> = Function::new(ffi::PMPI_Gather as *mut c_void);
-static SCATTER: Function<
-    unsafe extern "C" fn(
-        In,
-        c_int,
-        MPI_Datatype,
-        Out,
-        c_int,
-        MPI_Datatype,
-        c_int,
-        MPI_Comm,
-    ) -> c_int,
-> = Function::new(ffi::PMPI_Scatter as *mut c_void);
-static ALLGATHER: Function<
-    unsafe extern "C" fn(In, c_int, MPI_Datatype, Out, c_int, MPI_Datatype, MPI_Comm) -> c_int,
-> = Function::new(ffi::PMPI_Allgather as *mut c_void);
-static REDUCE_SCATTER: Function<
-    unsafe extern "C" fn(In, Out, *const c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int,
-> = Function::new(ffi::PMPI_Reduce_scatter as *mut c_void);
-static REDUCE_SCATTER_BLOCK: Function<
-    unsafe extern "C" fn(In, Out, c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int,
-> = Function::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
+// The functions' types, by the types of a count and of an array of counts.
+type Bcast<Count> = unsafe extern "C" fn(Out, Count, MPI_Datatype, c_int, MPI_Comm) -> c_int;
+type Reduce<Count> =
+    unsafe extern "C" fn(In, Out, Count, MPI_Datatype, MPI_Op, c_int, MPI_Comm) -> c_int;
+type Allreduce<Count> =
+    unsafe extern "C" fn(In, Out, Count, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
+type Gather<Count> = unsafe extern "C" fn(
+    In,
+    Count,
+    MPI_Datatype,
+    Out,
+    Count,
+    MPI_Datatype,
+    c_int,
+    MPI_Comm,
+) -> c_int;
+type Allgather<Count> =
+    unsafe extern "C" fn(In, Count, MPI_Datatype, Out, Count, MPI_Datatype, MPI_Comm) -> c_int;
+type ReduceScatter<Counts> =
+    unsafe extern "C" fn(In, Out, Counts, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
+
+static BCAST: Function<Bcast<c_int>> = Function::new(ffi::PMPI_Bcast as *mut c_void);
+static REDUCE: Function<Reduce<c_int>> = Function::new(ffi::PMPI_Reduce as *mut c_void);
+static ALLREDUCE: Function<Allreduce<c_int>> = Function::new(ffi::PMPI_Allreduce as *mut c_void);
+static GATHER: Function<Gather<c_int>> = Function::new(ffi::PMPI_Gather as *mut c_void);
+static SCATTER: Function<Gather<c_int>> = Function::new(ffi::PMPI_Scatter as *mut c_void);
+static ALLGATHER: Function<Allgather<c_int>> = Function::new(ffi::PMPI_Allgather as *mut c_void);
+static REDUCE_SCATTER: Function<ReduceScatter<*const c_int>> =
+    Function::new(ffi::PMPI_Reduce_scatter as *mut c_void);
+static REDUCE_SCATTER_BLOCK: Function<Allreduce<c_int>> =
+    Function::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
+
+// Not every library has those with large counts, so they are null until `redirect_large` sets them.
+static LARGE_BCAST: Function<Bcast<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_REDUCE: Function<Reduce<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_ALLREDUCE: Function<Allreduce<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_GATHER: Function<Gather<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_SCATTER: Function<Gather<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_ALLGATHER: Function<Allgather<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_REDUCE_SCATTER: Function<ReduceScatter<*const i64>> =
+    Function::new(std::ptr::null_mut());
+static LARGE_REDUCE_SCATTER_BLOCK: Function<Allreduce<i64>> = Function::new(std::ptr::null_mut());
 
 pub(crate) type Create = unsafe extern "C" fn(MPI_Comm, ffi::MPI_Group, *mut MPI_Comm) -> c_int;
 pub(crate) type SplitType =
@@ -234,6 +296,27 @@ pub unsafe fn redirect(collective: Collective, function: *const c_void) {
         Collective::Allgather => &ALLGATHER.address,
         Collective::ReduceScatter => &REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &REDUCE_SCATTER_BLOCK.address,
+        Collective::Alltoall | Collective::Barrier | Collective::Scan => return,
+    };
+    place.store(function.cast_mut(), Ordering::Relaxed);
+}
+
+/// Sets the function with large counts, such as `PMPI_Bcast_c`, by which [`RawCall::forward`] makes such calls of a
+/// collective. Has no effect on collectives without tables.
+///
+/// # Safety
+///
+/// The address is that of the library's function with large counts for this collective.
+pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
+    let place = match collective {
+        Collective::Bcast => &LARGE_BCAST.address,
+        Collective::Reduce => &LARGE_REDUCE.address,
+        Collective::Allreduce => &LARGE_ALLREDUCE.address,
+        Collective::Gather => &LARGE_GATHER.address,
+        Collective::Scatter => &LARGE_SCATTER.address,
+        Collective::Allgather => &LARGE_ALLGATHER.address,
+        Collective::ReduceScatter => &LARGE_REDUCE_SCATTER.address,
+        Collective::ReduceScatterBlock => &LARGE_REDUCE_SCATTER_BLOCK.address,
         Collective::Alltoall | Collective::Barrier | Collective::Scan => return,
     };
     place.store(function.cast_mut(), Ordering::Relaxed);

@@ -274,6 +274,10 @@ fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
         .map_err(|_| ExecError::TooLarge { bytes: u64::MAX })
 }
 
+unsafe extern "C" {
+    fn colltune_is_named(datatype: MPI_Datatype, is_named: *mut c_int) -> c_int;
+}
+
 /// Whether a datatype is predefined by MPI, including pairs.
 ///
 /// # Safety
@@ -284,20 +288,11 @@ fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
 ///
 /// If the library reports an error.
 pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
-    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: the caller's; the results are written by the call.
-    let code = unsafe {
-        ffi::MPI_Type_get_envelope(
-            raw,
-            &mut integers,
-            &mut addresses,
-            &mut datatypes,
-            &mut combiner,
-        )
-    };
+    let mut is_named = 0;
+    // SAFETY: the caller's; the result is written by the call.
+    let code = unsafe { colltune_is_named(raw, &mut is_named) };
     check("MPI_Type_get_envelope", code)?;
-    // Only named types have no constituents (MPI 4.0, section 5.1.13).
-    Ok(integers == 0 && addresses == 0 && datatypes == 0)
+    Ok(is_named != 0)
 }
 
 /// An operator's handle, with its properties as reported by the library.

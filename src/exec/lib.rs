@@ -57,7 +57,7 @@ pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::ScheduleExecutor;
-pub use forward::{redirect, redirect_creators};
+pub use forward::{redirect, redirect_creators, redirect_large};
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
@@ -67,7 +67,7 @@ pub use native::{
     natives, preset,
 };
 pub use node_channels::{NoChannels, NodeChannels};
-pub use raw::RawCall;
+pub use raw::{Counts, Parts, RawCall};
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
 pub use settings::control_variables;

@@ -79,7 +79,7 @@ impl LibraryCall {
         let mut arguments = self.arguments;
         arguments.send = input.as_ptr().cast();
         arguments.recv = output.as_mut_ptr().cast();
-        arguments.counts = self.counts.as_ptr();
+        arguments.counts = self.counts.as_ptr().into();
         let in_place = constants::in_place();
         match self.is_in_place {
             true if arguments.collective == Collective::Scatter => {

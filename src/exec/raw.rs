@@ -1,4 +1,5 @@
-//! Collectives in terms of MPI's C interface.
+//! Collectives in terms of MPI's C interface: by functions such as `MPI_Bcast`, whose counts are `int`, and by those such
+//! as `MPI_Bcast_c`, whose counts are `MPI_Count`.
 
 use std::ffi::{c_int, c_void};
 
@@ -9,7 +10,8 @@ use crate::constants::{MPI_Datatype, MPI_Op};
 
 /// A collective's arguments on one rank, except for the communicator.
 ///
-/// A collective's only count, datatype or buffer is stored as the receiving one.
+/// A collective's only count, datatype or buffer is stored as the receiving one. Counts have MPI's larger type, also in
+/// calls by the functions in which they are `int`.
 #[derive(Clone, Copy, Debug)]
 pub struct RawCall {
     /// The collective.
@@ -19,19 +21,104 @@ pub struct RawCall {
     /// The output buffer; a broadcast's root reads it.
     pub recv: *mut c_void,
     /// The number of elements sent; in a scatter, to each rank.
-    pub send_count: c_int,
+    pub send_count: i64,
     /// Their type.
     pub send_type: MPI_Datatype,
     /// The number of elements received; in a gather, from each rank.
-    pub recv_count: c_int,
+    pub recv_count: i64,
     /// Their type.
     pub recv_type: MPI_Datatype,
-    /// The number of elements in each rank's part, for `MPI_Reduce_scatter`.
-    pub counts: *const c_int,
+    /// The function's counts.
+    pub counts: Counts,
     /// The operator of a reduction.
     pub operator: MPI_Op,
     /// The root; 0 if there is none.
     pub root: c_int,
+}
+
+/// The type of a function's counts, with the number of elements in each rank's part of an `MPI_Reduce_scatter`; null in
+/// other collectives.
+#[derive(Clone, Copy, Debug)]
+pub enum Counts {
+    /// `int`, as of `MPI_Bcast`.
+    Int(*const c_int),
+    /// `MPI_Count`, as of `MPI_Bcast_c`.
+    Large(*const i64),
+}
+
+impl Counts {
+    /// Whether the address is null.
+    #[inline(always)]
+    pub fn are_missing(&self) -> bool {
+        match self {
+            Self::Int(counts) => counts.is_null(),
+            Self::Large(counts) => counts.is_null(),
+        }
+    }
+}
+
+impl From<*const c_int> for Counts {
+    #[inline(always)]
+    fn from(counts: *const c_int) -> Self {
+        Self::Int(counts)
+    }
+}
+
+impl From<*const i64> for Counts {
+    #[inline(always)]
+    fn from(counts: *const i64) -> Self {
+        Self::Large(counts)
+    }
+}
+
+/// The number of elements in each rank's part of an `MPI_Reduce_scatter`.
+#[derive(Clone, Copy, Debug)]
+pub enum Parts<'a> {
+    /// As in `MPI_Reduce_scatter`.
+    Int(&'a [c_int]),
+    /// As in `MPI_Reduce_scatter_c`.
+    Large(&'a [i64]),
+}
+
+impl Parts<'_> {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+        let (int, large) = match self {
+            Self::Int(counts) => (*counts, &[][..]),
+            Self::Large(counts) => (&[][..], *counts),
+        };
+        int.iter()
+            .copied()
+            .map(i64::from)
+            .chain(large.iter().copied())
+    }
+
+    /// The part of a rank.
+    pub fn of(&self, rank: c_int) -> Option<i64> {
+        self.iter().nth(rank as usize)
+    }
+
+    /// Whether they are the same as these.
+    ///
+    /// Empty slices are not compared: glibc's `memcmp` uses masked loads, and an empty mask on the unmapped address
+    /// of an empty slice costs a hundred nanoseconds.
+    #[inline(always)]
+    pub fn are(&self, others: &[c_int]) -> bool {
+        match self {
+            Self::Int(counts) => {
+                counts.len() == others.len() && (counts.is_empty() || *counts == others)
+            }
+            Self::Large(counts) => {
+                let others = others.iter().copied().map(i64::from);
+                counts.iter().copied().eq(others)
+            }
+        }
+    }
+
+    /// The same as `int`; `None` if one of them is too large for that.
+    pub fn as_int(&self) -> Option<Box<[c_int]>> {
+        self.iter().map(|count| count.try_into().ok()).collect()
+    }
 }
 
 impl RawCall {
@@ -43,7 +130,7 @@ impl RawCall {
         collective: Collective,
         send: *const c_void,
         recv: *mut c_void,
-        count: c_int,
+        count: impl Into<i64>,
         datatype: MPI_Datatype,
     ) -> Self {
         // SAFETY: constants that the library has set before `main`.
@@ -54,9 +141,9 @@ impl RawCall {
             recv,
             send_count: 0,
             send_type: nothing,
-            recv_count: count,
+            recv_count: count.into(),
             recv_type: datatype,
-            counts: std::ptr::null(),
+            counts: Counts::Int(std::ptr::null()),
             operator,
             root: 0,
         }
@@ -76,9 +163,9 @@ impl RawCall {
 
     /// Sets the number and the datatype of the sent elements.
     #[inline(always)]
-    pub fn sending(self, send_count: c_int, send_type: MPI_Datatype) -> Self {
+    pub fn sending(self, send_count: impl Into<i64>, send_type: MPI_Datatype) -> Self {
         Self {
-            send_count,
+            send_count: send_count.into(),
             send_type,
             ..self
         }
@@ -86,8 +173,44 @@ impl RawCall {
 
     /// Sets the parts of an `MPI_Reduce_scatter`.
     #[inline(always)]
-    pub fn parts(self, counts: *const c_int) -> Self {
-        Self { counts, ..self }
+    pub fn parts(self, counts: impl Into<Counts>) -> Self {
+        Self {
+            counts: counts.into(),
+            ..self
+        }
+    }
+
+    /// Makes it a call by the function with large counts, such as `MPI_Bcast_c`.
+    #[inline(always)]
+    pub fn large(self) -> Self {
+        let counts = match self.counts {
+            Counts::Large(counts) => counts,
+            Counts::Int(_) => std::ptr::null(),
+        };
+        self.parts(counts)
+    }
+
+    /// The parts of an `MPI_Reduce_scatter`; none for other collectives, and without counts.
+    ///
+    /// # Safety
+    ///
+    /// There is one count per rank, or no counts.
+    #[inline(always)]
+    pub unsafe fn part_counts<'a>(&self, ranks: c_int) -> Parts<'a> {
+        if self.collective != Collective::ReduceScatter || self.counts.are_missing() {
+            return Parts::Int(&[]);
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            match self.counts {
+                Counts::Int(counts) => {
+                    Parts::Int(std::slice::from_raw_parts(counts, ranks as usize))
+                }
+                Counts::Large(counts) => {
+                    Parts::Large(std::slice::from_raw_parts(counts, ranks as usize))
+                }
+            }
+        }
     }
 
     /// Whether both buffers are the same, which MPI forbids.

@@ -1,6 +1,28 @@
-/* What MPI defines as macros, which the Rust bindings cannot see. */
+/* What MPI defines as macros, which the Rust bindings cannot see, and functions that only some libraries have. */
 #include <mpi.h>
 #include <stddef.h>
+
+/* The library that a program runs with may be older than the one that this was compiled for, and lack it. */
+#if MPI_VERSION >= 4
+#pragma weak PMPI_Type_get_envelope_c
+#endif
+
+/* Whether a datatype is predefined: only named types have no constituents (MPI 4.0, section 5.1.13). Returns MPI's error
+ * code. The function without large counts refuses types that were made with large counts. */
+int colltune_is_named(MPI_Datatype type, int *is_named) {
+    int integers, addresses, types, combiner, code;
+#if MPI_VERSION >= 4
+    if (PMPI_Type_get_envelope_c) {
+        MPI_Count large_integers, large_addresses, counts, large_types;
+        code = PMPI_Type_get_envelope_c(type, &large_integers, &large_addresses, &counts, &large_types, &combiner);
+        *is_named = !code && !large_integers && !large_addresses && !counts && !large_types;
+        return code;
+    }
+#endif
+    code = PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    *is_named = !code && !integers && !addresses && !types;
+    return code;
+}
 
 const void *const colltune_in_place = MPI_IN_PLACE;
 

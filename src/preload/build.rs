@@ -1,6 +1,7 @@
-//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for, and sets `cfg(sessions)` if that has
-//! sessions.
+//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for, and sets `cfg(sessions)` and
+//! `cfg(large_counts)` if that has sessions and collectives with large counts.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +10,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim.c");
     println!("cargo:rerun-if-env-changed=MPICC");
-    println!("cargo:rustc-check-cfg=cfg(sessions)");
+    println!("cargo:rustc-check-cfg=cfg(sessions, large_counts)");
     let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     let probe = folder.join("probe.c");
@@ -24,9 +25,16 @@ fn main() -> io::Result<()> {
         return Err(io::Error::other(format!("{compiler} -E: {message}")));
     }
     let header = String::from_utf8_lossy(&output.stdout);
-    let mut names = header.split(|c: char| !c.is_alphanumeric() && c != '_');
-    if names.any(|name| name == "MPI_Session_init") {
-        println!("cargo:rustc-cfg=sessions");
+    let names = header.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let names: HashSet<&str> = names.collect();
+    // Functions that only some libraries have.
+    for (function, setting) in [
+        ("MPI_Session_init", "sessions"),
+        ("MPI_Allreduce_c", "large_counts"),
+    ] {
+        if names.contains(function) {
+            println!("cargo:rustc-cfg={setting}");
+        }
     }
     cc::Build::new()
         .compiler(compiler)

@@ -5,7 +5,7 @@
 //! So the tool sees each call of the program once, whether it comes before or after this library, and then the table
 //! decides. Open MPI's Fortran interface calls `PMPI_Bcast`, too.
 
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) struct Link {
     /// The name for profiling, such as `PMPI_Bcast`.
     name: &'static CStr,
-    /// The MPI library's definition. Null before [`Link::find`].
+    /// The MPI library's definition. That of [`lacking`] before [`Link::find`], and if the library has none.
     library: AtomicPtr<c_void>,
     /// A tool's definition of the name without `P`, such as `MPI_Bcast`; null if there is none.
     tool: AtomicPtr<c_void>,
@@ -31,7 +31,7 @@ impl Link {
     pub(crate) const fn new(name: &'static CStr) -> Self {
         Self {
             name,
-            library: AtomicPtr::new(std::ptr::null_mut()),
+            library: AtomicPtr::new(lacking as *mut c_void),
             tool: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
@@ -41,10 +41,16 @@ impl Link {
         self.name
     }
 
-    /// The address of the MPI library's function.
+    /// The address of the MPI library's function, or of [`lacking`].
     #[inline(always)]
     pub(crate) fn library(&self) -> *const c_void {
         self.library.load(Ordering::Relaxed)
+    }
+
+    /// The address of the MPI library's function, if it has been found.
+    pub(crate) fn found(&self) -> Option<*const c_void> {
+        let address = self.library();
+        (!std::ptr::addr_eq(address, lacking as *const c_void)).then_some(address)
     }
 
     /// The address of a tool's function.
@@ -69,6 +75,13 @@ impl Link {
             let _ = TOOL.set(tool.file);
         }
     }
+}
+
+/// Takes the place of functions that the MPI library lacks because it is older than the one that this was built for.
+/// Ends the program, as the dynamic linker does when a function is missing.
+extern "C" fn lacking() -> c_int {
+    capi::warn("the program calls a function that this MPI library lacks");
+    std::process::abort()
 }
 
 /// The file of a tool that comes after this library, if there is one.

@@ -91,13 +91,10 @@ pub(crate) fn redirect() {
         LINKS
             .iter()
             .find(|link| link.name() == name)
-            .map(|link| link.library())
+            .and_then(|link| link.found())
     };
     let found = [c"PMPI_Comm_create", c"PMPI_Comm_split_type"].map(address);
-    if let [Some(create), Some(split_type)] = found
-        && !create.is_null()
-        && !split_type.is_null()
-    {
+    if let [Some(create), Some(split_type)] = found {
         // SAFETY: the library's functions with these names.
         unsafe { exec::redirect_creators(create, split_type) };
     }

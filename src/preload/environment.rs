@@ -33,6 +33,11 @@ extern "C" fn at_load() {
     }
     #[cfg(sessions)]
     sessions::LINKS.iter().for_each(|link| link.find());
+    #[cfg(large_counts)]
+    {
+        hooks::large::LINKS.iter().for_each(|link| link.find());
+        hooks::large::redirect();
+    }
     hooks::redirect();
     creators::redirect();
     if given("COLLTUNE_TABLE").is_some()

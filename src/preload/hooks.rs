@@ -14,6 +14,7 @@ type Input = *const c_void;
 type Output = *mut c_void;
 type Int = c_int;
 type Counts = *const c_int;
+type Root = c_int;
 type Type = Handle;
 type Operator = Handle;
 
@@ -30,12 +31,29 @@ macro_rules! own {
     };
 }
 
-/// Defines functions with MPI's names, see [`crate::chain`]. Calls that are known to be left to the library are passed on
+/// The call that a function of this form makes.
+#[inline(always)]
+fn in_form(call: RawCall) -> RawCall {
+    call
+}
+
+/// Defines functions with MPI's names, or with the further names given with them, see [`crate::chain`]. Calls that are known to be left to the library are passed on
 /// immediately. Separate functions handle all others, and calls on communicators that were not used recently, so that the
 /// former do not pay for what these need.
 macro_rules! intercept {
     ($(
-        $name:ident $library:ident $ours:ident []
+        $collective:ident $library:ident $ours:ident []
+        ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+    )*) => {
+        intercept! {
+            $(
+                $collective $library $ours [$collective $library]
+                ($($argument: $kind),*; $communicator) $call;
+            )*
+        }
+    };
+    ($(
+        $collective:ident $plain:ident $ours:ident [$name:ident $library:ident]
         ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
     )*) => {
         $(
@@ -45,7 +63,7 @@ macro_rules! intercept {
                 #[inline(always)]
                 fn raw($($argument: $kind),*) -> RawCall {
                     let ($($argument,)*) = ($(own!($kind $argument),)*);
-                    $call
+                    in_form($call)
                 }
 
                 #[inline(never)]
@@ -100,7 +118,7 @@ macro_rules! intercept {
 
         /// The collectives, in the order of [`LINKS`].
         const COLLECTIVES: &[Collective] = &[$(
-            collective!($name),
+            collective!($collective),
         )*];
     };
 }
@@ -138,9 +156,47 @@ capi::for_each_collective!(intercept);
 /// Lets [`RawCall::forward`] call the library's functions instead of those of this library.
 pub(crate) fn redirect() {
     for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
-        if !link.library().is_null() {
+        if let Some(function) = link.found() {
             // SAFETY: the collective's function in the MPI library.
-            unsafe { exec::redirect(*collective, link.library()) };
+            unsafe { exec::redirect(*collective, function) };
+        }
+    }
+}
+
+/// The same collectives with large counts, such as `MPI_Bcast_c` (MPI 4.0, section 2.5.8), if the library has them. They
+/// are decided about like those with `int`, so ranks that use either form can take part in one call.
+#[cfg(large_counts)]
+pub(crate) mod large {
+    use super::*;
+
+    // `MPI_Count`.
+    type Int = i64;
+    type Counts = *const i64;
+
+    #[inline(always)]
+    fn in_form(call: RawCall) -> RawCall {
+        call.large()
+    }
+
+    capi::for_each_collective!(
+        intercept,
+        [MPI_Bcast_c PMPI_Bcast_c]
+        [MPI_Reduce_c PMPI_Reduce_c]
+        [MPI_Allreduce_c PMPI_Allreduce_c]
+        [MPI_Gather_c PMPI_Gather_c]
+        [MPI_Scatter_c PMPI_Scatter_c]
+        [MPI_Allgather_c PMPI_Allgather_c]
+        [MPI_Reduce_scatter_c PMPI_Reduce_scatter_c]
+        [MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c]
+    );
+
+    /// Lets [`RawCall::forward`] call the library's functions.
+    pub(crate) fn redirect() {
+        for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
+            if let Some(function) = link.found() {
+                // SAFETY: the collective's function in the MPI library.
+                unsafe { exec::redirect_large(*collective, function) };
+            }
         }
     }
 }

@@ -63,9 +63,6 @@ int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint places
     return PMPI_Type_create_struct(count, lengths, places, types, made);
 }
 int MPI_Type_free(MPI_Datatype *type) { return PMPI_Type_free(type); }
-int MPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner) {
-    return PMPI_Type_get_envelope(type, integers, addresses, types, combiner);
-}
 int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
     return PMPI_Type_get_extent(type, lower, extent);
 }

@@ -14,7 +14,7 @@ use crate::FallbackReason;
 /// In data movement, ranks may describe equal data by different counts and datatypes; they agree only on the size of
 /// the data in bytes.
 #[inline(always)]
-pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
+pub(crate) fn measured(call: &RawCall, rank: c_int) -> (i64, MPI_Datatype) {
     let sends = match call.collective {
         Collective::Gather => call.root != rank,
         Collective::Scatter => call.root == rank,
@@ -53,11 +53,13 @@ pub(crate) unsafe fn length(
     let mut elements = count as u64;
     if call.collective == Collective::ReduceScatter {
         // SAFETY: the caller's.
-        let counts = unsafe { parts(call, ranks) };
-        if counts.iter().any(|count| *count < 0) {
+        let counts = unsafe { call.part_counts(ranks) };
+        if counts.iter().any(|count| count < 0) {
             return Ok(Err(FallbackReason::Invalid));
         }
-        elements = counts.iter().map(|count| *count as u64).sum();
+        elements = counts
+            .iter()
+            .fold(0, |sum: u64, count| sum.saturating_add(count as u64));
     }
     let mut size = 0;
     // SAFETY: a valid datatype; the result is written by the call.
@@ -80,20 +82,6 @@ pub(crate) unsafe fn length(
     })
 }
 
-/// The parts of an `MPI_Reduce_scatter`; empty for other collectives.
-///
-/// # Safety
-///
-/// `counts` has one count per rank where it is significant.
-#[inline(always)]
-pub(crate) unsafe fn parts<'a>(call: &RawCall, ranks: c_int) -> &'a [c_int] {
-    if call.collective != Collective::ReduceScatter || call.counts.is_null() {
-        return &[];
-    }
-    // SAFETY: the caller's.
-    unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) }
-}
-
 /// The arguments for the executor.
 ///
 /// # Safety
@@ -105,7 +93,7 @@ pub(crate) unsafe fn arguments<'a>(
 ) -> Result<Arguments<'a>, ExecError> {
     let root = call.root as u32;
     // SAFETY: the caller's.
-    let elements = |count: c_int, datatype: MPI_Datatype| unsafe {
+    let elements = |count: i64, datatype: MPI_Datatype| unsafe {
         // A blank datatype is not used; it only has to be valid.
         let datatype = match datatype == ffi::RSMPI_DATATYPE_NULL {
             true => ffi::RSMPI_UINT8_T,

@@ -28,6 +28,8 @@ const NO_SEND: u64 = 1 << 10;
 const NO_RECV: u64 = 1 << 11;
 /// `MPI_IN_PLACE` where MPI does not allow it.
 const MISPLACED: u64 = 1 << 12;
+/// A number of elements that an `int` cannot hold. The key has only its lower half, so such calls have no plans.
+const LARGE: u64 = 1 << 13;
 
 /// Blanks the arguments that are not significant on this rank, and returns the key.
 #[inline(always)]
@@ -83,11 +85,12 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
         (call.send.is_null(), NO_SEND),
         (call.recv.is_null(), NO_RECV),
         (is_misplaced, MISPLACED),
+        (!are_int(&call), LARGE),
     ];
     let flags = flags.map(|(is_set, flag)| if is_set { flag } else { 0 });
     let flags = flags.into_iter().fold(0, |all, flag| all | flag);
     let key = Key {
-        kind: pair(call.root, 0) | flags | call.collective as u64,
+        kind: pair(call.root.into(), 0) | flags | call.collective as u64,
         counts: pair(call.send_count, call.recv_count),
         send_type: call.send_type,
         recv_type: call.recv_type,
@@ -96,8 +99,16 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     (call, key)
 }
 
+/// Whether the numbers of elements that a call sends and receives are `int`.
 #[inline(always)]
-fn pair(upper: c_int, lower: c_int) -> u64 {
+fn are_int(call: &RawCall) -> bool {
+    let is_int = |count: i64| c_int::try_from(count).is_ok();
+    is_int(call.send_count) && is_int(call.recv_count)
+}
+
+/// The lower halves of two numbers.
+#[inline(always)]
+fn pair(upper: i64, lower: i64) -> u64 {
     u64::from(upper as u32) << 32 | u64::from(lower as u32)
 }
 
@@ -105,6 +116,12 @@ impl Key {
     /// Whether this rank gives `MPI_IN_PLACE`.
     pub(crate) fn is_in_place(&self) -> bool {
         self.kind & IN_PLACE != 0
+    }
+
+    /// Whether two calls with this key may have other numbers of elements.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        self.kind & LARGE != 0
     }
 
     /// A hash of the key.

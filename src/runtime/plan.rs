@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
-use exec::ApplicationCall;
+use exec::{ApplicationCall, Parts};
 
 use crate::call::Key;
 use crate::user_handles::UserHandles;
@@ -42,14 +42,9 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Whether the plan was made for a call like this one.
-    ///
-    /// Empty slices are not compared: glibc's `memcmp` uses masked loads, and an empty mask on the unmapped address
-    /// of an empty slice costs a hundred nanoseconds.
     #[inline(always)]
-    fn is_for(&self, key: &Key, counts: &[c_int]) -> bool {
-        self.key == *key
-            && self.counts.len() == counts.len()
-            && (counts.is_empty() || *self.counts == *counts)
+    fn is_for(&self, key: &Key, counts: Parts<'_>) -> bool {
+        self.key == *key && counts.are(&self.counts)
     }
 
     /// Whether its handles are still valid.
@@ -96,7 +91,7 @@ impl Default for Plans {
 impl Plans {
     /// The plan for a call, if it is known.
     #[inline(always)]
-    pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
+    pub(crate) fn find(&mut self, key: &Key, counts: Parts<'_>) -> Option<&mut Plan> {
         let last = self.places[self.last].as_deref();
         if last.is_none_or(|plan| !plan.is_for(key, counts)) {
             self.last = self.search(key, counts)?;
@@ -106,16 +101,20 @@ impl Plans {
     }
 
     /// The index of a call's plan.
-    fn search(&self, key: &Key, counts: &[c_int]) -> Option<usize> {
+    fn search(&self, key: &Key, counts: Parts<'_>) -> Option<usize> {
         let is_for = |plan: &Plan| plan.is_for(key, counts);
         set_of(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
     }
 
     /// Stores a plan, in place of one for the same call or, if the set is full, of its earliest. If all plans together
-    /// would keep too much memory, the largest others are dropped.
+    /// would keep too much memory, the largest others are dropped. Plans for calls that cannot be recognised are not
+    /// stored.
     pub(crate) fn keep(&mut self, plan: Plan) {
+        if plan.key.is_large() {
+            return;
+        }
         let set = set_of(&plan.key);
-        let at = self.search(&plan.key, &plan.counts);
+        let at = self.search(&plan.key, Parts::Int(&plan.counts));
         let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
         let at = at.unwrap_or(set.end - 1);
         self.drop_at(at);
@@ -148,7 +147,7 @@ fn set_of(key: &Key) -> Range<usize> {
 mod tests {
     use std::rc::Rc;
 
-    use exec::RawCall;
+    use exec::{Parts, RawCall};
     use mpi::ffi;
     use schedule::Collective;
 
@@ -184,7 +183,8 @@ mod tests {
             plans.keep(plan(count, *bytes));
         }
         let numbered = (1..).zip(0..sizes.len());
-        let found = numbered.filter(|(count, _)| plans.find(&key(*count), &[]).is_some());
+        let found =
+            numbered.filter(|(count, _)| plans.find(&key(*count), Parts::Int(&[])).is_some());
         let found: Vec<usize> = found.map(|(_, place)| place).collect();
         let bytes: u64 = found.iter().map(|place| sizes[*place]).sum();
         assert_eq!(plans.bytes, bytes, "{sizes:?}");
@@ -225,7 +225,10 @@ mod tests {
             .take(SET_PLACES)
             .chain(together().take(SET_PLACES))
         {
-            assert!(plans.find(&key(count), &[]).is_some(), "{count}");
+            assert!(
+                plans.find(&key(count), Parts::Int(&[])).is_some(),
+                "{count}"
+            );
         }
         assert_eq!(plans.bytes, SET_PLACES as u64);
     }
@@ -236,7 +239,7 @@ mod tests {
         for count in together().take(SET_PLACES + 2) {
             plans.keep(plan(count, 1));
         }
-        let is_kept = |count: i32| plans.find(&key(count), &[]).is_some();
+        let is_kept = |count: i32| plans.find(&key(count), Parts::Int(&[])).is_some();
         let kept: Vec<bool> = together().take(SET_PLACES + 2).map(is_kept).collect();
         assert_eq!(kept[..2], [false; 2]);
         assert_eq!(kept[2..], [true; SET_PLACES]);
@@ -254,9 +257,9 @@ mod tests {
             });
         }
         for counts in &parts {
-            let found = plans.find(&key(3), counts).expect("a plan");
+            let found = plans.find(&key(3), Parts::Int(counts)).expect("a plan");
             assert_eq!(found.counts, *counts);
         }
-        assert!(plans.find(&key(3), &[3, 0]).is_none());
+        assert!(plans.find(&key(3), Parts::Int(&[3, 0])).is_none());
     }
 }

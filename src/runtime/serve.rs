@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{ApplicationCall, ExecError, OperatorHandle, RawCall, is_named};
+use exec::{ApplicationCall, ExecError, OperatorHandle, Parts, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
-use crate::arguments::{arguments, length, measured, parts};
+use crate::arguments::{arguments, length, measured};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, Passed, Private, Reasons, State};
@@ -111,7 +111,7 @@ impl Dispatcher {
         let (_, key) = significant(call, state.rank);
         // SAFETY: the caller's.
         unsafe {
-            let plan = attached.plans.find(&key, parts(&call, state.ranks))?;
+            let plan = attached.plans.find(&key, call.part_counts(state.ranks))?;
             let is_refused =
                 has_parts(call.collective) && plan.refused_distance == Some(distance(&call));
             if is_refused {
@@ -173,10 +173,13 @@ impl Dispatcher {
             if let (FallbackReason::Undefined { .. }, Ok(attached)) = (reason, &mut state.attached)
             {
                 let (significant, key) = significant(*call, state.rank);
-                if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
+                let counts = call.part_counts(state.ranks).as_int();
+                if let Some(counts) = counts
+                    && let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes)
+                {
                     attached.plans.keep(Plan {
                         key,
-                        counts: parts(call, state.ranks).into(),
+                        counts,
                         own,
                         way: Way::PassOn,
                         row,
@@ -305,7 +308,7 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let (significant, key) = significant(call, state.rank);
-            let counts = parts(&call, state.ranks);
+            let counts = call.part_counts(state.ranks);
             let mut plan = match self.prepare(state, &significant, key, counts) {
                 Ok(Some(plan)) => plan,
                 Ok(None) => return None,
@@ -330,8 +333,14 @@ impl Dispatcher {
             };
             let private = attached.private.as_ref();
             let served = self.carry_out(&mut plan, private, &attached.used, call);
-            if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
-                attached.plans.keep(Plan { own, ..plan });
+            if let Some(counts) = counts.as_int()
+                && let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes)
+            {
+                attached.plans.keep(Plan {
+                    own,
+                    counts,
+                    ..plan
+                });
             }
             Some(served)
         }
@@ -343,7 +352,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, c_int)> {
+    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
         let attached = state.attached.as_ref().ok()?;
         let (elements, datatype) = measured(call, state.rank);
         // SAFETY: the caller's.
@@ -360,7 +369,7 @@ impl Dispatcher {
     }
 
     /// Registers calls that are passed on immediately from now on, and counted for a row of the summary.
-    fn known(&self, row: usize, few: Option<(MPI_Datatype, c_int)>) -> Passed {
+    fn known(&self, row: usize, few: Option<(MPI_Datatype, i64)>) -> Passed {
         Passed {
             few,
             row,
@@ -368,7 +377,8 @@ impl Dispatcher {
         }
     }
 
-    /// Decides about a call that has not been seen before; `None` if that needs a private communicator.
+    /// Decides about a call that has not been seen before; `None` if that needs a private communicator. The plan does not
+    /// contain the parts of an `MPI_Reduce_scatter`.
     ///
     /// # Errors
     ///
@@ -382,7 +392,7 @@ impl Dispatcher {
         state: &State,
         call: &RawCall,
         key: Key,
-        counts: &[c_int],
+        counts: Parts<'_>,
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller's.
         let decided = unsafe { self.decide(state, call, &key, counts) };
@@ -407,7 +417,7 @@ impl Dispatcher {
         };
         Ok(Some(Plan {
             key,
-            counts: counts.into(),
+            counts: Box::default(),
             own: None,
             way,
             row,
@@ -426,7 +436,7 @@ impl Dispatcher {
         state: &State,
         call: &RawCall,
         key: &Key,
-        counts: &[c_int],
+        counts: Parts<'_>,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();
@@ -449,7 +459,7 @@ impl Dispatcher {
             _ => return Err(FallbackReason::Native.into()),
         };
         let algorithm = schedule::find(algorithm).ok_or(FallbackReason::Unsuited)?;
-        let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
+        let counts: Vec<u64> = counts.iter().map(|count| count as u64).collect();
         // SAFETY: the caller's.
         let arguments = unsafe { arguments(call, &counts)? };
         let Some(private) = &attached.private else {

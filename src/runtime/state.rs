@@ -38,7 +38,7 @@ pub(crate) struct State {
 pub(crate) struct Passed {
     /// Their datatype and their largest number of elements; all calls if absent. The datatype is predefined, so it
     /// cannot be freed.
-    pub(crate) few: Option<(MPI_Datatype, c_int)>,
+    pub(crate) few: Option<(MPI_Datatype, i64)>,
     /// The row of the summary that they count for.
     pub(crate) row: usize,
     /// The number of the row's calls.
@@ -48,7 +48,7 @@ pub(crate) struct Passed {
 impl Passed {
     /// Whether a call of `count` elements of a datatype is one of these.
     #[inline(always)]
-    fn has(&self, (count, datatype): (c_int, MPI_Datatype)) -> bool {
+    fn has(&self, (count, datatype): (i64, MPI_Datatype)) -> bool {
         let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
         self.few.is_none_or(is_few)
     }

@@ -16,7 +16,6 @@ use mpi::ffi;
 use schedule::Collective;
 
 use crate::FallbackReason;
-use crate::arguments::parts;
 use crate::attach::Silenced;
 use crate::datatypes::Datatypes;
 
@@ -33,7 +32,7 @@ pub(crate) struct Asked<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Elements {
     buffer: *const c_void,
-    count: c_int,
+    count: i64,
     datatype: MPI_Datatype,
 }
 
@@ -42,7 +41,7 @@ struct Elements {
 struct SameMemory {
     /// The distance of the input's address from the output's, in bytes.
     distance: isize,
-    elements: c_int,
+    elements: i64,
 }
 
 /// What the library has said about arguments. It is asked by calls on `MPI_COMM_SELF`.
@@ -138,12 +137,12 @@ impl Answers {
 
     /// Whether the library refuses calls of which the input and the output are the same memory.
     fn refuses_same(&self, collective: Collective, same: SameMemory) -> bool {
-        let elements = same.elements.min(2);
+        let elements = same.elements.min(2) as c_int;
         answer(&self.same_buffers, (collective, elements == 1), || {
             // SAFETY: a constant of the library.
             let datatype = unsafe { ffi::RSMPI_INT32_T };
             let call = |buffer: *mut u8| RawCall {
-                counts: &elements,
+                counts: (&raw const elements).into(),
                 ..RawCall::new(collective, buffer.cast(), buffer.cast(), elements, datatype)
                     .sending(elements, datatype)
             };
@@ -212,10 +211,10 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
         return None;
     }
     // SAFETY: the caller's.
-    let before_own_part = |count: c_int, datatype| unsafe {
+    let before_own_part = |count: i64, datatype| unsafe {
         let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
-        let elements = (rank as isize).checked_mul(count as isize)?;
-        let bytes = elements.checked_mul(extent_without_gaps(datatype)?)?;
+        let elements = i64::from(rank).checked_mul(count)?;
+        let bytes = bytes(elements)?.checked_mul(extent_without_gaps(datatype)?)?;
         are_alike.then_some(bytes)
     };
     let (distance, elements) = match call.collective {
@@ -232,8 +231,8 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
         Collective::ReduceScatter => {
             // Libraries look at the whole input, also on a rank whose own part is empty.
             // SAFETY: the caller's.
-            let parts = unsafe { parts(call, ranks) };
-            (0, parts.iter().copied().max()?)
+            let parts = unsafe { call.part_counts(ranks) };
+            (0, parts.iter().max()?)
         }
         _ => (0, call.recv_count),
     };
@@ -295,21 +294,21 @@ unsafe fn sides(asked: Asked<'_>) -> Option<[Option<Elements>; 2]> {
         Collective::Scatter => [Some(send), unless_in_place(recv)],
         Collective::Gather | Collective::Allgather => [unless_in_place(send), Some(recv)],
         Collective::ReduceScatter => {
-            if call.counts.is_null() {
+            if call.counts.are_missing() {
                 return None;
             }
             // SAFETY: the caller's.
-            let parts = unsafe { parts(call, ranks) };
-            if parts.iter().any(|count| *count < 0) {
+            let parts = unsafe { call.part_counts(ranks) };
+            if parts.iter().any(|count| count < 0) {
                 return None;
             }
             // Of the input, it matters only whether it has any elements.
-            let of = |count: Option<&c_int>, side: Elements| {
-                let count = count.copied()?;
+            let of = |count: Option<i64>, side: Elements| {
+                let count = count?;
                 Some(Elements { count, ..side })
             };
             let send = of(parts.iter().max(), operand).and_then(unless_in_place);
-            [send, of(parts.get(rank as usize), recv)]
+            [send, of(parts.of(rank), recv)]
         }
         _ => [unless_in_place(operand), Some(recv)],
     })

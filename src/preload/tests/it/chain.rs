@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::installation;
+use testkit::mpi::{family, installation};
 use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
@@ -23,8 +24,10 @@ fn is_counted(text: &str) -> bool {
     (0..2).all(|rank| text.contains(&format!("tool: rank {rank} started 1, {counts}\n")))
 }
 
-#[test]
-fn a_tool_and_the_table_work_in_either_order_under_mpi() {
+/// Checks calls of the functions of the form that these flags choose.
+fn check_either_order(form: &[&str]) {
+    let part =
+        |folder: &Path, name: &str, flags: &[&str]| part(folder, name, &[flags, form].concat());
     let folder = TempDir::new().expect("a temporary folder");
     let folder = folder.path();
     let tool = part(folder, "tool", &["-DTOOL", "-shared", "-fPIC"]);
@@ -64,6 +67,18 @@ fn a_tool_and_the_table_work_in_either_order_under_mpi() {
         let text = run_preloaded(&program, &[], 2, &path, &more).good();
         assert!(text.contains("the sums are right"), "{idle:?}: {text}");
         assert!(is_counted(&text), "{idle:?}: {text}");
+    }
+}
+
+#[test]
+fn a_tool_and_the_table_work_in_either_order_under_mpi() {
+    check_either_order(&[]);
+}
+
+#[test]
+fn a_tool_and_the_table_both_see_calls_with_large_counts_under_mpi() {
+    if family() == LibraryName::Mpich {
+        check_either_order(&["-DLARGE"]);
     }
 }
 

@@ -187,7 +187,7 @@ fn the_build_for_another_library_does_nothing_under_mpi() {
 }
 
 /// Compiles a Fortran program; `None` if there is no compiler, or none for the interface that it uses.
-fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
+pub(crate) fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     let program = folder.join("fortran");
     // `mpif.h` has no declarations, so argument types differ between calls.

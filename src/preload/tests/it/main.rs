@@ -3,6 +3,7 @@
 mod chain;
 mod corners;
 mod interface;
+mod large;
 mod launch;
 mod memory;
 mod nodes;

@@ -10,10 +10,11 @@ use vocabulary::{Candidate, Through};
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
 
-/// Runs the program with a table for all collectives, whose messages go this way, and returns its output.
-fn run(through: Through, ranks: u32, place: usize) -> String {
+/// Runs the program, compiled with these flags, with a table for all collectives, whose messages go this way, and returns
+/// its output.
+fn run(flags: &[&str], through: Through, ranks: u32, place: usize) -> String {
     let folder = TempDir::new().expect("a temporary folder");
-    let program = compiled("wrong.c", folder.path(), &[]);
+    let program = compiled("wrong.c", folder.path(), flags);
     let mut table = forcing(place, installation().library());
     let entries = table.collectives.values_mut().flatten();
     for rule in entries.flat_map(|entry| &mut entry.rules) {
@@ -25,15 +26,15 @@ fn run(through: Through, ranks: u32, place: usize) -> String {
     run_preloaded(&program, &[], ranks, &path, &[]).good()
 }
 
-#[test]
-fn wrong_arguments_have_the_outcome_of_the_library_under_mpi() {
+/// Checks the functions of the form that these flags choose.
+fn check(flags: &[&str]) {
     // With more ranks, the cases in which MPICH itself waits for ever are others.
     let ranks = match family() {
         LibraryName::Mpich => 2,
         LibraryName::OpenMpi => 3,
     };
     for (through, place) in [(Through::Mpi, 1), (Through::Shared, 2)] {
-        let text = run(through, ranks, place);
+        let text = run(flags, through, ranks, place);
         assert!(text.contains(", 0 differ"), "{text}");
         assert!(text.contains("default (wrong arguments)"), "{text}");
         assert!(
@@ -44,5 +45,17 @@ fn wrong_arguments_have_the_outcome_of_the_library_under_mpi() {
             let ours = format!("{collective}/");
             assert!(calls(&text, &ours) > 0, "no {ours} in {text}");
         }
+    }
+}
+
+#[test]
+fn wrong_arguments_have_the_outcome_of_the_library_under_mpi() {
+    check(&[]);
+}
+
+#[test]
+fn wrong_arguments_with_large_counts_have_the_outcome_of_the_library_under_mpi() {
+    if family() == LibraryName::Mpich {
+        check(&["-DLARGE"]);
     }
 }

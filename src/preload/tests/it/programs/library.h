@@ -1,4 +1,4 @@
-/* The collectives of the MPI library itself, by their addresses: their names, also those for profiling, lead to
+/* The collectives of the MPI library itself, with large counts if it has these, by their addresses: their names, also those for profiling, lead to
  * libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
  */
 #ifndef LIBRARY_H
@@ -19,6 +19,16 @@ LIBRARY_FUNCTION(MPI_Scatter);
 LIBRARY_FUNCTION(MPI_Allgather);
 LIBRARY_FUNCTION(MPI_Reduce_scatter);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block);
+#if MPI_VERSION >= 4
+LIBRARY_FUNCTION(MPI_Bcast_c);
+LIBRARY_FUNCTION(MPI_Reduce_c);
+LIBRARY_FUNCTION(MPI_Allreduce_c);
+LIBRARY_FUNCTION(MPI_Gather_c);
+LIBRARY_FUNCTION(MPI_Scatter_c);
+LIBRARY_FUNCTION(MPI_Allgather_c);
+LIBRARY_FUNCTION(MPI_Reduce_scatter_c);
+LIBRARY_FUNCTION(MPI_Reduce_scatter_block_c);
+#endif
 
 /* Finds them. Ends the program if that is not possible, or if one of them is not the library's. */
 static __attribute__((unused)) void find_library(void) {
@@ -41,5 +51,15 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather);
     LIBRARY_FIND(MPI_Reduce_scatter);
     LIBRARY_FIND(MPI_Reduce_scatter_block);
+#if MPI_VERSION >= 4
+    LIBRARY_FIND(MPI_Bcast_c);
+    LIBRARY_FIND(MPI_Reduce_c);
+    LIBRARY_FIND(MPI_Allreduce_c);
+    LIBRARY_FIND(MPI_Gather_c);
+    LIBRARY_FIND(MPI_Scatter_c);
+    LIBRARY_FIND(MPI_Allgather_c);
+    LIBRARY_FIND(MPI_Reduce_scatter_c);
+    LIBRARY_FIND(MPI_Reduce_scatter_block_c);
+#endif
 }
 #endif

@@ -1,5 +1,6 @@
 /* A tool by MPI's interface for profiling, and a program that it counts: calls of collectives, and messages, of which the
- * program sends none. With TOOL it is the tool alone, with PROGRAM the program alone, and with both one program.
+ * program sends none. With TOOL it is the tool alone, with PROGRAM the program alone, and with both one program. With LARGE
+ * the program calls the functions with large counts.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,6 +21,16 @@ int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_O
 int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     return broadcasts++, PMPI_Bcast(data, count, type, root, comm);
 }
+
+#if MPI_VERSION >= 4
+int MPI_Allreduce_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    return allreduces++, PMPI_Allreduce_c(in, out, count, type, op, comm);
+}
+
+int MPI_Bcast_c(void *data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+    return broadcasts++, PMPI_Bcast_c(data, count, type, root, comm);
+}
+#endif
 
 int MPI_Barrier(MPI_Comm comm) { return barriers++, PMPI_Barrier(comm); }
 
@@ -54,6 +65,12 @@ int MPI_Finalize(void) {
 #endif
 
 #ifdef PROGRAM
+#ifdef LARGE
+#define FORM(function) function##_c
+#else
+#define FORM(function) function
+#endif
+
 int main(int argc, char **argv) {
     int rank, ranks, is_right = 1;
     MPI_Comm copy;
@@ -63,8 +80,8 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     for (int i = 0; i < 100; i++) {
         int sum = 0, number = rank == i % ranks ? i : -1;
-        MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, i % 2 ? MPI_COMM_WORLD : copy);
-        if (i % 2) MPI_Bcast(&number, 1, MPI_INT, i % ranks, copy);
+        FORM(MPI_Allreduce)(&i, &sum, 1, MPI_INT, MPI_SUM, i % 2 ? MPI_COMM_WORLD : copy);
+        if (i % 2) FORM(MPI_Bcast)(&number, 1, MPI_INT, i % ranks, copy);
         is_right &= sum == i * ranks && (i % 2 == 0 || number == i);
     }
     for (int i = 0; i < 7; i++) MPI_Barrier(copy);

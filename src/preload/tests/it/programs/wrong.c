@@ -4,6 +4,8 @@
  *
  * usage: wrong [FIRST]
  *
+ * Compiled with LARGE, it calls the functions with large counts, such as MPI_Bcast_c.
+ *
  * What ends the program, or waits for ever, in the library itself is listed in `is_skipped`. With a number, only the
  * library is called, from that case on, and each case is named before it runs: this finds what must be listed.
  */
@@ -28,16 +30,29 @@ static const char *const faults[] = {
     "null output of derived type", "input in place", "output in place", "one aliased element", "aliased",
     "aliased with the own part", "no counts", "a negative count"};
 
+/* The form of the functions: with LARGE their counts are MPI_Count, which has negative numbers that no int has. */
+#ifdef LARGE
+typedef MPI_Count count_type;
+#define FORM(function) function##_c
+#define NEGATIVE (-((MPI_Count)1 << 32))
+#else
+typedef int count_type;
+#define FORM(function) function
+#define NEGATIVE (-1)
+#endif
+
 struct call {
     enum collective of;
     void *send, *recv;
-    int send_count, recv_count, *counts, root;
+    count_type send_count, recv_count, *counts;
+    int root;
     MPI_Datatype send_type, recv_type;
     MPI_Op op;
     MPI_Comm comm;
 };
 
-static int rank, ranks, counts[MOST], negative[MOST];
+static int rank, ranks;
+static count_type counts[MOST], negative[MOST];
 static long long in[BYTES / 8], out[BYTES / 8], expected[BYTES / 8];
 static MPI_Datatype uncommitted, derived;
 
@@ -50,17 +65,20 @@ static void by_self(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code, ha
 #define MAKE(name, P)                                                                                                \
     static int name(const struct call *c) {                                                                          \
         switch (c->of) {                                                                                             \
-        case BCAST: return P##MPI_Bcast(c->recv, c->recv_count, c->recv_type, c->root, c->comm);                     \
-        case REDUCE: return P##MPI_Reduce(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->root, c->comm);   \
-        case ALLREDUCE: return P##MPI_Allreduce(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);      \
-        case GATHER: return P##MPI_Gather(c->send, c->send_count, c->send_type, c->recv, c->recv_count,              \
-                                          c->recv_type, c->root, c->comm);                                           \
-        case SCATTER: return P##MPI_Scatter(c->send, c->send_count, c->send_type, c->recv, c->recv_count,            \
-                                            c->recv_type, c->root, c->comm);                                         \
-        case ALLGATHER: return P##MPI_Allgather(c->send, c->send_count, c->send_type, c->recv, c->recv_count,        \
-                                                c->recv_type, c->comm);                                              \
-        case REDUCE_SCATTER: return P##MPI_Reduce_scatter(c->send, c->recv, c->counts, c->recv_type, c->op, c->comm);\
-        default: return P##MPI_Reduce_scatter_block(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);  \
+        case BCAST: return FORM(P##MPI_Bcast)(c->recv, c->recv_count, c->recv_type, c->root, c->comm);               \
+        case REDUCE: return FORM(P##MPI_Reduce)(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->root,       \
+                                                c->comm);                                                            \
+        case ALLREDUCE: return FORM(P##MPI_Allreduce)(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);\
+        case GATHER: return FORM(P##MPI_Gather)(c->send, c->send_count, c->send_type, c->recv, c->recv_count,        \
+                                                c->recv_type, c->root, c->comm);                                     \
+        case SCATTER: return FORM(P##MPI_Scatter)(c->send, c->send_count, c->send_type, c->recv, c->recv_count,      \
+                                                  c->recv_type, c->root, c->comm);                                   \
+        case ALLGATHER: return FORM(P##MPI_Allgather)(c->send, c->send_count, c->send_type, c->recv, c->recv_count,  \
+                                                      c->recv_type, c->comm);                                        \
+        case REDUCE_SCATTER: return FORM(P##MPI_Reduce_scatter)(c->send, c->recv, c->counts, c->recv_type, c->op,    \
+                                                                c->comm);                                            \
+        default: return FORM(P##MPI_Reduce_scatter_block)(c->send, c->recv, c->recv_count, c->recv_type, c->op,      \
+                                                          c->comm);                                                  \
         }                                                                                                            \
     }
 MAKE(by_library, LIBRARY_)
@@ -87,8 +105,8 @@ static int add(enum fault fault, struct call *c) {
     switch (fault) {
     case NOTHING: return 1;
     case NO_COMM: c->comm = MPI_COMM_NULL; return 1;
-    case NEGATIVE_SEND: c->send_count = -1; return has_two_types(of) ? sends : -1;
-    case NEGATIVE_RECV: c->recv_count = -1; return of == REDUCE_SCATTER ? -1 : combines(of) ? 1 : receives;
+    case NEGATIVE_SEND: c->send_count = NEGATIVE; return has_two_types(of) ? sends : -1;
+    case NEGATIVE_RECV: c->recv_count = NEGATIVE; return of == REDUCE_SCATTER ? -1 : combines(of) ? 1 : receives;
     case NO_SEND_TYPE: c->send_type = MPI_DATATYPE_NULL; return has_two_types(of) ? sends : -1;
     case NO_RECV_TYPE: c->recv_type = MPI_DATATYPE_NULL; return combines(of) ? 1 : receives;
     case UNCOMMITTED_SEND: c->send_type = uncommitted; return has_two_types(of) ? sends : -1;
@@ -269,7 +287,7 @@ int main(int argc, char **argv) {
     find_library();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int i = 0; i < ranks; i++) counts[i] = ELEMENTS, negative[i] = i == ranks - 1 ? -1 : ELEMENTS;
+    for (int i = 0; i < ranks; i++) counts[i] = ELEMENTS, negative[i] = i == ranks - 1 ? NEGATIVE : ELEMENTS;
     MPI_Type_vector(3, 1, 2, MPI_INT, &uncommitted);
     MPI_Type_vector(3, 1, 2, MPI_INT, &derived);
     MPI_Type_commit(&derived);

@@ -19,7 +19,7 @@
  *
  * Threads: one at a time, as with MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
  * Buffers: memory that the host can read and write. Device pointers are not supported: if a rank has
- * loaded a driver of accelerators, the library does everything, unless COLLTUNE_FORCE=1 is set.
+ * loaded a driver of accelerators, the library does everything, unless COLLTUNE_FORCE=accelerators is set.
  *
  * Link with -lcolltune before the MPI library (pkg-config: colltune). The shared library also defines
  * MPI's collectives; these pass calls on to the MPI library unless COLLTUNE_TABLE is set in the
@@ -77,7 +77,8 @@ typedef struct colltune_decision {
  * rules that are not confirmed. COLLTUNE_MIN_CONFIDENCE=low, medium or high uses rules of that confidence or
  * more. COLLTUNE_EXTRAPOLATE=1 uses the rules of the nearest shape on shapes that were not measured. If no
  * rule of a table is used, a line on standard error says so. With COLLTUNE_FORCE=1 a table is also used with
- * another library, version or CPU than it was made for, and a line on standard error says so. With
+ * another library, version or CPU than it was made for, and a line on standard error says so; =library,
+ * =version, =cpu or =accelerators, or several with commas between them, forces these alone. With
  * COLLTUNE_RELOAD=1 the file is read again when a communicator is attached; its new contents are used there
  * if all ranks of the communicator have read the same. COLLTUNE_ATTACH_AFTER sets the 1 MiB; with 0
  * communicators are attached at their first call. */

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
+use environment::force::{self, Force};
 use environment::shared_memory;
 use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{ATTACH_AFTER_BYTES, Loaded, RuntimeError, Settings};
@@ -27,8 +28,8 @@ pub fn is_set(name: &str) -> bool {
 /// variables, which must be the same on all ranks, and from `COLLTUNE_SHARED_MEMORY`. An invalid value of a variable is
 /// returned as the table's error.
 pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
-    let settings = |policy, shared_bytes, attach_after| Settings {
-        force: is_set("COLLTUNE_FORCE"),
+    let settings = |force, policy, shared_bytes, attach_after| Settings {
+        force,
         reload: is_set("COLLTUNE_RELOAD"),
         policy,
         timed: false,
@@ -36,15 +37,24 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
         shared_memory_bytes: Some(shared_bytes),
         attach_after_bytes: Some(attach_after),
     };
-    match (policy(), shared_bytes(), attach_after()) {
-        (Ok(policy), Ok(shared_bytes), Ok(attach_after)) => {
+    let read = || Ok((forced()?, policy()?, shared_bytes()?, attach_after()?));
+    match read() {
+        Ok((force, policy, shared_bytes, attach_after)) => {
             let table = Loaded::read(table).map_err(Into::into);
-            (table, settings(policy, shared_bytes, attach_after))
+            (table, settings(force, policy, shared_bytes, attach_after))
         }
-        (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-            (Err(error), settings(Policy::default(), 0, 0))
-        }
+        Err(error) => (Err(error), settings(Force::NONE, Policy::default(), 0, 0)),
     }
+}
+
+/// `COLLTUNE_FORCE`: the differences despite which the table is used.
+fn forced() -> Result<Force, RuntimeError> {
+    let value = given(force::VARIABLE);
+    Force::of_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
+        name: force::VARIABLE,
+        value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
+        expected: force::EXPECTED,
+    })
 }
 
 /// `COLLTUNE_ATTACH_AFTER`: the sizes of the calls after which a communicator other than `MPI_COMM_WORLD` is attached,

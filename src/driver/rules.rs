@@ -36,6 +36,15 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
     exec::change_environment(DISABLING, Some("1"));
     let kept = std::env::var(RULES_VARIABLE).unwrap_or_default();
     let is_kept = |name: &str| kept.split(',').any(|kept| kept == name);
+    // A variable that the launch sets may have another of the names that set a control variable.
+    let is_kept_setting = |library: LibraryName, setting: &str| {
+        let sets = |name: &str| library.control_variable(name).as_deref() == Some(setting);
+        kept.split(',').any(sets)
+    };
+    let is_kept_by_any = |setting: &str| {
+        let mut libraries = LibraryName::ALL.into_iter();
+        libraries.any(|library| is_kept_setting(library, setting))
+    };
     let mut by_variables = variables::rules(&given.variables);
     by_variables.retain(|name, _| !is_kept(name));
     for (name, value) in &by_variables {
@@ -46,18 +55,22 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
             given.set_aside.push(note);
         }
     }
-    let libraries = LibraryName::ALL.map(|library| library.rules_variable());
-    let sets_aside = !libraries.iter().any(|name| is_kept(name));
     let settings = exec::StartSettings::ask()?;
-    given.is_forced_in_vain = settings.is_forced_in_vain(sets_aside);
-    if sets_aside && let Some(rules) = settings.rules {
-        let place = place(&rules);
-        let note = format!("{}={} is set in {place}", rules.setting, rules.file);
-        given.set_aside.push(note);
+    given.is_forced_in_vain = settings.is_forced_in_vain(is_kept_by_any);
+    for rules in settings.rules {
+        if !is_kept_by_any(rules.setting) {
+            let place = place(&rules);
+            let note = format!("{}={} is set in {place}", rules.setting, rules.file);
+            given.set_aside.push(note);
+        }
     }
     // A variable overrides settings files, also on other nodes.
-    for name in libraries.iter().filter(|name| !is_kept(name)) {
-        exec::change_environment(name, Some(""));
+    for library in LibraryName::ALL {
+        for setting in library.rules_settings() {
+            if !is_kept_setting(library, setting) {
+                exec::change_environment(&library.environment_variable(setting), Some(""));
+            }
+        }
     }
     Ok(given)
 }

@@ -103,7 +103,13 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
 
 /// The settings that change the library's default.
 fn settings(environment: &Environment) -> Vec<String> {
-    let mut settings = deciding(&environment.variables, environment.settings.as_ref());
+    let Environment {
+        variables,
+        settings,
+        library,
+        ..
+    } = environment;
+    let mut settings = deciding(variables, settings.as_ref(), library.as_ref());
     // If settings are unknown, files may force algorithms too.
     if settings.is_empty() {
         settings.extend(environment.preset.iter().cloned());

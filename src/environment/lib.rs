@@ -7,6 +7,7 @@
 
 mod caches;
 mod cpus;
+pub mod force;
 mod judge;
 mod kernel;
 mod oversubscription;

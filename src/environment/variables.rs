@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use libraries::{Facts, LibraryName};
+use libraries::{Effect, Facts, KnownSettings, LibraryName};
+use vocabulary::Library;
 
 /// Prefixes of variables that configure the transports of all MPI libraries.
 const TRANSPORTS: [&str; 3] = ["UCX_", "FI_", "PSM2_"];
@@ -36,6 +37,12 @@ fn steers(name: &str) -> bool {
     is_transport || begins(name, |facts| facts.steering_variables)
 }
 
+/// Whether an environment variable configures the communication of a library, by its name.
+pub fn configures(library: LibraryName, variable: &str) -> bool {
+    let mut beginnings = library.facts().steering_variables.iter();
+    beginnings.any(|begin| variable.starts_with(begin))
+}
+
 /// Whether a name has one of a library's prefixes.
 fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
     let libraries = LibraryName::ALL.iter();
@@ -44,7 +51,9 @@ fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
 }
 
 /// The given variables that configure MPI libraries, without those that launchers set.
-pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
+pub fn only_configuring(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> BTreeMap<String, String> {
     let is_internal = |name: &str| begins(name, |facts| facts.launcher_variables);
     let variables = variables.into_iter();
     variables
@@ -56,19 +65,20 @@ pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeM
 pub fn of_this_process() -> BTreeMap<String, String> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    steering(texts)
+    only_configuring(texts)
 }
 
-/// The given variables that name a rules file, or belong to one.
+/// The given variables that name files of rules, or belong to one.
 pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for library in LibraryName::ALL {
-        let named = library.rules_variable();
-        let Some(file) = variables.get(&named) else {
-            continue;
+        let mut files = variables
+            .iter()
+            .filter(|(name, _)| library.names_rules(name));
+        let has_file = files.any(|(_, file)| !file.is_empty());
+        let belongs = |name: &String| {
+            library.names_rules(name) || (has_file && library.goes_with_rules(name))
         };
-        let has_file = !file.is_empty();
-        let belongs = |name: &String| *name == named || (has_file && library.goes_with_rules(name));
         let belonging = variables.iter().filter(|(name, _)| belongs(name));
         found.extend(belonging.map(|(name, value)| (name.clone(), value.clone())));
     }
@@ -79,45 +89,62 @@ pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 /// that are otherwise inactive.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
     let mut names = variables.keys();
-    !names.any(|name| begins(name, |facts| facts.dormant_variables))
+    !names.any(|name| {
+        let mut libraries = LibraryName::ALL.into_iter();
+        libraries.any(|library| may_be_dormant(library, name))
+    })
+}
+
+/// Whether a variable is the one that allows algorithms to be forced, or has an effect only with it.
+fn may_be_dormant(library: LibraryName, variable: &str) -> bool {
+    let Some(enabling) = library.facts().enabling_variable else {
+        return false;
+    };
+    let control_variable = library.control_variable(variable);
+    let listed = control_variable.and_then(|name| library.steering_setting(&name));
+    let condition = listed.and_then(|listed| listed.condition);
+    variable == enabling
+        || condition.is_some_and(|needed| library.environment_variable(needed.setting) == enabling)
 }
 
 /// Settings, as `NAME=value`, that change the library's own choice of algorithms: environment variables, and control
 /// variables that differ from their built-in values without an environment variable. `settings` are the control
 /// variables that differ from their built-in values. If they are known, environment variables for other control
-/// variables have no effect, such as those of components that the library does not have.
+/// variables have no effect, such as those of components that the library does not have. Variables of libraries other
+/// than `library` have none either; they count if it is unknown.
 pub fn deciding(
     variables: &BTreeMap<String, String>,
     settings: Option<&BTreeMap<String, String>>,
+    library: Option<&Library>,
 ) -> Vec<String> {
-    let told = variables
-        .iter()
-        .map(|(name, value)| (name.clone(), name, value));
-    let silent = settings
+    let known = library.and_then(|library| libraries::find(&library.name));
+    let candidates: Vec<LibraryName> = LibraryName::ALL
         .into_iter()
-        .flatten()
-        .map(|(name, value)| (variable(name), name, value))
-        .filter(|(variable, ..)| !variables.contains_key(variable));
-    let all: Vec<_> = told.chain(silent).collect();
-    let value = |wanted: &str| {
-        let mut all = all.iter();
-        let (.., value) = all.find(|(variable, ..)| variable == wanted)?;
-        Some((*value).clone())
+        .filter(|candidate| known.is_none_or(|known| known == *candidate))
+        .collect();
+    let is_foreign = known.is_none() && library.is_some();
+    let known = KnownSettings {
+        variables,
+        all: None,
+        // The settings of a library that is none of these have other names.
+        changed: settings.filter(|_| !is_foreign),
     };
-    let decides = |name: &str| {
-        LibraryName::ALL
-            .iter()
-            .any(|library| library.decides(name, &value))
-    };
-    let has_effect = |variable: &str| match (settings, setting(variable)) {
-        (Some(settings), Some((_, name))) => settings.contains_key(name),
-        _ => true,
-    };
-    let deciding = all
-        .iter()
-        .filter(|(variable, ..)| has_effect(variable) && decides(variable));
+    let told = variables.iter().filter(|(name, value)| {
+        let steers =
+            |library: &LibraryName| library.variable_effect(name, value, &known) == Effect::Steers;
+        candidates.iter().any(steers)
+    });
+    let silent = settings.into_iter().flatten().filter(|(name, value)| {
+        let steers = |library: &LibraryName| {
+            let is_told =
+                |variable: &String| library.control_variable(variable).as_ref() == Some(*name);
+            library.effect(name, value, &known) == Effect::Steers && !variables.keys().any(is_told)
+        };
+        candidates.iter().any(steers)
+    });
+    let deciding = told.chain(silent);
     deciding
-        .map(|(_, name, value)| format!("{name}={value}"))
+        .map(|(name, value)| format!("{name}={value}"))
         .collect()
 }
 

@@ -54,8 +54,8 @@ pub struct RulesInFiles {
 /// The configuration of the library before MPI is started, from the environment and from its settings files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartSettings {
-    /// The rules file that it would read; `None` for a library without settings files.
-    pub rules: Option<RulesInFiles>,
+    /// The files of rules that it would read; empty for a library without settings files.
+    pub rules: Vec<RulesInFiles>,
     /// Whether forcing an algorithm has an effect. Open MPI has a switch for that, which [`allow_forcing`] turns on.
     is_forcing_allowed: bool,
     /// Whether algorithms are forced.
@@ -70,15 +70,15 @@ impl StartSettings {
     /// If the tool interface reports an error.
     pub fn ask() -> Result<Self, ExecError> {
         let mut found = Self {
-            rules: None,
+            rules: Vec::new(),
             is_forcing_allowed: true,
             is_any_forced: false,
         };
         // Other libraries have no such switch. MPICH, which reads no settings files, must not be queried: it loses
         // its variables when its tool interface is closed.
         let library = libraries::described_by(&crate::library_text());
-        let facts = library.map(|library| library.facts());
-        let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))
+        let Some((library, settings)) =
+            library.and_then(|library| Some((library, library.facts().files_setting?)))
         else {
             return Ok(found);
         };
@@ -87,23 +87,30 @@ impl StartSettings {
             Some(variable) => variable.read_text(),
             None => Ok(String::new()),
         };
-        let file = text(facts.rules_setting)?;
-        if !file.is_empty() {
-            found.rules = Some(RulesInFiles {
-                setting: facts.rules_setting,
-                file,
-                settings: text(settings)?,
-            });
+        for setting in library.rules_settings() {
+            let file = text(setting)?;
+            if !file.is_empty() {
+                found.rules.push(RulesInFiles {
+                    setting,
+                    file,
+                    settings: text(settings)?,
+                });
+            }
         }
         found.is_forcing_allowed = openmpi::is_forcing_allowed(&tool)?;
         found.is_any_forced = openmpi::is_any_forced(&tool)?;
         Ok(found)
     }
 
-    /// Whether there are settings that would have an effect only if forcing were allowed: a forced algorithm, or the
-    /// rules file unless it is `set_aside`.
-    pub fn is_forced_in_vain(&self, set_aside: bool) -> bool {
-        let has_rules = self.rules.is_some() && !set_aside;
+    /// Whether there are settings that would have an effect only if forcing were allowed: a forced algorithm, or a
+    /// rules file of the component that obeys forcing, if its setting is kept.
+    pub fn is_forced_in_vain(&self, is_kept: impl Fn(&str) -> bool) -> bool {
+        let is_own = |setting: &str| {
+            let mut libraries = LibraryName::ALL.iter();
+            libraries.any(|library| library.facts().rules_setting == setting)
+        };
+        let mut rules = self.rules.iter();
+        let has_rules = rules.any(|rules| is_own(rules.setting) && is_kept(rules.setting));
         !self.is_forcing_allowed && (self.is_any_forced || has_rules)
     }
 }

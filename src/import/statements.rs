@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libraries::{Placing, Steering, placing, steering};
+use libraries::{NamedEffect, Placing, effect_of_name, placing};
 use schedule::Collective;
 use vocabulary::CommShape;
 
@@ -382,7 +382,7 @@ impl Statements {
     /// An algorithm that is forced.
     fn forced(&self, collective: Collective) -> Option<LineProblem> {
         let forces = |setting: &&Setting| {
-            steering(&setting.name, &setting.value, collective) == Some(Steering::Forces)
+            effect_of_name(&setting.name, &setting.value, collective) == Some(NamedEffect::Forces)
         };
         let named = self.heading.algorithm.iter();
         let named = named.filter(|setting| !FREE.contains(&&*setting.value));
@@ -397,7 +397,7 @@ impl Statements {
     /// The settings that may change the library's choice of algorithms for a collective.
     pub(crate) fn changes(&self, collective: Collective) -> BTreeSet<String> {
         let changes = |setting: &&Setting| {
-            steering(&setting.name, &setting.value, collective) == Some(Steering::Changes)
+            effect_of_name(&setting.name, &setting.value, collective) == Some(NamedEffect::Changes)
         };
         let named = |setting: &Setting| format!("{}={}", setting.name, setting.value);
         self.settings().filter(changes).map(named).collect()
@@ -509,7 +509,7 @@ impl Command {
     /// The settings that matter for a collective, with their values.
     fn effects(&self, collective: Collective) -> BTreeSet<[&str; 2]> {
         let matters = |setting: &&Setting| {
-            steering(&setting.name, &setting.value, collective).is_some()
+            effect_of_name(&setting.name, &setting.value, collective).is_some()
                 || is_turned(&setting.name, &setting.value)
         };
         let settings = self.settings().filter(matters);
@@ -860,7 +860,7 @@ fn matters(name: &str) -> bool {
     let mut all = Collective::MEASURED.into_iter();
     // Most words are ordinary ones, and judging a name takes a while.
     let may_steer = name.contains('_') || name == "coll";
-    (may_steer && all.any(|collective| steering(name, "1", collective).is_some()))
+    (may_steer && all.any(|collective| effect_of_name(name, "1", collective).is_some()))
         || placing(name).is_some()
 }
 

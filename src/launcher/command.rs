@@ -72,7 +72,7 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// The variables about a rules file that the launch itself sets, which are therefore not the site's.
+/// The variables about files of rules that the launch itself sets, which are therefore not the site's.
 fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String> {
     let library = installation.name;
     let names = start.environment.iter();
@@ -80,13 +80,11 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
     let names = names.chain(start.own.keys().map(String::as_str));
     let words = start.options.iter();
     let words = words.flat_map(|option| option.split([' ', '=']));
-    let named = library.rules_variable();
-    let prefix = library.facts().variable_prefix;
-    let about = |word: &str| match word {
-        word if word == library.facts().rules_setting => Some(named.clone()),
-        word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
-        // The library, in the spelling of a launcher's option.
-        word => Some(format!("{prefix}{word}")).filter(|name| library.goes_with_rules(name)),
+    let about = |word: &str| {
+        let belongs = |name: &String| library.names_rules(name) || library.goes_with_rules(name);
+        // A variable, or a control variable, which is the spelling of a launcher's options.
+        let names = [word.to_owned(), library.environment_variable(word)];
+        names.into_iter().find(belongs)
     };
     names.chain(words).filter_map(about).collect()
 }

@@ -19,11 +19,11 @@ pub struct Facts {
     pub steering_variables: &'static [&'static str],
     /// Prefixes of those variables that its launcher sets for its own purposes.
     pub launcher_variables: &'static [&'static str],
-    /// Prefixes of those variables that may be inactive until algorithms can be forced.
-    pub dormant_variables: &'static [&'static str],
     /// The prefix that turns a control variable's name into that of its environment variable.
     pub variable_prefix: &'static str,
-    /// The control variable that names a rules file, with which sites deploy decisions.
+    /// The beginning that the names of all of its control variables have.
+    pub common_prefix: &'static str,
+    /// The control variable that names the rules file that exports are for.
     pub rules_setting: &'static str,
     /// The control variable that lists the configuration files; `None` if the library reads none.
     pub files_setting: Option<&'static str>,

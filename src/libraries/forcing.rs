@@ -7,7 +7,7 @@ use schedule::Collective;
 
 /// The effect of a setting on the algorithms that a library chooses by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steering {
+pub enum NamedEffect {
     /// It names the algorithm, or a file that does.
     Forces,
     /// It decides which component chooses.
@@ -66,7 +66,7 @@ const COLLECTIVES: [(&str, Subject); 18] = [
 /// How a setting with this name and value steers a collective; `None` if it does not.
 ///
 /// The name is that of an MCA variable, as in `coll_tuned_bcast_algorithm`, or of an environment variable.
-pub fn steering(name: &str, value: &str, collective: Collective) -> Option<Steering> {
+pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option<NamedEffect> {
     let lower = name.to_ascii_lowercase();
     let name = PREFIXES
         .iter()
@@ -84,7 +84,7 @@ pub fn steering(name: &str, value: &str, collective: Collective) -> Option<Steer
     if !concerns || FREE.contains(&value.as_str()) {
         // A component that serves first where it is built, and is switched off.
         let is_off = begins("coll_hcoll_enable") && value == "0";
-        return is_off.then_some(Steering::Changes);
+        return is_off.then_some(NamedEffect::Changes);
     }
     let forces = if begins("coll_") {
         has("algorithm") || has("rules_filename") || has("dynamic_file")
@@ -105,9 +105,9 @@ pub fn steering(name: &str, value: &str, collective: Collective) -> Option<Steer
         || begins("i_mpi_coll")
         || begins("hcoll_");
     if forces {
-        Some(Steering::Forces)
+        Some(NamedEffect::Forces)
     } else {
-        changes.then_some(Steering::Changes)
+        changes.then_some(NamedEffect::Changes)
     }
 }
 

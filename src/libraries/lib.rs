@@ -12,7 +12,9 @@ mod launching;
 mod mpich;
 pub mod openmpi;
 mod placing;
+mod rules_files;
 mod serving;
+mod steering;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,10 +27,12 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 pub use algorithm::LibraryAlgorithm;
 pub use equivalents::{RIVALS, equivalent};
 pub use facts::Facts;
-pub use forcing::{Steering, steering};
+pub use forcing::{NamedEffect, effect_of_name};
 pub use launching::{LaunchRanks, NodeSource};
 pub use placing::{Placing, placing};
+pub use rules_files::RulesFileEffect;
 pub use serving::Serving;
+pub use steering::{Condition, Effect, KnownSettings, NoEffect, SettingRole, SteeringSetting};
 
 /// A known MPI library; it dereferences to [`MpiLibrary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,12 +53,6 @@ impl LibraryName {
     /// The name used in files: [`Library::name`].
     pub fn name(self) -> &'static str {
         self.facts().name
-    }
-
-    /// The environment variable that names a rules file.
-    pub fn rules_variable(self) -> String {
-        let facts = self.facts();
-        format!("{}{}", facts.variable_prefix, facts.rules_setting)
     }
 }
 
@@ -146,9 +144,21 @@ pub trait MpiLibrary: Debug + Sync {
     /// Whether a control variable of the MPI tool interface configures collectives or transports.
     fn is_setting(&self, control_variable: &str) -> bool;
 
-    /// Whether an environment variable changes the library's own choices. `value` returns the values of other
-    /// variables.
-    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
+    /// The settings that steer its collectives. The first one with a control variable's name is that variable's.
+    fn steering_settings(&self) -> &'static [SteeringSetting];
+
+    /// The control variable that an environment variable sets, whether or not the library has one of that name.
+    fn control_variable(&self, variable: &str) -> Option<String>;
+
+    /// The component of a setting if it carries out no collective, given all control variables.
+    fn idle_component(&self, _setting: &str, _all: &BTreeMap<String, String>) -> Option<String> {
+        None
+    }
+
+    /// What a release does with the rules file that a control variable names, given its text or the reason why it
+    /// cannot be read.
+    fn rules_file(&self, setting: &str, version: &str, text: Result<&str, &str>)
+    -> RulesFileEffect;
 
     /// Whether an environment variable is deployed with a rules file, besides the one that names the file, so that the
     /// library applies the rules.

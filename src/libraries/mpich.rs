@@ -1,6 +1,8 @@
 //! MPICH: its `MPIR_CVAR` variables, its launcher Hydra.
 
 mod algorithms;
+mod rules_files;
+mod steering;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +10,9 @@ use std::ffi::{OsStr, OsString};
 use schedule::Collective;
 use vocabulary::{Cell, Parameters, Placement};
 
-use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
+use crate::{
+    Facts, LaunchRanks, MpiLibrary, NodeSource, RulesFileEffect, Serving, SteeringSetting,
+};
 
 /// MPICH.
 #[derive(Debug)]
@@ -18,18 +22,12 @@ pub(crate) struct Mpich;
 /// same names set them.
 const CONTROLLING: [&str; 2] = ["MPIR_CVAR_", "I_MPI_"];
 
-/// Words in the names of variables about a collective (thresholds and algorithms); they also cover collectives with
-/// parts of different sizes, neighbourhood collectives and exclusive scans.
-const COLLECTIVES: [&str; 8] = [
-    "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
-];
+/// The prefixes of environment variables that set a control variable, in order of precedence.
+const PREFIXES: [&str; 3] = ["MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"];
 
 /// The variable for whether devices carry out collectives: all, none, or those with their own variables set to that.
 /// The tool interface may give these values as numbers, 0 to 2.
 const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
-
-/// The prefix of Intel MPI's variables.
-const ADJUSTING: &str = "I_MPI_ADJUST_";
 
 const FACTS: Facts = Facts {
     name: "mpich",
@@ -37,10 +35,10 @@ const FACTS: Facts = Facts {
     algorithms: &algorithms::ALGORITHMS,
     formats: &[(0, "mpich")],
     tells_operators_apart: true,
-    steering_variables: &["MPIR_CVAR_", "MPICH_", "I_MPI_"],
+    steering_variables: &["MPIR_", "MPICH_", "I_MPI_"],
     launcher_variables: &[],
-    dormant_variables: &[],
     variable_prefix: "",
+    common_prefix: PREFIXES[0],
     rules_setting: "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
     files_setting: None,
     enabling_variable: None,
@@ -90,9 +88,26 @@ impl MpiLibrary for Mpich {
         }
     }
 
-    fn decides(&self, variable: &str, _value: &dyn Fn(&str) -> Option<String>) -> bool {
-        let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
-        COLLECTIVES.iter().any(|word| about.contains(word)) || variable.starts_with(ADJUSTING)
+    fn steering_settings(&self) -> &'static [SteeringSetting] {
+        &steering::SETTINGS
+    }
+
+    fn control_variable(&self, variable: &str) -> Option<String> {
+        if variable.starts_with(CONTROLLING[1]) {
+            return Some(variable.to_owned());
+        }
+        let mut prefixes = PREFIXES.iter();
+        let name = prefixes.find_map(|prefix| variable.strip_prefix(prefix))?;
+        Some(format!("{}{name}", PREFIXES[0]))
+    }
+
+    fn rules_file(
+        &self,
+        setting: &str,
+        _version: &str,
+        text: Result<&str, &str>,
+    ) -> RulesFileEffect {
+        rules_files::effect(setting, text)
     }
 
     fn goes_with_rules(&self, variable: &str) -> bool {

@@ -2,13 +2,17 @@
 
 mod algorithms;
 mod components;
+mod rules_files;
+mod steering;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use vocabulary::{Cell, Parameters, Placement};
 
-use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
+use crate::{
+    Facts, LaunchRanks, MpiLibrary, NodeSource, RulesFileEffect, Serving, SteeringSetting,
+};
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 
@@ -16,14 +20,9 @@ pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 #[derive(Debug)]
 pub(crate) struct OpenMpi;
 
-/// The prefix of the variables of `coll/tuned`. Except for the priority, which makes it the deciding component, they
-/// have an effect only if the enabling one is set when the library starts.
-const DECIDING: &str = "OMPI_MCA_coll_tuned_";
-const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
+/// The prefix of environment variables that set control variables.
+const PREFIX: &str = "OMPI_MCA_";
 const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
-
-/// Other variables that select the components for collectives.
-const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
 /// The frameworks with control variables that configure collectives and transports. The variables with the frameworks'
 /// own names select their components.
@@ -54,7 +53,7 @@ const FACTS: Facts = Facts {
     algorithms: &algorithms::ALGORITHMS,
     formats: &[(0, "openmpi"), (6, "openmpi-json")],
     tells_operators_apart: false,
-    steering_variables: &["OMPI_MCA_", "PRTE_MCA_", "HCOLL_"],
+    steering_variables: &[PREFIX, "PRTE_MCA_", "HCOLL_"],
     launcher_variables: &[
         "OMPI_MCA_orte_",
         "OMPI_MCA_ess",
@@ -62,8 +61,8 @@ const FACTS: Facts = Facts {
         "OMPI_MCA_pmix",
         "OMPI_MCA_initial_wdir",
     ],
-    dormant_variables: &[DECIDING],
-    variable_prefix: "OMPI_MCA_",
+    variable_prefix: PREFIX,
+    common_prefix: "",
     rules_setting: "coll_tuned_dynamic_rules_filename",
     files_setting: Some("mca_base_param_files"),
     enabling_variable: Some(ENABLING),
@@ -100,12 +99,32 @@ impl MpiLibrary for OpenMpi {
         FRAMEWORKS.contains(&framework) && control_variable != RANDOM
     }
 
-    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
-        if variable.starts_with(DECIDING) {
-            let is_enabled = || value(ENABLING).is_some_and(|value| is_true(&value));
-            return variable == PRIORITY || (variable != ENABLING && is_enabled());
+    fn steering_settings(&self) -> &'static [SteeringSetting] {
+        &steering::SETTINGS
+    }
+
+    fn control_variable(&self, variable: &str) -> Option<String> {
+        variable.strip_prefix(PREFIX).map(str::to_owned)
+    }
+
+    fn idle_component(&self, setting: &str, all: &BTreeMap<String, String>) -> Option<String> {
+        components::idle(setting, all)
+    }
+
+    fn rules_file(
+        &self,
+        setting: &str,
+        version: &str,
+        text: Result<&str, &str>,
+    ) -> RulesFileEffect {
+        match text {
+            Err(why) => RulesFileEffect::Ignored(format!("it cannot be read: {why}")),
+            Ok(text) if setting == FACTS.rules_setting => rules_files::of_tuned(version, text),
+            Ok(text) if text.trim().is_empty() => {
+                RulesFileEffect::Ignored("it is empty".to_owned())
+            }
+            Ok(_) => RulesFileEffect::Read(None),
         }
-        CHOOSING.iter().any(|begin| variable.starts_with(begin))
     }
 
     /// `coll` is deployed with rules files, to exclude the [`components`] that come before `tuned`.

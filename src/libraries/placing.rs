@@ -1,6 +1,6 @@
 //! Settings and options in the logs of programs that place ranks on nodes.
 //!
-//! As with [`crate::steering`], names of all libraries and launchers are judged alike.
+//! As with [`crate::effect_of_name`], names of all libraries and launchers are judged alike.
 
 /// The prefixes that turn the names of settings into those of environment variables.
 const PREFIXES: [&str; 2] = ["ompi_mca_", "prte_mca_"];

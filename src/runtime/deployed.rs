@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
+use environment::force::Force;
 use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check};
 use table::{
     Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
@@ -42,7 +43,7 @@ impl DeployedCall {
         }
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
         let settings = Settings {
-            force: true,
+            force: Force::ALL,
             policy: Policy {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
+use environment::force::Force;
 use environment::shared_memory;
 use exec::constants::MPI_Comm;
 use exec::{ExecError, NoChannels, RawCall, Wait, check};
@@ -33,9 +34,9 @@ pub const BYTES_OF_A_CALL: u64 = 4 << 10;
 /// Settings for the use of a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Use a table that was made for another library, version or type of node, too. Also use tables in programs that
-    /// have loaded an accelerator's driver; then no buffer of a collective may be in device memory.
-    pub force: bool,
+    /// The differences between this system and the table's, and the properties of programs, despite which the table is
+    /// used. Must be the same on all ranks.
+    pub force: Force,
     /// The rules that are deployed, and whether they are deployed on shapes that were not measured.
     pub policy: Policy,
     /// Check the table's file for changes whenever a communicator is attached.
@@ -127,10 +128,10 @@ impl Dispatcher {
         } = settings.policy;
         let Settings { force, reload, .. } = settings;
         let attach_after = attach_after(&settings);
-        let flags = [loaded.is_ok(), force, reload, unconfirmed, extrapolate];
+        let flags = [loaded.is_ok(), reload, unconfirmed, extrapolate];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
-        numbers.extend([least, digest, threads as u64, attach_after]);
+        numbers.extend([force.bits(), least, digest, threads as u64, attach_after]);
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -142,7 +143,7 @@ impl Dispatcher {
             return Err(RuntimeError::Threads);
         }
         let host = Host::new(library);
-        if !settings.force || settings.warn.is_some() {
+        if settings.force != Force::ALL || settings.warn.is_some() {
             // SAFETY: the caller's.
             unsafe { admit(&host, &loaded.table, communicator, settings)? };
         }
@@ -204,7 +205,7 @@ impl Dispatcher {
             timed: settings.timed,
             wait: wait(is_oversubscribed)?,
             means: Means {
-                allows_devices: settings.force,
+                allows_devices: settings.force.accelerators,
                 shared_bytes: memory.unwrap_or(shared_memory::DEFAULT_BYTES),
                 is_oversubscribed,
                 channels: None,
@@ -437,7 +438,7 @@ unsafe fn admit(
         (mismatches, is_first(communicator)?)
     };
     for mismatch in mismatches {
-        if !settings.force {
+        if !mismatch.is_forced(settings.force) {
             return Err(mismatch.into());
         }
         if let Some(warn) = settings.warn.filter(|_| is_first) {

@@ -28,7 +28,10 @@ pub enum RuntimeError {
         expected: &'static str,
     },
     /// The table was made for a different system.
-    #[error("{0}: set COLLTUNE_FORCE=1 to use it anyway")]
+    #[error(
+        "{0}: set COLLTUNE_FORCE={forcing}, or COLLTUNE_FORCE=1 for all differences, to use it anyway",
+        forcing = .0.forcing()
+    )]
     TableMismatch(#[from] TableMismatch),
     /// Threads may call MPI at the same time.
     #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]

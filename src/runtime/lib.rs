@@ -63,6 +63,7 @@ pub use deployed::DeployedCall;
 pub use dispatcher::{
     ATTACH_AFTER_BYTES, BYTES_OF_A_CALL, Dispatcher, KnownCommunicator, Settings,
 };
+pub use environment::force::Force;
 pub use error::RuntimeError;
 pub use exec::RawCall;
 pub use fallback_reason::FallbackReason;

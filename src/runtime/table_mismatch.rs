@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use environment::force::Force;
 use exec::ExecError;
 use exec::constants::MPI_Comm;
 use table::Table;
@@ -25,6 +26,26 @@ pub enum TableMismatch {
         host: String,
         cpu: String,
     },
+}
+
+impl TableMismatch {
+    /// Whether the table is used all the same.
+    pub fn is_forced(&self, force: Force) -> bool {
+        match self {
+            Self::Library { table, library } if table.name == library.name => force.version,
+            Self::Library { .. } => force.library,
+            Self::Node { .. } => force.cpu,
+        }
+    }
+
+    /// The value of `COLLTUNE_FORCE` with which it is.
+    pub(crate) fn forcing(&self) -> &'static str {
+        match self {
+            Self::Library { table, library } if table.name == library.name => "version",
+            Self::Library { .. } => "library",
+            Self::Node { .. } => "cpu",
+        }
+    }
 }
 
 /// The system of this rank.

@@ -107,7 +107,8 @@ impl Watch {
             .map_err(RuntimeError::from)
             .and_then(|loaded| {
                 let mut mismatches = self.host.mismatches(&loaded.table).into_iter();
-                match mismatches.next().filter(|_| !self.settings.force) {
+                let force = self.settings.force;
+                match mismatches.find(|mismatch| !mismatch.is_forced(force)) {
                     Some(mismatch) => Err(mismatch.into()),
                     None => Ok(self.version(loaded, first)),
                 }

@@ -34,6 +34,8 @@ pub struct TableComparison {
     pub before: Origin,
     /// The later one.
     pub after: Origin,
+    /// What to consider if the tables are of different libraries or releases, as a sentence; null if they are not.
+    pub note: Option<String>,
     /// The differences.
     #[serde(flatten)]
     pub diff: Diff,
@@ -45,9 +47,27 @@ impl TableComparison {
         Self {
             before: Origin::of(before.0, before.1),
             after: Origin::of(after.0, after.1),
+            note: note(before.1, after.1),
             diff: before.1.diff(after.1),
         }
     }
+}
+
+/// The sentence about tables of different libraries or releases.
+fn note(before: &Table, after: &Table) -> Option<String> {
+    let [before, after] = [before, after].map(|table| &table.provenance.library);
+    if before == after {
+        return None;
+    }
+    let what = if before.name == after.name {
+        "releases of a library"
+    } else {
+        "libraries"
+    };
+    Some(format!(
+        "The tables are of two {what}, {before} and {after}: each speed-up is over the default of its own, so a worth says \
+         nothing about which of the two is faster, and the times of the defaults are those of different programs."
+    ))
 }
 
 /// The origin of a table.

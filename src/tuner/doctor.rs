@@ -1,12 +1,12 @@
 //! The diagnosis of `colltune doctor`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use channel::{SegmentError, SegmentLayout, SharedSegment, why_unreadable};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
-use launcher::{Installation, check_libdir, discover, find_driver, list_settings, list_variables};
-use libraries::{LibraryName, Serving};
+use launcher::{check_libdir, discover, find_driver, list_settings, list_variables};
+use libraries::Serving;
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::Library;
@@ -14,6 +14,7 @@ use vocabulary::units::format_bytes;
 use wire::Environment;
 
 use crate::SearchPaths;
+use crate::steering::{self, Asked, SettingEffect};
 
 /// The result of [`diagnose`].
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Diagnosis {
     /// The environment that ranks started now would find, with warnings about measuring in it. `cores` are those that
     /// this process may use.
     pub environment: Environment,
+    /// What each of the environment's variables does to the choice of algorithms, by its name.
+    pub effects: BTreeMap<String, SettingEffect>,
     /// Hardware threads that this process may use.
     pub threads: u32,
     /// The shared memory that a process may use, in bytes, or the reason why there is none.
@@ -57,7 +60,7 @@ pub struct DriverFound {
     /// Its measuring program; null if it is not built.
     pub driver: Option<PathBuf>,
     /// Control variables of the library whose values in this process's environment are not the library's defaults, by
-    /// name; null without a measuring program.
+    /// name; null without a measuring program, or if the library refuses to start with these settings.
     pub settings: Option<BTreeMap<String, LibrarySetting>>,
     /// The components of the library that have the highest priority for collectives, by its control variables in this
     /// process's environment; empty without a measuring program.
@@ -73,22 +76,25 @@ pub struct LibrarySetting {
     pub place: Option<String>,
     /// Whether it affects the library's choice of algorithms.
     pub decides: bool,
+    /// Why it does, or does not, if its name does not show that.
+    pub reason: Option<String>,
 }
 
 impl Diagnosis {
     /// The names of the environment variables that affect the choice of algorithms.
     pub fn deciding(&self) -> Vec<&str> {
-        let Environment {
-            variables,
-            settings,
-            ..
-        } = &self.environment;
-        let deciding = variables::deciding(variables, settings.as_ref());
-        let names = variables.iter().filter(|(name, value)| {
-            let set = format!("{name}={value}");
-            deciding.contains(&set)
-        });
-        names.map(|(name, _)| name.as_str()).collect()
+        let effects = self.effects.iter();
+        let deciding = effects.filter(|(_, effect)| effect.decides);
+        deciding.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Why variables of the environment affect the choice of algorithms or do not, by their names, where these do not
+    /// show it.
+    pub fn reasons(&self) -> BTreeMap<&str, &str> {
+        let effects = self.effects.iter();
+        let reasons =
+            effects.filter_map(|(name, effect)| Some((name.as_str(), effect.reason.as_deref()?)));
+        reasons.collect()
     }
 
     /// Whether at least one library can be measured.
@@ -108,44 +114,47 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         Ok(()) => places.driver_directories(),
         Err(_) => Vec::new(),
     };
-    let libraries: Vec<DriverFound> = found
-        .installations
-        .iter()
-        .map(|installation: &Installation| {
-            let library = installation.library();
-            let driver = find_driver(&library, &directories).ok();
-            let variables = driver.as_deref().map(list_variables);
-            let variables = variables.unwrap_or_default();
-            let settings = driver.as_deref().and_then(list_settings);
-            DriverFound {
-                library,
-                launcher: installation.launcher.clone(),
-                settings: settings.map(|settings| with_places(&settings, &variables)),
-                serving: match driver {
-                    Some(_) => installation.name.serving(&variables),
-                    None => Vec::new(),
-                },
-                driver,
-            }
-        })
-        .collect();
-    // Names of settings differ between libraries.
-    let settings = libraries.iter().flat_map(|found| &found.settings).flatten();
-    let settings = settings.map(|(name, setting)| (name.clone(), setting.value.clone()));
-    let settings = settings.chain(assumed(&libraries)).collect();
-    let (environment, threads) = here(settings);
+    let given = variables::of_this_process();
+    let mut asked = Vec::new();
+    let mut libraries = Vec::new();
+    for installation in &found.installations {
+        let library = installation.library();
+        let driver = find_driver(&library, &directories).ok();
+        let all = driver.as_deref().map(list_variables).unwrap_or_default();
+        let changed = driver.as_deref().and_then(list_settings);
+        let answers = Asked {
+            name: installation.name,
+            library: library.clone(),
+            has_program: driver.is_some(),
+            all,
+            changed,
+        };
+        libraries.push(DriverFound {
+            library,
+            launcher: installation.launcher.clone(),
+            settings: answers.settings(&given),
+            serving: match driver {
+                Some(_) => installation.name.serving(&answers.all),
+                None => Vec::new(),
+            },
+            driver,
+        });
+        asked.push(answers);
+    }
+    let (environment, threads) = here(steering::in_force(&asked, &libraries, &given));
     let mut advice = advice(&libraries, environment.cores);
     if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
         advice.push(format!("{error}: {help}."));
     }
-    advice.extend(deployed(&environment));
+    advice.extend(steering::advice(&asked, &given));
     let unusable = found.unusable.iter().map(|found| UnusableLauncher {
         launcher: found.launcher.clone(),
         reason: found.reason.to_string(),
     });
     Diagnosis {
         environment,
+        effects: steering::effects(&asked, &given),
         threads,
         shared_memory: shared_memory(),
         unreadable_memory: why_unreadable(),
@@ -154,63 +163,6 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         libraries,
         advice,
     }
-}
-
-/// The settings in environment variables of libraries without a measuring program, which are assumed to have an effect.
-fn assumed(libraries: &[DriverFound]) -> BTreeMap<String, String> {
-    let is_asked = |library: LibraryName| {
-        let mut asked = libraries.iter().filter(|found| found.settings.is_some());
-        asked.any(|found| found.library.name == library.name())
-    };
-    let all = variables::of_this_process().into_iter();
-    let assumed = all.filter_map(|(variable, value)| {
-        let (library, name) = variables::setting(&variable)?;
-        (!is_asked(library)).then(|| (name.to_owned(), value))
-    });
-    assumed.collect()
-}
-
-/// The settings with the places where they are set, given all control variables.
-fn with_places(
-    settings: &BTreeMap<String, String>,
-    variables: &BTreeMap<String, String>,
-) -> BTreeMap<String, LibrarySetting> {
-    let environment = variables::of_this_process();
-    let deciding = variables::deciding(&environment, Some(settings));
-    let lists = variables
-        .iter()
-        .filter(|(name, _)| variables::lists_files(name));
-    let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
-    // The first file that sets a variable takes precedence.
-    let files: Vec<(&str, String)> = paths
-        .filter_map(|path| Some((path, files::read_text(Path::new(path)).ok()?)))
-        .collect();
-    let place = |name: &str, variable: &str| {
-        if environment.contains_key(variable) {
-            return Some("environment".to_owned());
-        }
-        let sets = |line: &str| {
-            line.split_once('=')
-                .is_some_and(|(set, _)| set.trim() == name)
-        };
-        let mut files = files.iter();
-        let (path, _) = files.find(|(_, text)| text.lines().any(sets))?;
-        Some((*path).to_owned())
-    };
-    let setting = |(name, value): (&String, &String)| {
-        let variable = variables::variable(name);
-        let is_named = |set: &String| {
-            set.split_once('=')
-                .is_some_and(|(set, _)| set == name || set == variable)
-        };
-        let setting = LibrarySetting {
-            value: value.clone(),
-            place: place(name, &variable),
-            decides: deciding.iter().any(is_named),
-        };
-        (name.clone(), setting)
-    };
-    settings.iter().map(setting).collect()
 }
 
 /// Creates and opens a segment of shared memory as ranks do for channels; returns the limit in bytes.
@@ -272,29 +224,11 @@ fn measured(environment: &Environment) -> Environment {
         .variables
         .retain(|name, _| !rules.contains_key(name));
     if let Some(settings) = &mut measured.settings {
-        settings
-            .retain(|name, _| !is_rules(name) && !rules.contains_key(&variables::variable(name)));
+        settings.retain(|name, _| {
+            !steering::is_rules(name) && !rules.contains_key(&variables::variable(name))
+        });
     }
     measured
-}
-
-/// Whether a control variable names a file of rules.
-fn is_rules(setting: &str) -> bool {
-    let mut libraries = LibraryName::ALL.iter();
-    libraries.any(|library| library.facts().rules_setting == setting)
-}
-
-/// Sentences about the rule files that libraries read.
-fn deployed(environment: &Environment) -> Vec<String> {
-    let settings = environment.settings.iter().flatten();
-    let rules = settings.filter(|(name, _)| is_rules(name));
-    let sentence = |(name, file): (&String, &String)| {
-        format!(
-            "This environment makes the library read decision rules from {file} (variable {name}); colltune \
-             switches them off while it measures."
-        )
-    };
-    rules.map(sentence).collect()
 }
 
 fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {

@@ -32,6 +32,7 @@ mod observer;
 mod origin;
 mod recorded;
 mod scripts;
+mod steering;
 mod store_location;
 mod tune;
 mod verdicts;
@@ -58,6 +59,8 @@ pub use observer::{Observer, Silent, TuningEvent};
 pub use origin::SampleOrigin;
 pub use recorded::as_recorded;
 pub use scripts::{Script, scripts};
+
+pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
 pub use verdicts::add_stored_verdicts;

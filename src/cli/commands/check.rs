@@ -2,6 +2,7 @@ mod junit;
 mod markdown;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
 use printable::Plain;
@@ -77,6 +78,9 @@ struct Found<'a> {
     seed: u64,
     #[serde(skip)]
     checked: &'a Checked,
+    /// The time that measuring took.
+    #[serde(skip)]
+    took: Duration,
 }
 
 impl Args {
@@ -110,6 +114,7 @@ impl Args {
             .table
             .setup(&table, campaign, &points, self.launches, console)?;
         let stop = interrupt::flag()?;
+        let started = Instant::now();
         let checked = {
             let events = self.table.events;
             let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
@@ -124,6 +129,7 @@ impl Args {
             rivals_unknown: rivals.unknown_because.as_deref(),
             seed: probing.seed,
             checked: &checked,
+            took: started.elapsed(),
         };
         warn_of_load(found.checked.busy.as_ref(), console);
         for sentence in other_orders(&found.checked.misplaced) {

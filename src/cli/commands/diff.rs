@@ -13,7 +13,8 @@ use super::{Answer, CliError, Console};
 /// speed-up over the default that AFTER expects, divided by the one that BEFORE expects, each by its own measurements:
 /// above 1 the new choice is expected to be faster. If AFTER goes back to the default, no worth is given, since the
 /// tables do not show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of
-/// the old choice, which is in the store.
+/// the old choice, which is in the store. Of tables of two libraries or releases the output says so, since their
+/// speed-ups are over different defaults.
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -62,6 +63,7 @@ fn describe(found: &TableComparison) -> String {
         origin(&found.before),
         origin(&found.after)
     )];
+    parts.extend(found.note.clone());
     let diff = &found.diff;
     parts.push(match diff.changes.len() {
         0 => no_changes(diff).to_owned(),

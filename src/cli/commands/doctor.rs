@@ -83,6 +83,9 @@ pub(super) struct Findings<'a> {
     variables: &'a BTreeMap<String, String>,
     /// The names of those `variables` that affect the choice of algorithms.
     deciding: Vec<&'a str>,
+    /// Why variables of `variables` affect the choice of algorithms or do not, by their names, where these do not show
+    /// it.
+    reasons: BTreeMap<&'a str, &'a str>,
     /// The MPI libraries that were found, with their launchers and measuring programs.
     libraries: &'a [DriverFound],
     /// Programs named like launchers that cannot be used.
@@ -114,6 +117,7 @@ impl<'a> Findings<'a> {
             unreadable_memory: diagnosis.unreadable_memory.as_deref(),
             variables: &environment.variables,
             deciding: diagnosis.deciding(),
+            reasons: diagnosis.reasons(),
             libraries: &diagnosis.libraries,
             unusable: &diagnosis.unusable,
             searched: &diagnosis.searched,
@@ -151,17 +155,22 @@ fn set(name: &str, setting: &LibrarySetting) -> String {
         value,
         place,
         decides,
+        reason,
     } = setting;
     let place = place.as_deref().unwrap_or("a place unknown to colltune");
-    format!("{name}={value}, set in {place}, {}", effect(*decides))
+    let effect = effect(*decides, reason.as_deref());
+    format!("{name}={value}, set in {place}, {effect}")
 }
 
 /// A clause about the effect of a setting.
-fn effect(decides: bool) -> &'static str {
-    match decides {
-        true => "affects the choice of algorithms",
-        false => "does not affect the choice of algorithms",
-    }
+fn effect(decides: bool, reason: Option<&str>) -> String {
+    let effect = if decides {
+        "affects the choice of algorithms"
+    } else {
+        "does not affect the choice of algorithms"
+    };
+    let reason = reason.map(|reason| format!(": {reason}"));
+    effect.to_owned() + &reason.unwrap_or_default()
 }
 
 fn describe(diagnosis: &Diagnosis) -> String {
@@ -273,9 +282,9 @@ fn machine(diagnosis: &Diagnosis) -> String {
         Some(reason) => format!("memory of other ranks: cannot be read, {reason}"),
     });
     let variables = variables.iter();
-    let deciding = diagnosis.deciding();
     lines.extend(variables.map(|(name, value)| {
-        let effect = effect(deciding.contains(&name.as_str()));
+        let found = diagnosis.effects.get(name).cloned().unwrap_or_default();
+        let effect = effect(found.decides, found.reason.as_deref());
         format!("environment: {name}={value}, {effect}")
     }));
     lines.join("\n") + "\n"

@@ -228,16 +228,26 @@ impl PointParts {
     }
 }
 
-/// A point in a few words, as in `allreduce 1x2 5003, commutative (probe)`.
-pub(super) fn name_of(point: &Point) -> String {
+/// The collective, the shape and the operators of a point.
+pub(super) fn place_of(point: &Point) -> String {
+    place_with(point, "")
+}
+
+fn place_with(point: &Point, bytes: &str) -> String {
     let cell = &point.cell;
-    let mut name = format!("{} {}", cell.collective, cell.shape);
-    if cell.collective.has_data() {
-        name += &format!(" {}", vocabulary::units::format_bytes(cell.bytes));
-    }
+    let mut name = format!("{} {}{bytes}", cell.collective, cell.shape);
     if point.operators != Operators::Any {
         name += &format!(", {}", point.operators);
     }
+    name
+}
+
+/// A point in a few words, as in `allreduce 1x2 5003, commutative (probe)`.
+pub(super) fn name_of(point: &Point) -> String {
+    let cell = &point.cell;
+    let bytes = vocabulary::units::format_bytes(cell.bytes);
+    let bytes = cell.collective.has_data().then(|| format!(" {bytes}"));
+    let mut name = place_with(point, &bytes.unwrap_or_default());
     if point.is_probe() {
         name += " (probe)";
     }

@@ -2,6 +2,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use client::Folder;
+use environment::force::{self, Force};
 use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
@@ -72,9 +73,18 @@ pub(crate) struct Args {
     /// Write the summary to this file when the program has ended
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Use a table that was made for another library, version or CPU
-    #[arg(long)]
-    force: bool,
+    /// Use the table despite differences: `library`, `version`, `cpu`, `accelerators`; without names despite all
+    ///
+    /// The table may be made for another library, another version of it or another type of CPU; `accelerators` also uses it
+    /// in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
+    #[arg(
+        long,
+        value_name = "DIFFERENCES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    force: Option<Force>,
     /// Check the table for changes whenever a communicator is attached
     #[arg(long)]
     reload: bool,
@@ -112,7 +122,13 @@ impl Args {
         let known = known.or_else(|| self.library.clone());
         let library = known.unwrap_or_else(|| table.provenance.library.clone());
         let made_for = &table.provenance.library;
-        if *made_for != library && !self.force {
+        let force = self.force.unwrap_or_default();
+        let is_forced = if made_for.name == library.name {
+            force.version
+        } else {
+            force.library
+        };
+        if *made_for != library && !is_forced {
             return Err(CliError::OtherLibrary {
                 table: path,
                 made_for: made_for.clone(),
@@ -136,7 +152,7 @@ impl Args {
             (PRELOADING, preload_list(&preloaded, line.as_ref())),
             ("COLLTUNE_TABLE", absolute(read_by_ranks).into()),
             ("COLLTUNE_LOG", log.clone().into()),
-            ("COLLTUNE_FORCE", switch(self.force)),
+            (force::VARIABLE, force.to_string().into()),
             ("COLLTUNE_RELOAD", switch(self.reload)),
             ("COLLTUNE_UNCONFIRMED", switch(policy.unconfirmed)),
             ("COLLTUNE_EXTRAPOLATE", switch(policy.extrapolate)),

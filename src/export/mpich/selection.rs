@@ -373,7 +373,10 @@ fn companion(
         let why = "Otherwise the library splits these collectives into parts within and between nodes, \
                    and applies the file to the parts, but they were measured as a whole. The file must exist \
                    on every node: programs abort without it.";
-        text += &header::comment(&[why.to_owned()], "");
+        let others = "An algorithm that is forced (MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM) takes precedence over this file. \
+                      The files of MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE and of \
+                      MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE apply only to the other collectives.";
+        text += &header::comment(&[why.to_owned(), others.to_owned()], "");
     }
     if !notes.is_empty() {
         text += "\n";

@@ -78,8 +78,9 @@ fn head(table: &Table, plan: &Plan) -> String {
              #   coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THIS-FILE\n";
     let mut notes = vec![
         "The path must be the same on all nodes. Open MPI silently ignores a file that it cannot \
-         read."
+         read, and reads none without `coll_tuned_use_dynamic_rules`; `colltune doctor` says what it does."
             .to_owned(),
+        super::forced(&plan.library.version).to_owned(),
     ];
     if super::has_han_first(&plan.library.version) {
         notes.push(format!(

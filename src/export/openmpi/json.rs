@@ -357,8 +357,9 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
     text += &header::comment(
         &[format!(
             "Without `^han` the component han decides on several nodes before these rules are \
-             used. {} Algorithm 0 leaves the decision to Open MPI; so do calls without a rule.",
-            super::ONE_LIST
+             used. {} Algorithm 0 leaves the decision to Open MPI; so do calls without a rule. {}",
+            super::ONE_LIST,
+            super::forced(version)
         )],
         "",
     );

@@ -23,6 +23,16 @@ fn has_han_first(version: &str) -> bool {
 const ONE_LIST: &str =
     "`coll` is one list: if the site sets it too, merge both values, as in `^hcoll,han`.";
 
+/// The note on forced algorithms, whose precedence over a file differs between releases.
+fn forced(version: &str) -> &'static str {
+    if has_han_first(version) {
+        "An algorithm that is forced (`coll_tuned_COLLECTIVE_algorithm`) takes precedence over this file."
+    } else {
+        "An algorithm that is forced (`coll_tuned_COLLECTIVE_algorithm`) counts where this file leaves the \
+         decision to Open MPI."
+    }
+}
+
 /// The variables that make the component read a file. A variable without a value gets the file's path.
 const OWN: [(&str, Option<&str>); 2] = [
     ("OMPI_MCA_coll_tuned_use_dynamic_rules", Some("1")),

@@ -136,6 +136,36 @@ fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
     names.filter(|name| before.contains(name)).collect()
 }
 
+/// The component of a setting if it carries out no collective, so that its other settings have no effect.
+pub(super) fn idle(setting: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+    let component = COMPONENTS.iter().map(|component| component.name);
+    let component = component.filter(|name| *name != TUNED).find(|name| {
+        let own = setting
+            .strip_prefix("coll_")
+            .or_else(|| setting.strip_prefix("HCOLL_").map(|_| "hcoll_"));
+        own.and_then(|own| own.strip_prefix(name))
+            .is_some_and(|rest| rest.starts_with('_'))
+    })?;
+    let selects = ["priority", "enable", "np"]
+        .iter()
+        .any(|what| setting == format!("coll_{component}_{what}"));
+    if selects {
+        return None;
+    }
+    let places = [false, true];
+    let is_first = |name: &str| {
+        let mut all = Collective::MEASURED.into_iter();
+        all.any(|collective| {
+            let mut places = places.iter();
+            places
+                .any(|over_nodes| rivals(variables, collective, *over_nodes).first() == Some(&name))
+        })
+    };
+    // `han` makes components with a low priority carry out its parts.
+    let is_part = ["sm", "adapt", "basic"].contains(&component) && is_first("han");
+    (!is_first(component) && !is_part).then(|| component.to_owned())
+}
+
 /// The names in a value of `coll`, and whether they are excluded.
 fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
     let value = variables.get("coll").map_or("", String::as_str).trim();

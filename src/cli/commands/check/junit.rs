@@ -1,14 +1,20 @@
 //! JUnit XML for continuous integration, with a test case for each point.
 
-use guard::CheckedPoint;
+use std::collections::BTreeMap;
+
+use guard::{CheckedPoint, Point};
 use printable::Plain;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::super::guarded::{name_of, rules_of};
+use super::super::guarded::{name_of, place_of, rules_of, time};
 use super::Found;
 
 /// One suite, in which regressions are failures and points that were not decided are skipped. Its property `verdict` is
 /// the sentence that says whether the table holds.
+///
+/// Names contain neither the choice nor sizes that were drawn at random, so that the history of a test goes on when the
+/// table or the seed changes; the properties of a case have them. All points are measured in the same launches, so the
+/// time of a case is an equal share of the time that the check took.
 pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());
@@ -18,16 +24,51 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
         .extra
         .insert("skipped".into(), skipped.to_string().into());
     suite.add_property(("verdict", found.verdict().as_str()));
-    for checked in points {
+    suite.set_time(found.took);
+    let share = found.took / u32::try_from(points.len().max(1)).unwrap_or(u32::MAX);
+    let names = names(points.iter().map(|checked| &checked.point));
+    for (checked, name) in points.iter().zip(names) {
         let point = &checked.point;
-        let name = format!("{}: {}", name_of(point), point.chosen);
         let mut case = TestCase::new(name, status(checked));
         case.set_classname(format!("{}.{}", found.library, point.cell.collective));
+        case.set_time(share);
+        let chosen = point.chosen.to_string();
+        let bytes = point.cell.bytes.to_string();
+        let (seconds, default) = (time(checked.seconds), time(checked.default_seconds));
+        for (property, value) in [
+            ("chosen", chosen),
+            ("bytes", bytes),
+            ("time", seconds),
+            ("default_time", default),
+        ] {
+            case.add_property((property, value.as_str()));
+        }
         suite.add_test_case(case);
     }
     let mut report = Report::new(suite_name);
+    report.set_time(found.took);
     report.add_test_suite(suite);
     Ok(Plain(report.to_string()?).to_string())
+}
+
+/// The names of points, in their order: those of a place with a random size are numbered, and so are points that
+/// otherwise have one name.
+fn names<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let named = points.map(|point| {
+        let name = if point.is_probe() {
+            format!("{} (probe)", place_of(point))
+        } else {
+            name_of(point)
+        };
+        let number = known.entry(name.clone()).or_default();
+        *number += 1;
+        match *number {
+            1 => name,
+            number => format!("{name} {number}"),
+        }
+    });
+    named.collect()
 }
 
 fn status(checked: &CheckedPoint) -> TestCaseStatus {

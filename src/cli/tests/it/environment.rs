@@ -135,6 +135,7 @@ fn doctor_finds_libraries_and_drivers() {
             "libraries",
             "load",
             "no_shared_memory",
+            "reasons",
             "searched",
             "shared_memory_bytes",
             "threads",

@@ -150,6 +150,37 @@ fn a_table_that_holds_passes_its_check() {
     let elements = elements(&place.read("out/check.xml"));
     let count = |name: &str| elements.iter().filter(|(found, _)| found == name).count();
     assert_eq!((count("testcase"), count("failure")), (7, 0));
+    // Tests that can be followed: a name has neither the choice nor a random size, and there is one test of each.
+    let attribute = |text: &str, name: &str| {
+        let text = format!(" {text}");
+        let (_, rest) = text.split_once(&format!(" {name}=\"")).expect(name);
+        rest.split('"').next().map(str::to_owned).expect("its end")
+    };
+    let cases = elements.iter().filter(|(found, _)| found == "testcase");
+    let names = cases.clone().map(|(_, text)| attribute(text, "name"));
+    let names: std::collections::BTreeSet<String> = names.collect();
+    assert_eq!(names.len(), 7, "{names:?}");
+    let of_probes = names.iter().filter(|name| name.contains("(probe)"));
+    for name in of_probes.clone() {
+        let place = name.split(" (probe)").next().expect("a place");
+        assert_eq!(place.split(' ').count(), 2, "no size: {name}");
+    }
+    assert_eq!(of_probes.count(), 2, "{names:?}");
+    assert!(
+        !names
+            .iter()
+            .any(|name| name.contains('/') || name.contains("default")),
+        "{names:?}"
+    );
+    let seconds = |text: &str| attribute(text, "time").parse::<f64>().expect("seconds");
+    let sum: f64 = cases.map(|(_, text)| seconds(text)).sum();
+    let whole = seconds(&elements[1].1);
+    assert!(
+        whole > 0.0 && (sum - whole).abs() < 0.01,
+        "{sum} of {whole}"
+    );
+    let xml = place.read("out/check.xml");
+    assert_eq!(xml.matches("<property name=\"chosen\"").count(), 7, "{xml}");
     for count in ["tests=\"7\"", "failures=\"0\"", "skipped=\"0\""] {
         assert!(elements[1].1.contains(count), "{elements:?}");
     }

@@ -583,6 +583,7 @@ fn diff_shows_changes_and_their_worth() {
             "changes",
             "defaults",
             "in_both",
+            "note",
             "only_in_one"
         ]
     );

@@ -30,13 +30,17 @@ fn place(more: &str) -> Place {
     let tuned = ["bcast", "allreduce", "alltoall"];
     let tuned = tuned.map(|name| format!("\"coll_tuned_{name}_algorithm\": \"ignore\""));
     let variables = format!(
-        "{{\"coll_tuned_priority\": \"30\", \"coll_basic_priority\": \"10\", {}{more}}}",
+        "{{\"coll_tuned_priority\": \"30\", \"coll_basic_priority\": \"10\", \
+         \"coll_tuned_use_dynamic_rules\": \"true\", \
+         \"coll_tuned_dynamic_rules_filename\": \"rules.conf\", {}{more}}}",
         tuned.join(", ")
     );
     place.add_driver(&format!(
         "case $1 in --control-variables) echo '{variables}' ;;\n\
-         --settings) echo '{{\"coll_tuned_dynamic_rules_filename\": \"/etc/rules.conf\"}}' ;; esac"
+         --settings) echo '{{\"coll_tuned_dynamic_rules_filename\": \"rules.conf\", \
+         \"coll_tuned_use_dynamic_rules\": \"true\"}}' ;; esac"
     ));
+    place.write("rules.conf", "1 7 1 2 1 0 6 0 0\n");
     place.write(
         "table.yaml",
         tables::yaml("by-hand", "openmpi", "4.1.4", COLLECTIVES),
@@ -52,7 +56,7 @@ fn doctor_names_the_component_with_the_highest_priority() {
         "  tuned has the highest priority for bcast, allreduce, alltoall\n",
         "  han has the highest priority for bcast, reduce, allreduce, gather, scatter, allgather, barrier, over several \
          nodes (OMPI_MCA_coll=^han leaves them to exported rules)\n",
-        "advice: This environment makes the library read decision rules from /etc/rules.conf (variable \
+        "advice: This environment makes the library read decision rules from rules.conf (variable \
          coll_tuned_dynamic_rules_filename); colltune switches them off while it measures.\n",
     ] {
         assert!(text.contains(line), "no `{line}` in:\n{text}");
@@ -68,6 +72,56 @@ fn doctor_names_the_component_with_the_highest_priority() {
     assert_eq!(
         (&han["over_nodes"], &han["remedy"]),
         (&true.into(), &"OMPI_MCA_coll=^han".into())
+    );
+}
+
+/// Settings that users believe in and that the library passes over, in the environment and in a settings file.
+#[test]
+fn doctor_says_why_settings_have_no_effect() {
+    let place = Place::with_mpirun("exit 1");
+    let file = place.path("params.conf").display().to_string();
+    place.write("params.conf", "coll_tuned_use_dynamic_rule = 1\n");
+    place.add_driver(&format!(
+        "case $1 in --control-variables) echo '{{\"coll_tuned_use_dynamic_rules\": \"false\", \
+         \"coll_tuned_bcast_algorithm\": \"chain\", \"coll_tuned_dynamic_rules_filename\": \"\", \
+         \"mca_base_param_files\": \"{file}\"}}' ;;\n\
+         --settings) echo '{{\"coll_tuned_bcast_algorithm\": \"chain\"}}' ;; esac"
+    ));
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("OMPI_MCA_coll_tuned_bcast_algorithm", "2");
+        command.env("OMPI_MCA_dynamic_rules_filename", "/etc/rules.conf");
+        let output = command.output().expect("it starts");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = run(&["doctor"]);
+    for line in [
+        "environment: OMPI_MCA_dynamic_rules_filename=/etc/rules.conf, does not affect the choice of algorithms: \
+         openmpi-4.1.4 has no setting of this name",
+        "advice: OMPI_MCA_dynamic_rules_filename=/etc/rules.conf has no effect: openmpi-4.1.4 has no setting of this name. \
+         Did you mean OMPI_MCA_coll_tuned_dynamic_rules_filename?",
+        "  coll_tuned_bcast_algorithm=chain, set in environment, does not affect the choice of algorithms: openmpi-4.1.4 \
+         reads it only with coll_tuned_use_dynamic_rules=1",
+        "advice: OMPI_MCA_coll_tuned_bcast_algorithm=2 has no effect: openmpi-4.1.4 reads it only with \
+         coll_tuned_use_dynamic_rules=1. Set OMPI_MCA_coll_tuned_use_dynamic_rules=1, or remove it.",
+    ] {
+        assert!(
+            text.lines().any(|found| found == line),
+            "no `{line}` in:\n{text}"
+        );
+    }
+    let misspelt = format!(
+        "advice: {file}: coll_tuned_use_dynamic_rule=1 has no effect: openmpi-4.1.4 has no setting of this name. Did you \
+         mean OMPI_MCA_coll_tuned_use_dynamic_rules?"
+    );
+    assert!(text.lines().any(|found| found == misspelt), "{text}");
+    assert!(!text.contains("`default` is not"), "{text}");
+    let found: serde_json::Value = serde_json::from_str(&run(&["doctor", "--json"])).expect("JSON");
+    assert_eq!(found["deciding"], serde_json::json!([]));
+    let reason = &found["reasons"]["OMPI_MCA_coll_tuned_bcast_algorithm"];
+    assert!(
+        reason.as_str().is_some_and(|why| why.contains("only with")),
+        "{found}"
     );
 }
 

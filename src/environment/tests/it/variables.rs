@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use environment::variables::{deciding, is_setting, may_force, rules, steering};
+use environment::variables::{deciding, is_setting, may_force, only_configuring, rules};
 
 fn variables(names: &[(&str, &str)]) -> BTreeMap<String, String> {
-    steering(
+    only_configuring(
         names
             .iter()
             .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
@@ -28,7 +28,7 @@ fn settings_of_mpi_are_kept_and_variables_that_launchers_set_are_not() {
 #[test]
 fn settings_that_change_the_default_are_reported() {
     let check = |given: &[(&str, &str)], expected: &[&str]| {
-        assert_eq!(deciding(&variables(given), None), expected);
+        assert_eq!(deciding(&variables(given), None, None), expected);
     };
     let forced = ("OMPI_MCA_coll_tuned_bcast_algorithm", "1");
     check(&[forced], &[]);
@@ -79,7 +79,8 @@ fn settings_without_variables_are_reported_too() {
             let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             pairs.collect::<BTreeMap<_, _>>()
         };
-        assert_eq!(deciding(&map(variables), Some(&map(settings))), expected);
+        let found = deciding(&map(variables), Some(&map(settings)), None);
+        assert_eq!(found, expected);
     };
     let forced = ("coll_tuned_bcast_algorithm", "binomial");
     let enabled = ("coll_tuned_use_dynamic_rules", "true");

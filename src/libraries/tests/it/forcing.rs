@@ -1,19 +1,19 @@
 //! Settings that the logs of programs name.
 
-use libraries::{Steering, steering};
+use libraries::{NamedEffect, effect_of_name};
 use schedule::Collective;
 
 /// Settings with their effects on an allreduce.
-const KNOWN: [(&str, &str, Option<Steering>); 24] = [
+const KNOWN: [(&str, &str, Option<NamedEffect>); 24] = [
     (
         "coll_tuned_allreduce_algorithm",
         "4",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
     (
         "OMPI_MCA_coll_tuned_allreduce_algorithm",
         "4",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
     ("coll_tuned_allreduce_algorithm", "0", None),
     ("coll_tuned_allreduce_algorithm", "ignore", None),
@@ -23,23 +23,23 @@ const KNOWN: [(&str, &str, Option<Steering>); 24] = [
     (
         "coll_tuned_dynamic_rules_filename",
         "rules.conf",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
     (
         "coll_han_use_dynamic_file_rules",
         "1",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
     ("coll_ucc_enable", "0", None),
-    ("coll_ucc_enable", "1", Some(Steering::Changes)),
-    ("coll_hcoll_enable", "0", Some(Steering::Changes)),
-    ("coll", "^han,ucc", Some(Steering::Changes)),
+    ("coll_ucc_enable", "1", Some(NamedEffect::Changes)),
+    ("coll_hcoll_enable", "0", Some(NamedEffect::Changes)),
+    ("coll", "^han,ucc", Some(NamedEffect::Changes)),
     ("pml", "ucx", None),
     ("btl_tcp_if_include", "eth0", None),
     (
         "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM",
         "recursive_doubling",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
     ("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "auto", None),
     ("MPIR_CVAR_IALLREDUCE_INTRA_ALGORITHM", "ring", None),
@@ -47,28 +47,28 @@ const KNOWN: [(&str, &str, Option<Steering>); 24] = [
     (
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
         "t.json",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
-    ("I_MPI_ADJUST_ALLREDUCE", "2", Some(Steering::Forces)),
+    ("I_MPI_ADJUST_ALLREDUCE", "2", Some(NamedEffect::Forces)),
     ("I_MPI_ADJUST_REDUCE", "2", None),
-    ("MV2_ALLREDUCE_ALGO", "3", Some(Steering::Forces)),
+    ("MV2_ALLREDUCE_ALGO", "3", Some(NamedEffect::Forces)),
     (
         "UCC_TL_UCP_TUNE",
         "allreduce:0-4k:@ring",
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
     ),
 ];
 
 #[test]
 fn a_setting_steers_the_collective_that_it_names() {
     for (name, value, effect) in KNOWN {
-        let found = steering(name, value, Collective::Allreduce);
+        let found = effect_of_name(name, value, Collective::Allreduce);
         assert_eq!(found, effect, "{name}={value}");
     }
-    let bcast = |name| steering(name, "3", Collective::Bcast);
+    let bcast = |name| effect_of_name(name, "3", Collective::Bcast);
     assert_eq!(
         bcast("I_MPI_ADJUST_BCAST"),
-        Some(Steering::Forces),
+        Some(NamedEffect::Forces),
         "another collective"
     );
     assert_eq!(bcast("MPIR_CVAR_NEIGHBOR_ALLGATHER_ALGORITHM"), None);

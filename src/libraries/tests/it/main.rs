@@ -5,3 +5,4 @@ mod facts;
 mod forcing;
 mod house;
 mod serving;
+mod steering;

@@ -3,7 +3,7 @@
 use schedule::Collective;
 use table::{
     Change, Deployments, Diff, Group, MeasuredPoint, OnlyIn, Operators, Rule, ShapeRules, Side,
-    Table,
+    Table, TableComparison,
 };
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
@@ -50,6 +50,25 @@ fn equal_tables_do_not_differ() {
     assert_eq!(means, [(1.0, 1.0), (1.0, 1.0)]);
     // On three shapes: the fourth entry, of operators that do not commute, has no times.
     assert_eq!(diff.defaults[1].points, 16);
+}
+
+#[test]
+fn tables_of_two_libraries_or_releases_are_named() {
+    let note = |name: &str, version: &str| {
+        let mut other = table();
+        other.provenance.library = vocabulary::Library {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        };
+        TableComparison::of(("a", &table()), ("b", &other)).note
+    };
+    let own = table().provenance.library;
+    assert_eq!(note(&own.name, &own.version), None);
+    let releases = note(&own.name, "99.0").expect("another release");
+    assert!(releases.contains("two releases of a library"), "{releases}");
+    let libraries = note("another", &own.version).expect("another library");
+    let both = format!("two libraries, {own} and another-{}", own.version);
+    assert!(libraries.contains(&both), "{libraries}");
 }
 
 #[test]

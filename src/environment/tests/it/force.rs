@@ -1,0 +1,47 @@
+//! The differences despite which a table is used.
+
+use std::ffi::OsStr;
+
+use environment::force::Force;
+
+fn of(value: &str) -> Option<Force> {
+    Force::of_value(Some(OsStr::new(value)))
+}
+
+#[test]
+fn a_value_names_differences() {
+    let cpu = Force {
+        cpu: true,
+        ..Force::NONE
+    };
+    let library = Force {
+        library: true,
+        version: true,
+        ..Force::NONE
+    };
+    let version = Force {
+        version: true,
+        ..Force::NONE
+    };
+    assert_eq!(Force::of_value(None), Some(Force::NONE));
+    for (value, expected) in [
+        ("0", Force::NONE),
+        ("1", Force::ALL),
+        ("yes", Force::ALL),
+        ("cpu", cpu),
+        ("library", library),
+        ("version", version),
+        ("version, library", library),
+        ("library,cpu,accelerators", Force::ALL),
+    ] {
+        assert_eq!(of(value), Some(expected), "{value}");
+        assert_eq!(of(&expected.to_string()), Some(expected), "{value}");
+    }
+    // A typing error has no silent effect.
+    for value in ["cpus", "2", "cpu;version", "CPU"] {
+        assert_eq!(of(value), None, "{value}");
+    }
+    let all = [Force::NONE, Force::ALL, cpu, library, version];
+    let bits: std::collections::BTreeSet<u64> = all.map(Force::bits).into();
+    assert_eq!(bits.len(), all.len());
+}

@@ -1,0 +1,57 @@
+//! The settings that steer MPICH's collectives.
+
+use crate::steering::{Condition, SettingRole, SteeringSetting};
+
+/// Devices carry out collectives, unless they are switched off for all of them.
+const BY_DEVICES: Condition = Condition {
+    setting: super::DEVICES,
+    holds: |value| !["none", "1"].contains(&value),
+    holds_by_default: true,
+    remedy: "percoll",
+};
+
+/// Each collective has its own switch.
+const ONE_BY_ONE: Condition = Condition {
+    setting: super::DEVICES,
+    holds: |value| ["percoll", "2"].contains(&value),
+    holds_by_default: true,
+    remedy: "percoll",
+};
+
+const fn rules(pattern: &'static str) -> SteeringSetting {
+    SteeringSetting::new(pattern, SettingRole::Rules)
+}
+
+const fn parameter(pattern: &'static str) -> SteeringSetting {
+    SteeringSetting::new(pattern, SettingRole::Parameter)
+}
+
+/// The list, for 4.0 to 5.0, with those of Intel MPI, which derives from MPICH.
+///
+/// There are three selection files: of algorithms, of the compositions of parts within nodes and between them (`CH4`),
+/// and of algorithms within nodes (`POSIX`). From 4.3 on the last two are also there for buffers on accelerators.
+pub(super) const SETTINGS: [SteeringSetting; 19] = [
+    rules("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"),
+    rules("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
+    rules("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
+    rules("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
+    rules("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
+    // Of releases to come.
+    rules("MPIR_CVAR_*COLL_SELECTION*JSON_FILE*"),
+    SteeringSetting::new(super::DEVICES, SettingRole::Component),
+    SteeringSetting::new("MPIR_CVAR_*_DEVICE_COLLECTIVE", SettingRole::Component)
+        .under(&ONE_BY_ONE),
+    SteeringSetting::new("MPIR_CVAR_*_COMPOSITION", SettingRole::Component).under(&BY_DEVICES),
+    SteeringSetting::new("MPIR_CVAR_*_ALGORITHM", SettingRole::Algorithm),
+    SteeringSetting::new("I_MPI_ADJUST_*", SettingRole::Algorithm),
+    // Thresholds and algorithms. The words also cover collectives with parts of different sizes, neighbourhood
+    // collectives and exclusive scans.
+    parameter("MPIR_CVAR_*BCAST*"),
+    parameter("MPIR_CVAR_*REDUCE*"),
+    parameter("MPIR_CVAR_*GATHER*"),
+    parameter("MPIR_CVAR_*SCATTER*"),
+    parameter("MPIR_CVAR_*ALLTOALL*"),
+    parameter("MPIR_CVAR_*BARRIER*"),
+    parameter("MPIR_CVAR_*SCAN*"),
+    parameter("MPIR_CVAR_*COLL*"),
+];

@@ -1,0 +1,452 @@
+//! What the settings of this environment do to the choice of algorithms, as the libraries treat them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use environment::variables;
+use libraries::{Effect, KnownSettings, LibraryName, NoEffect, RulesFileEffect, SettingRole};
+use vocabulary::Library;
+
+use crate::{DriverFound, LibrarySetting};
+
+/// What a setting does to the choice of algorithms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingEffect {
+    /// Whether it affects the choice.
+    pub decides: bool,
+    /// Why it does, or does not, if its name does not show that.
+    pub reason: Option<String>,
+    /// How to correct a setting that does not do what its name says, as a sentence.
+    remedy: Option<String>,
+}
+
+/// A library, and the answers of its measuring program.
+pub(crate) struct Asked {
+    pub(crate) name: LibraryName,
+    pub(crate) library: Library,
+    /// Whether its measuring program is built.
+    pub(crate) has_program: bool,
+    /// Its control variables with their values; empty if unknown.
+    pub(crate) all: BTreeMap<String, String>,
+    /// Those that do not have their built-in values; `None` if unknown.
+    pub(crate) changed: Option<BTreeMap<String, String>>,
+}
+
+/// Values with which a setting leaves the decision to the library.
+const NEUTRAL: [&str; 7] = ["", "0", "ignore", "auto", "false", "no", "none"];
+
+/// A setting with the way in which users name it.
+struct Named<'a> {
+    /// The control variable, or an environment variable that sets none.
+    setting: &'a str,
+    /// The name in the environment or in a file.
+    written: &'a str,
+    value: &'a str,
+}
+
+impl Asked {
+    fn known<'a>(&'a self, given: &'a BTreeMap<String, String>) -> KnownSettings<'a> {
+        KnownSettings {
+            variables: given,
+            all: (!self.all.is_empty()).then_some(&self.all),
+            changed: self.changed.as_ref(),
+        }
+    }
+
+    /// The settings that do not have their built-in values, with their places and effects.
+    pub(crate) fn settings(
+        &self,
+        given: &BTreeMap<String, String>,
+    ) -> Option<BTreeMap<String, LibrarySetting>> {
+        let files = self.files();
+        let place = |setting: &str| {
+            let is_given =
+                |name: &String| self.name.control_variable(name).as_deref() == Some(setting);
+            if given.keys().any(is_given) {
+                return Some("environment".to_owned());
+            }
+            // The first file that sets a variable takes precedence.
+            let mut files = files.iter();
+            let found = files.find(|file| file.lines.iter().any(|(name, _)| name == setting));
+            found.map(|file| file.path.clone())
+        };
+        let described = |(name, value): (&String, &String)| {
+            let named = Named {
+                setting: name,
+                written: name,
+                value,
+            };
+            let effect = self.name.effect(name, value, &self.known(given));
+            let effect = self.explained(&effect, &named);
+            let setting = LibrarySetting {
+                value: value.clone(),
+                place: place(name),
+                decides: effect.decides,
+                reason: effect.reason,
+            };
+            (name.clone(), setting)
+        };
+        let changed = self.changed.as_ref()?;
+        Some(changed.iter().map(described).collect())
+    }
+
+    /// What an environment variable does.
+    fn variable_effect(
+        &self,
+        written: &str,
+        value: &str,
+        given: &BTreeMap<String, String>,
+    ) -> SettingEffect {
+        let effect = self
+            .name
+            .variable_effect(written, value, &self.known(given));
+        let setting = self.name.control_variable(written);
+        let named = Named {
+            setting: setting.as_deref().unwrap_or(written),
+            written,
+            value,
+        };
+        self.explained(&effect, &named)
+    }
+
+    /// An effect in words.
+    fn explained(&self, effect: &Effect, named: &Named<'_>) -> SettingEffect {
+        let Self { name, library, .. } = self;
+        let variable = |setting: &str| name.environment_variable(setting);
+        let (decides, reason, remedy) = match effect {
+            Effect::Steers => return self.of_rules_file(named),
+            Effect::Enables(settings) => {
+                let settings = settings.join(" and ");
+                let reason = format!("{library} reads {settings} only with it");
+                (true, Some(reason), None)
+            }
+            Effect::Nothing(NoEffect::Unrelated) => (false, None, None),
+            Effect::Nothing(NoEffect::NoSuchSetting { similar }) => {
+                let reason = format!("{library} has no setting of this name");
+                let similar: Vec<String> = similar.iter().map(|known| variable(known)).collect();
+                let remedy = match similar.is_empty() {
+                    // Sites switch off components that only some of their libraries have.
+                    true => self.names_decision(named).then(|| "Remove it.".to_owned()),
+                    false => Some(format!("Did you mean {}?", similar.join(" or "))),
+                };
+                (false, Some(reason), remedy)
+            }
+            Effect::Nothing(NoEffect::BuiltIn(value)) => {
+                let value = value.as_deref().filter(|value| !value.is_empty());
+                let value = value.map_or_else(String::new, |value| format!(", `{value}`"));
+                let reason = format!("the value in {library} is the built-in one{value}");
+                // Such as the number of an algorithm that the release does not have.
+                let is_refused = self.names_decision(named) && !NEUTRAL.contains(&named.value);
+                let remedy = is_refused.then(|| "Correct the value, or remove it.".to_owned());
+                (false, Some(reason), remedy)
+            }
+            Effect::Nothing(NoEffect::Unmet(needed)) => {
+                let (setting, value) = (needed.setting, needed.remedy);
+                let reason = format!("{library} reads it only with {setting}={value}");
+                let remedy = format!("Set {}={value}, or remove it.", variable(setting));
+                (false, Some(reason), Some(remedy))
+            }
+            Effect::Nothing(NoEffect::NothingToEnable) => {
+                let reason = "no setting that needs it is set".to_owned();
+                (false, Some(reason), None)
+            }
+            Effect::Nothing(NoEffect::Idle(component)) => {
+                let reason = format!("the component {component} carries out no collective");
+                let remedy = self.names_decision(named).then(|| {
+                    format!("Let {component} come first (its priority, and the setting `coll`), or remove it.")
+                });
+                (false, Some(reason), remedy)
+            }
+        };
+        SettingEffect {
+            decides,
+            reason,
+            remedy,
+        }
+    }
+
+    /// Whether a setting names decisions, or makes the library read them.
+    fn names_decision(&self, named: &Named<'_>) -> bool {
+        let listed = self.name.steering_setting(named.setting);
+        let role = listed.map(|listed| listed.role);
+        role.is_some_and(|role| {
+            [
+                SettingRole::Rules,
+                SettingRole::Switch,
+                SettingRole::Algorithm,
+            ]
+            .contains(&role)
+        })
+    }
+
+    /// The effect of a setting that the library obeys: if it names a file of rules, that depends on the file.
+    fn of_rules_file(&self, named: &Named<'_>) -> SettingEffect {
+        let Self { name, library, .. } = self;
+        let mut found = SettingEffect {
+            decides: true,
+            ..SettingEffect::default()
+        };
+        if !is_rules_of(*name, named.setting) {
+            return found;
+        }
+        let text =
+            files::read_text(Path::new(self.file_of(named))).map_err(|error| error.to_string());
+        let text = text.as_deref().map_err(String::as_str);
+        match name.rules_file(named.setting, &library.version, text) {
+            RulesFileEffect::Read(note) => found.reason = note.map(str::to_owned),
+            RulesFileEffect::Ignored(why) => {
+                found.decides = false;
+                found.reason = Some(format!(
+                    "{library} ignores the whole file and says nothing: {why}"
+                ));
+                found.remedy = Some("Correct the file or the setting.".to_owned());
+            }
+            RulesFileEffect::EndsPrograms(why) => {
+                found.reason = Some(format!("with it {library} ends every program: {why}"));
+                found.remedy = Some("Correct the file or the setting.".to_owned());
+            }
+        }
+        found
+    }
+
+    /// The file that a setting names: as the library has it, which may have completed the path.
+    fn file_of<'a>(&'a self, named: &Named<'a>) -> &'a str {
+        let file = self
+            .changed
+            .as_ref()
+            .and_then(|changed| changed.get(named.setting));
+        file.map_or(named.value, String::as_str)
+    }
+
+    /// The settings files that the library reads, the most important first.
+    fn files(&self) -> Vec<SettingsFile> {
+        let lists = self
+            .all
+            .iter()
+            .filter(|(name, _)| variables::lists_files(name));
+        let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
+        let read = paths.filter_map(|path| {
+            let text = files::read_text(Path::new(path)).ok()?;
+            let lines = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with('#'));
+            let lines = lines.filter_map(|line| line.split_once('='));
+            let lines =
+                lines.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+            Some(SettingsFile {
+                path: path.to_owned(),
+                lines: lines.collect(),
+            })
+        });
+        read.collect()
+    }
+
+    /// Sentences about the settings of this library that do not do what they say, and about files of rules.
+    fn advice(&self, given: &BTreeMap<String, String>) -> Vec<String> {
+        let mut advice = Vec::new();
+        let mut is_told = BTreeSet::new();
+        let own = given.iter();
+        for (written, value) in own.filter(|(name, _)| variables::configures(self.name, name)) {
+            let setting = self.name.control_variable(written);
+            let setting = setting.unwrap_or_else(|| written.clone());
+            let effect = self.variable_effect(written, value, given);
+            let named = Named {
+                setting: &setting,
+                written,
+                value,
+            };
+            advice.extend(self.sentence(&named, &effect));
+            is_told.insert(setting);
+        }
+        for (setting, value) in self.changed.iter().flatten() {
+            if !is_told.contains(setting) {
+                let effect = self.name.effect(setting, value, &self.known(given));
+                let named = Named {
+                    setting,
+                    written: setting,
+                    value,
+                };
+                let effect = self.explained(&effect, &named);
+                advice.extend(self.sentence(&named, &effect));
+            }
+        }
+        // Lines of settings files that the library passes over.
+        for SettingsFile { path, lines } in self.files() {
+            for (setting, value) in lines
+                .iter()
+                .filter(|(name, _)| !self.all.contains_key(name))
+            {
+                let effect = self.name.effect(setting, value, &self.known(given));
+                let named = Named {
+                    setting,
+                    written: setting,
+                    value,
+                };
+                let effect = self.explained(&effect, &named);
+                let sentence = self.sentence(&named, &effect);
+                advice.extend(sentence.map(|sentence| format!("{path}: {sentence}")));
+            }
+        }
+        advice.extend(self.unprefixed(given));
+        if self.has_program && self.changed.is_none() {
+            advice.extend(self.refusal(given));
+        }
+        advice
+    }
+
+    /// A sentence about a setting that does not do what it says, or that names rules.
+    fn sentence(&self, named: &Named<'_>, effect: &SettingEffect) -> Option<String> {
+        let Named {
+            setting,
+            written,
+            value,
+        } = named;
+        if let (Some(reason), Some(remedy)) = (&effect.reason, &effect.remedy) {
+            let nothing = if effect.decides { "" } else { " has no effect" };
+            return Some(format!("{written}={value}{nothing}: {reason}. {remedy}"));
+        }
+        (effect.decides && is_rules_of(self.name, setting)).then(|| {
+            let file = self.file_of(named);
+            format!(
+                "This environment makes the library read decision rules from {file} (variable {written}); colltune \
+                 switches them off while it measures."
+            )
+        })
+    }
+
+    /// Sentences about environment variables that have the name of a setting, without the prefix or in other letters.
+    fn unprefixed(&self, given: &BTreeMap<String, String>) -> Vec<String> {
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let foreign = names.filter(|name| !given.contains_key(name));
+        let steering = || {
+            let all = self.all.keys();
+            all.filter(|known| self.name.steering_setting(known).is_some())
+        };
+        let sentence = |written: String| {
+            let own = |known: &&String| {
+                let variable = self.name.environment_variable(known);
+                known.contains('_')
+                    && [*known, &variable]
+                        .iter()
+                        .any(|name| name.eq_ignore_ascii_case(&written))
+            };
+            let known = steering().find(own)?;
+            let variable = self.name.environment_variable(known);
+            Some(format!(
+                "{written} has no effect: {} reads {variable}. Correct the name.",
+                self.library
+            ))
+        };
+        foreign.filter_map(sentence).collect()
+    }
+
+    /// The sentence about a library that cannot be asked, if this environment configures it.
+    fn refusal(&self, given: &BTreeMap<String, String>) -> Option<String> {
+        let own = given.iter().filter(|(name, _)| {
+            let setting = self.name.control_variable(name);
+            setting.is_some_and(|setting| self.name.steering_setting(&setting).is_some())
+        });
+        let own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+        let library = &self.library;
+        (!own.is_empty()).then(|| {
+            format!(
+                "{library} cannot be asked for its settings in this environment, and programs may end when they start \
+                 MPI: it may refuse a value of {}. Correct or remove it.",
+                own.join(", ")
+            )
+        })
+    }
+}
+
+/// A settings file of a library.
+struct SettingsFile {
+    path: String,
+    /// Names and values.
+    lines: Vec<(String, String)>,
+}
+
+/// Whether a control variable of a library names a file of rules.
+fn is_rules_of(library: LibraryName, setting: &str) -> bool {
+    let listed = library.steering_setting(setting);
+    listed.is_some_and(|listed| listed.role == SettingRole::Rules)
+}
+
+/// Whether a control variable names a file of rules.
+pub(crate) fn is_rules(setting: &str) -> bool {
+    let mut libraries = LibraryName::ALL.into_iter();
+    libraries.any(|library| is_rules_of(library, setting))
+}
+
+/// What each variable does: as the libraries here say, or else by its name, as if its library were there.
+pub(crate) fn effects(
+    asked: &[Asked],
+    given: &BTreeMap<String, String>,
+) -> BTreeMap<String, SettingEffect> {
+    let effect = |(name, value): (&String, &String)| {
+        let answers = asked.iter().filter(|asked| asked.changed.is_some());
+        let answers = answers.filter(|asked| variables::configures(asked.name, name));
+        let mut found: Vec<SettingEffect> = answers
+            .map(|asked| asked.variable_effect(name, value, given))
+            .collect();
+        if found.is_empty() {
+            found.extend(assumed(name, value, given));
+        }
+        // Of several libraries, one that obeys the variable tells most.
+        found.sort_by_key(|effect| !effect.decides);
+        let first = found.into_iter().next();
+        (name.clone(), first.unwrap_or_default())
+    };
+    given.iter().map(effect).collect()
+}
+
+/// What a variable would do in a library that is not here or cannot be asked.
+fn assumed(variable: &str, value: &str, given: &BTreeMap<String, String>) -> Option<SettingEffect> {
+    let known = KnownSettings {
+        variables: given,
+        all: None,
+        changed: None,
+    };
+    let mut libraries = LibraryName::ALL.into_iter();
+    let library = libraries.find(|library| variables::configures(*library, variable))?;
+    let effect = library.variable_effect(variable, value, &known);
+    Some(SettingEffect {
+        decides: matches!(effect, Effect::Steers | Effect::Enables(_)),
+        ..SettingEffect::default()
+    })
+}
+
+/// The settings that affect the choice: those of libraries that were asked, and those in environment variables of the
+/// others, which are assumed to have an effect.
+pub(crate) fn in_force(
+    asked: &[Asked],
+    libraries: &[DriverFound],
+    given: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    // Names of settings differ between libraries.
+    let settings = libraries.iter().flat_map(|found| &found.settings).flatten();
+    let settings = settings.filter(|(_, setting)| setting.decides);
+    let settings = settings.map(|(name, setting)| (name.clone(), setting.value.clone()));
+    let is_asked = |library: LibraryName| {
+        let mut asked = asked.iter().filter(|asked| asked.changed.is_some());
+        asked.any(|asked| asked.name == library)
+    };
+    let assumed = given.iter().flat_map(|(variable, value)| {
+        let others = LibraryName::ALL
+            .into_iter()
+            .filter(|library| !is_asked(*library));
+        let names = others.filter_map(|library| library.control_variable(variable));
+        names.map(|name| (name, value.clone()))
+    });
+    settings.chain(assumed).collect()
+}
+
+/// Sentences about settings that do not do what they say, and about files of rules.
+pub(crate) fn advice(asked: &[Asked], given: &BTreeMap<String, String>) -> Vec<String> {
+    let mut advice: Vec<String> = Vec::new();
+    for sentence in asked.iter().flat_map(|asked| asked.advice(given)) {
+        if !advice.contains(&sentence) {
+            advice.push(sentence);
+        }
+    }
+    advice
+}

@@ -75,8 +75,8 @@ pub(crate) struct Args {
     log: Option<PathBuf>,
     /// Use the table despite differences: `library`, `version`, `cpu`, `accelerators`; without names despite all
     ///
-    /// The table may be made for another library, another version of it or another type of CPU; `accelerators` also uses it
-    /// in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
+    /// The table may be made for another library, another version of it or another type of CPU; `accelerators` also
+    /// uses it in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
     #[arg(
         long,
         value_name = "DIFFERENCES",

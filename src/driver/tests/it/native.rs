@@ -338,8 +338,8 @@ fn forcing_does_not_change_the_default_of_openmpi() {
         };
         (defaults(&bench), start.environment)
     };
-    // If users have already configured the component, it is not changed.
-    let steered = [("OMPI_MCA_coll_tuned_priority", "30")];
+    // If users have set what counts only with forcing, nothing is changed.
+    let steered = [("OMPI_MCA_coll_tuned_init_tree_fanout", "4")];
     let (alone, environment) = run(&steered, false);
     assert!(environment.natives.is_empty());
     let (beside_natives, environment) = run(&[], true);

@@ -149,6 +149,45 @@ fn settings_in_files_are_recorded_under_openmpi() {
     assert!(environment.preset.is_empty() && settings(&environment).is_empty());
 }
 
+/// Files that are not there: a library that read them would ignore them, or end the program.
+#[test]
+fn all_files_of_rules_are_set_aside() {
+    let names: &[&str] = match family() {
+        LibraryName::OpenMpi => &[
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename",
+            "OMPI_MCA_coll_han_dynamic_rules_filename",
+        ],
+        LibraryName::Mpich => &[
+            "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPICH_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPIR_PARAM_CH4_COLL_SELECTION_TUNING_JSON_FILE",
+        ],
+    };
+    // In another process, whose environment has them, as at a site that sets them for every job: variables of a launch
+    // itself are kept.
+    if names.iter().any(|name| std::env::var_os(name).is_none()) {
+        let own = std::env::current_exe().expect("this program");
+        let mut again = std::process::Command::new(own);
+        again.args(["--exact", "surroundings::all_files_of_rules_are_set_aside"]);
+        again.envs(names.iter().map(|name| (*name, "/gone/rules")));
+        assert!(again.status().expect("it starts").success());
+        return;
+    }
+    let environment = told(&[]);
+    assert_eq!(environment.set_aside.len(), names.len(), "{environment:?}");
+    for name in names {
+        let note = format!("{name}=/gone/rules is set in the environment");
+        assert!(environment.set_aside.contains(&note), "{environment:?}");
+        assert!(
+            !environment.variables.contains_key(*name),
+            "{environment:?}"
+        );
+    }
+    assert!(settings(&environment).is_empty(), "{environment:?}");
+}
+
 #[test]
 fn settings_by_variables_are_recorded_as_mpi_reads_them() {
     let (variable, setting, value) = match family() {

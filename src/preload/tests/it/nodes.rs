@@ -46,6 +46,19 @@ fn tables_for_other_nodes_are_used_only_if_forced_under_mpi() {
         true,
     );
     check("Other CPU", &own, &[], "COLLTUNE_FORCE=1", false);
+    // What is forced may be named.
+    let named = |value| [("COLLTUNE_FORCE", value)];
+    let used = "has `Other CPU`; it is used";
+    check(&own, "Other CPU", &named("version,cpu"), used, true);
+    let others = named("library,accelerators");
+    check("Other CPU", &own, &others, "COLLTUNE_FORCE=cpu", false);
+    check(
+        &own,
+        &own,
+        &named("cpus"),
+        "COLLTUNE_FORCE is `cpus`",
+        false,
+    );
     check("any", "Other CPU", &[], "", true);
     check("", "Other CPU", &[], "", true);
     check(&own, "", &[], "", true);

@@ -228,7 +228,7 @@ fn readable(table: &Table) -> Gate {
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "the table has {}, none of which is used, for lack of confirmation or confidence; {}",
+            "the table has {}, none of which is used, for lack of confirmation or confidence, or because a validation found them slower; {}",
             counted(all, "rule"),
             remedy(table)
         ),

@@ -27,4 +27,7 @@ pub enum TableError {
     /// The text of the table would not be read back equal; nothing was written.
     #[error("refusing to write the table {}: it would not be read back equal", path.display())]
     Altered { path: PathBuf },
+    /// The file has other rules than those that the table in memory was read with; nothing was written.
+    #[error("{} was changed after it was read, and is left as it is now", path.display())]
+    Changed { path: PathBuf },
 }

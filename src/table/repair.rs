@@ -73,10 +73,24 @@ impl Table {
     /// Adds verdicts, and marks the rules that they refute. An earlier verdict with the same finding about the same call
     /// and candidate is replaced, so that repeated validations do not make the table longer.
     pub fn add_verdicts(&mut self, verdicts: Vec<Verdict>) {
-        let is_repeated = |earlier: &Verdict| verdicts.iter().any(|v| v.repeats(earlier));
+        let is_repeated = |earlier: &Verdict| {
+            let mut repeating = verdicts.iter().filter(|verdict| verdict.repeats(earlier));
+            repeating.any(|verdict| verdict.unix_seconds >= earlier.unix_seconds)
+        };
         self.verdicts.retain(|earlier| !is_repeated(earlier));
         self.verdicts.extend(verdicts);
         self.mark_refuted();
+    }
+
+    /// Whether the other table is the same but for verdicts.
+    pub fn has_rules_of(&self, other: &Self) -> bool {
+        let without_verdicts = |table: &Self| {
+            let mut table = table.clone();
+            table.verdicts.clear();
+            table.mark_refuted();
+            table
+        };
+        without_verdicts(self) == without_verdicts(other)
     }
 
     /// The table's verdicts about its own library and pattern of calls.

@@ -139,7 +139,8 @@ impl CampaignAnalysis {
             .iter()
             .map(|f| (f.subject, f.candidate.clone()))
             .collect();
-        let mut verdicts = binding(store, &library, campaign, pattern, &deciding.verdicts)?;
+        let binding = binding(store, &library, campaign, pattern, &deciding.verdicts)?;
+        let mut verdicts = binding.clone();
         let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
             Some((agenda, campaign)) => {
                 let samples = confirming::samples(campaign, store, &library, agenda)?;
@@ -148,7 +149,7 @@ impl CampaignAnalysis {
             }
             None => None,
         };
-        let kept = kept_in_file(deciding.verdicts, &verdicts, &library, pattern);
+        let kept = kept_in_file(deciding.verdicts, &binding, &verdicts);
         let not_measured = agenda.as_ref().map_or_else(BTreeMap::new, |agenda| {
             let mut subjects: BTreeSet<Subject> = samples.iter().map(|s| s.subject).collect();
             subjects.extend(failed.iter().map(|(subject, _)| *subject));

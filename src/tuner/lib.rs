@@ -63,4 +63,4 @@ pub use scripts::{Script, scripts};
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
-pub use verdicts::add_stored_verdicts;
+pub use verdicts::{StoredVerdicts, add_stored_verdicts};

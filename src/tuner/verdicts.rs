@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use campaign::Campaign;
+use files::NotOwn;
+use import::ImportRecord;
 use store::{LaunchRow, Store};
 use table::{Table, Verdict};
 use vocabulary::{Library, Pattern};
@@ -43,64 +45,80 @@ pub(crate) fn binding(
     Ok(verdicts)
 }
 
-/// The verdicts of a table's file that the table keeps when it is made again from a store: those that no newer launches
-/// overrule, `standing`, and those about another library or pattern of calls, which say nothing about its rules.
+/// The verdicts of a table's file that the table keeps when it is made again from a store: all but those that newer
+/// launches overrule, which bind but are not `standing`.
 pub(crate) fn kept_in_file(
     of_file: Vec<Verdict>,
+    binding: &[Verdict],
     standing: &[Verdict],
-    library: &Library,
-    pattern: Pattern,
 ) -> Vec<Verdict> {
+    let is_among = |verdict: &Verdict, all: &[Verdict]| all.iter().any(|v| v.is_same(verdict));
     let mut kept = of_file;
-    kept.retain(|verdict| {
-        let is_of_others = verdict.library != *library || verdict.pattern != pattern;
-        is_of_others || standing.iter().any(|other| other.is_same(verdict))
-    });
+    kept.retain(|verdict| !is_among(verdict, binding) || is_among(verdict, standing));
     kept
+}
+
+/// What the verdicts in a table's store say about the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredVerdicts {
+    /// They do not change which rules are in force, or there is no store with the table's campaign.
+    Nothing,
+    /// They change which rules are in force.
+    Count,
+    /// They do not count, as the store belongs to another user.
+    OfAnother,
 }
 
 /// Adds the verdicts of a table's store to the table, in memory, and marks the rules that they refute
 /// ([`Table::mark_refuted`]). Verdicts that newer launches overrule do not count, nor do those made under other
-/// conditions than those of the table's campaign. Returns whether they change what is in force.
-///
-/// Nothing is added if the store is not here, belongs to another user, or does not have the table's campaign.
+/// conditions than those of the table's campaign, nor those in a store that another user owns.
 ///
 /// # Errors
 /// A store that cannot be read or analysed.
-pub fn add_stored_verdicts(table: &mut Table, path: &Path) -> Result<bool, TunerError> {
-    // A store that another user may have written says nothing about this user's table.
-    let is_own = matches!(files::not_own(path), Ok(None));
-    if !path.exists() || !is_own {
-        return Ok(false);
+pub fn add_stored_verdicts(table: &mut Table, path: &Path) -> Result<StoredVerdicts, TunerError> {
+    if !path.exists() {
+        return Ok(StoredVerdicts::Nothing);
+    }
+    // Colleagues who may write to the store may also judge the table.
+    if !matches!(
+        files::not_own(path),
+        Ok(None | Some(NotOwn::WritableFile | NotOwn::WritableFolder))
+    ) {
+        return Ok(StoredVerdicts::OfAnother);
     }
     let store = Store::open(path)?;
     let library = &table.provenance.library;
     let campaigns = store.campaigns()?;
     let digest = &table.provenance.campaign;
-    let row = campaigns.iter().find(|row| row.digest == *digest);
-    let Some(row) = row else {
-        return Ok(false);
+    let Some(row) = campaigns.iter().find(|row| row.digest == *digest) else {
+        return Ok(StoredVerdicts::Nothing);
+    };
+    let campaign = if ImportRecord::of(row).is_some() {
+        None
+    } else {
+        Some(Campaign::parse_stored(&row.text, &row.digest)?)
     };
     // Whether newer launches overrule verdicts takes an analysis, which few tables need: most stores have no verdict that
     // changes what is in force.
-    if with_verdicts(table, store.verdicts(library)?).collectives == table.collectives {
-        return Ok(false);
+    let pattern = table.provenance.pattern;
+    let stored = binding(&store, library, campaign.as_ref(), pattern, &[])?;
+    if with_verdicts(table, stored).collectives == table.collectives {
+        return Ok(StoredVerdicts::Nothing);
     }
-    // Records of imports are not campaigns.
-    let campaign = Campaign::parse_stored(&row.text, &row.digest).ok();
     let analysis = CampaignAnalysis::of(&store, Some(library), campaign.as_ref())?;
     let judged = with_verdicts(table, analysis.standing);
     if judged.collectives == table.collectives {
-        return Ok(false);
+        return Ok(StoredVerdicts::Nothing);
     }
     *table = judged;
-    Ok(true)
+    Ok(StoredVerdicts::Count)
 }
 
 /// The table with the verdicts of its store that it does not have.
 fn with_verdicts(table: &Table, mut stored: Vec<Verdict>) -> Table {
     let mut judged = table.clone();
     stored.retain(|verdict| !table.verdicts.iter().any(|known| known.is_same(verdict)));
-    judged.add_verdicts(stored);
+    judged.verdicts.extend(stored);
+    judged.mark_refuted();
     judged
 }

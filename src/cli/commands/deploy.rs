@@ -107,7 +107,7 @@ impl Args {
             return self.show(console);
         }
         if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
-            self.deploy(&JudgedTable::read(table, None, console)?.table, console)?;
+            self.deploy(&JudgedTable::read_for_others(table, console)?, console)?;
             return Ok(Answer::Good);
         }
         let current = deploy::rollback(&self.to, &user())?;

@@ -5,10 +5,11 @@ use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
-use table::{Deployment, Table};
+use table::{Deployment, Verdict};
 use tuner::SampleOrigin;
 use vocabulary::units::counted;
 
+use super::in_force::JudgedTable;
 use super::stored::StoreArgs;
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -63,7 +64,13 @@ impl Args {
         let analysis = self.store.analyse()?;
         let splits = match &self.table {
             None => analysis.evaluate()?,
-            Some(table) => analysis.judge(&Table::load(table)?, self.deployment)?,
+            Some(table) => {
+                let mut table = JudgedTable::read(table, None, console)?.table;
+                // What `validate` found slower is not in force.
+                let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
+                table::turn_back(&mut table.collectives, &verdicts);
+                analysis.judge(&table, self.deployment)?
+            }
         };
         let models = match self.table {
             None => analysis.found.model_scores(),

@@ -117,7 +117,7 @@ fn formats() -> impl TypedValueParser<Value = String> {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = JudgedTable::read(&self.table, None, console)?.table;
+        let table = JudgedTable::read_for_others(&self.table, console)?;
         warn_of_simulation(&table, console);
         let Some(format) = export::find(&self.format) else {
             // The argument parser accepts no other names.

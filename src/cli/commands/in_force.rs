@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use table::Table;
+use tuner::StoredVerdicts;
 
 use super::campaign::store_file;
 use super::{CliError, Console};
@@ -32,16 +33,31 @@ impl JudgedTable {
             is_judged_by_store,
         })
     }
+
+    /// Like [`JudgedTable::read`] for a table that others will use: fails if the verdicts cannot be read, and warns if
+    /// they do not count.
+    pub(super) fn read_for_others(path: &Path, console: Console) -> Result<Table, CliError> {
+        let mut table = Table::load(path)?;
+        let store = store_file(Path::new(&table.provenance.store));
+        if tuner::add_stored_verdicts(&mut table, &store)? == StoredVerdicts::OfAnother {
+            console.warn(format_args!(
+                "verdicts of `validate` in {} do not count, since it belongs to another user; those in the table do.",
+                store.display()
+            ));
+        }
+        Ok(table)
+    }
 }
 
 /// Adds the verdicts that a store has about a table ([`tuner::add_stored_verdicts`]), and returns whether they change
 /// which rules are in force. Warns if they cannot be read.
 pub(super) fn add_verdicts_of_store(table: &mut Table, store: &Path, console: Console) -> bool {
     let added = tuner::add_stored_verdicts(table, store);
-    added.unwrap_or_else(|error| {
+    let added = added.unwrap_or_else(|error| {
         console.warn(format_args!(
             "verdicts of `validate` in the table's store do not count, as they cannot be read: {error}."
         ));
-        false
-    })
+        StoredVerdicts::Nothing
+    });
+    added == StoredVerdicts::Count
 }

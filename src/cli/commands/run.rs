@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use client::Folder;
@@ -146,7 +147,7 @@ impl Args {
             let _ = std::fs::remove_file(&log);
         }
         let policy = self.policy.policy();
-        let copy = self.copy(&judged, line.as_ref().map(|_| &*log), console)?;
+        let copy = self.copy(&path, &judged, line.is_some(), console);
         let read_by_ranks = copy.as_ref().map_or(&*path, |copy| &copy.path);
         let mut variables = vec![
             (PRELOADING, preload_list(&preloaded, line.as_ref())),
@@ -205,30 +206,31 @@ impl Args {
         }
     }
 
-    /// A copy of the table, beside the ranks' `log`, with the verdicts that are in its store alone, since ranks read no
-    /// stores. `None` if there are none, and, with a warning, if the table is read again while the program runs, or
-    /// after this process.
+    /// A copy of the table, in its folder, with the verdicts that are in its store alone, since ranks read no stores.
+    /// `None` if there are none, and, with a warning, if no program is started now, the program reads the table again,
+    /// or the folder cannot be written to.
     fn copy(
         &self,
+        path: &Path,
         judged: &JudgedTable,
-        log: Option<&Path>,
+        is_started: bool,
         console: Console,
-    ) -> Result<Option<TableCopy>, CliError> {
+    ) -> Option<TableCopy> {
         if !judged.is_judged_by_store {
-            return Ok(None);
+            return None;
         }
-        let Some(log) = log.filter(|_| !self.reload) else {
-            console.warn(
-                "verdicts of `validate` in the table's store do not count for the program, which reads only the \
-                 table: `colltune validate --repair` writes them into it.",
-            );
-            return Ok(None);
+        let copy = if is_started && !self.reload {
+            TableCopy::create(path, &judged.table).map_err(|error| error.to_string())
+        } else {
+            Err("it reads the table's file".to_owned())
         };
-        let copy = TableCopy {
-            path: log.with_extension("yaml"),
-        };
-        judged.table.save(&copy.path)?;
-        Ok(Some(copy))
+        copy.inspect_err(|why| {
+            console.warn(format_args!(
+                "verdicts of `validate` in the table's store do not count for the program ({why}): `colltune decide \
+                 STORE --output TABLE` makes a table that heeds them."
+            ));
+        })
+        .ok()
     }
 
     /// Refuses a summary that would replace an input or, if ranks write it to `own` first, that cannot be written.
@@ -292,6 +294,21 @@ impl Args {
 /// A table that exists while a program runs.
 struct TableCopy {
     path: PathBuf,
+}
+
+impl TableCopy {
+    /// Writes a table beside the file that it was read from, which all hosts can see.
+    fn create(beside: &Path, table: &Table) -> io::Result<Self> {
+        let name = format!(".colltune-run-{}.yaml", std::process::id());
+        let path = beside.with_file_name(name);
+        // An earlier process with the same id may have left it.
+        let _ = std::fs::remove_file(&path);
+        // Never through a link that somebody else has made meanwhile.
+        let mut file = files::create_new(&path, 0o644)?;
+        let copy = Self { path };
+        file.write_all(table.to_yaml().as_bytes())?;
+        Ok(copy)
+    }
 }
 
 impl Drop for TableCopy {

@@ -12,7 +12,7 @@ use guard::{
 };
 use launcher::find_driver;
 use printable::Plain;
-use table::{Deployment, Policy, Table, Verdict};
+use table::{Deployment, Policy, Table, TableError, Verdict};
 use tuner::{Export, export_beside};
 
 use self::found::{Found, Rewritten};
@@ -116,7 +116,7 @@ impl Args {
             campaign, store, ..
         } = sources;
         // Choices are measured whatever earlier verdicts say about them.
-        let earlier = std::mem::take(&mut table.verdicts);
+        table.verdicts.clear();
         table.mark_refuted();
         let probing = Probing {
             each_gap: self.confirm,
@@ -155,7 +155,6 @@ impl Args {
             ));
             None
         });
-        table.verdicts = earlier;
         let rewritten =
             self.rewrite(&mut table, kept_in, verdicts, measured, least_gain, console)?;
         let found = Found {
@@ -265,6 +264,18 @@ impl Args {
             kept: kept_in,
             ..Rewritten::default()
         };
+        // Another validation may have added verdicts meanwhile, and `tune` may have made another table.
+        let path = &self.table.path;
+        let now = Table::load(path)?;
+        if !now.has_rules_of(table) {
+            let changed = TableError::Changed { path: path.clone() };
+            if self.repair || self.confirm {
+                return Err(changed.into());
+            }
+            console.warn(format_args!("{changed}: it does not keep the verdicts."));
+            return Ok(rewritten);
+        }
+        table.verdicts = now.verdicts;
         // Later verdicts may overrule earlier ones, and limit the sizes that they are about.
         let was_refuted = table.verdicts.iter().any(Verdict::is_wrong);
         let is_refuted = verdicts.iter().any(Verdict::is_wrong);
@@ -282,13 +293,17 @@ impl Args {
         let stays_refuted = is_refuted && rewritten.repaired.is_empty();
         let keeps_here = !verdicts.is_empty() && (only_here || was_refuted || stays_refuted);
         let is_changed = !rewritten.repaired.is_empty() || !rewritten.confirmed.is_empty();
-        let path = &self.table.path;
         if self.keep_table || !(is_changed || keeps_here) {
             return Ok(rewritten);
         }
         if !is_asked && !is_writable(path) {
+            let consequence = if is_refuted {
+                ": programs that read it use what was found slower"
+            } else {
+                ""
+            };
             console.warn(format_args!(
-                "{} cannot be written and does not keep the verdicts: programs that read it use what was found slower.",
+                "{} cannot be written and does not keep the verdicts{consequence}.",
                 path.display()
             ));
             return Ok(rewritten);

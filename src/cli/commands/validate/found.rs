@@ -55,7 +55,7 @@ pub(super) struct Rewritten {
     pub(super) kept: Option<PathBuf>,
     /// Whether the table keeps the verdicts.
     pub(super) kept_in_table: bool,
-    /// The number of rules, or parts of rules, in the table that are not used because of verdicts in it.
+    /// The number of rules, or parts of rules, that are not used because of verdicts in the table, if it was written.
     pub(super) refuted: usize,
     /// The exported file for the library; null if none was written.
     pub(super) export: Option<PathBuf>,

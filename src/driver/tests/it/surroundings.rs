@@ -172,7 +172,12 @@ fn all_files_of_rules_are_set_aside() {
         let mut again = std::process::Command::new(own);
         again.args(["--exact", "surroundings::all_files_of_rules_are_set_aside"]);
         again.envs(names.iter().map(|name| (*name, "/gone/rules")));
-        assert!(again.status().expect("it starts").success());
+        let output = again.output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && told.contains("test result: ok. 1 passed"),
+            "{told}"
+        );
         return;
     }
     let environment = told(&[]);

@@ -4,8 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use results::Verdict as Why;
 use store::Store;
-use table::{Found, Table, Verdict};
-use tuner::{CampaignAnalysis, Tuned};
+use table::{Deployment, Found, Policy, Table, Verdict};
+use tuner::{CampaignAnalysis, StoredVerdicts, Tuned, add_stored_verdicts};
 use vocabulary::{Candidate, Library, Pattern};
 
 use crate::confirm::{Desk, query};
@@ -193,4 +193,40 @@ fn a_table_that_cannot_be_read_is_not_replaced() {
     }
     let left = std::fs::read_to_string(&tuned.table_path).expect("there");
     assert_eq!(left, broken);
+}
+
+/// Findings alternate; the latest decisive one holds, whatever of them the table has already.
+#[test]
+fn verdicts_of_the_store_count_as_if_the_table_had_them() {
+    use Found::{Faster, Same, Slower};
+    for (history, is_refuted) in [
+        (&[Slower][..], true),
+        (&[Slower, Same], true),
+        (&[Slower, Faster], false),
+        (&[Faster, Slower, Faster], false),
+        (&[Slower, Faster, Slower], true),
+    ] {
+        let desk = Desk::new("");
+        let first = desk.tune();
+        let verdict = verdict(&desk, &first.table);
+        let later = |(days, found): (usize, &Found)| Verdict {
+            unix_seconds: verdict.unix_seconds + 86_400 * days as u64,
+            found: *found,
+            ..verdict.clone()
+        };
+        let verdicts: Vec<Verdict> = history.iter().enumerate().map(later).collect();
+        keep(&desk, &verdicts);
+        for in_file in 0..=verdicts.len() {
+            let mut table = first.table.clone();
+            for verdict in &verdicts[..in_file] {
+                table.add_verdicts(vec![verdict.clone()]);
+            }
+            let before = table.usage(Policy::default(), Deployment::Colltune).refuted;
+            let found = add_stored_verdicts(&mut table, desk.workplace().store()).expect("read");
+            let after = table.usage(Policy::default(), Deployment::Colltune).refuted;
+            assert_eq!(after > 0, is_refuted, "{history:?}, {in_file} in the file");
+            let changes = (before > 0) != (after > 0);
+            assert_eq!(found == StoredVerdicts::Count, changes);
+        }
+    }
 }

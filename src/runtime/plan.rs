@@ -154,7 +154,7 @@ mod tests {
     use super::{KEPT_BYTES, Plan, Plans, SET_PLACES, Way, set_of};
     use crate::call::{Key, significant};
 
-    fn key(count: i32) -> Key {
+    fn key(count: impl Into<i64>) -> Key {
         // SAFETY: a constant of the library.
         let datatype = unsafe { ffi::RSMPI_INT32_T };
         let (send, recv) = (std::ptr::null(), std::ptr::null_mut());
@@ -244,6 +244,35 @@ mod tests {
         assert_eq!(kept[..2], [false; 2]);
         assert_eq!(kept[2..], [true; SET_PLACES]);
         assert_eq!(plans.bytes, SET_PLACES as u64);
+    }
+
+    #[test]
+    fn calls_whose_counts_no_int_holds_have_no_plans() {
+        let large = key((1_i64 << 32) + 5);
+        let mut plans = Plans::default();
+        plans.keep(plan(5, 0));
+        plans.keep(Plan {
+            key: large,
+            ..plan(5, 0)
+        });
+        assert!(plans.find(&key(5), Parts::Int(&[])).is_some());
+        assert!(plans.find(&large, Parts::Int(&[])).is_none());
+    }
+
+    #[test]
+    fn large_parts_are_compared_as_numbers() {
+        let mut plans = Plans::default();
+        plans.keep(Plan {
+            counts: Box::new([1, 2]),
+            ..plan(3, 0)
+        });
+        let mut is_found = |parts: &[i64]| plans.find(&key(3), Parts::Large(parts)).is_some();
+        assert!(is_found(&[1, 2]));
+        for others in [&[2, 1][..], &[1, 2 + (1 << 32)], &[1], &[1, 2, 3]] {
+            assert!(!is_found(others), "{others:?}");
+        }
+        let large = [1, 1 << 31];
+        assert_eq!(Parts::Large(&large).as_int(), None);
     }
 
     #[test]

@@ -141,7 +141,9 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         });
         asked.push(answers);
     }
-    let (environment, threads) = here(steering::in_force(&asked, &libraries, &given));
+    let effects = steering::effects(&asked, &given);
+    let settings = steering::in_force(&asked, &libraries, &given);
+    let (environment, threads) = here(settings, &effects);
     let mut advice = advice(&libraries, environment.cores);
     if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
@@ -154,7 +156,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     });
     Diagnosis {
         environment,
-        effects: steering::effects(&asked, &given),
+        effects,
         threads,
         shared_memory: shared_memory(),
         unreadable_memory: why_unreadable(),
@@ -195,7 +197,10 @@ fn shared_memory() -> Result<u64, String> {
 }
 
 /// The environment with the settings of its libraries, and the number of hardware threads.
-fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
+fn here(
+    settings: BTreeMap<String, String>,
+    effects: &BTreeMap<String, SettingEffect>,
+) -> (Environment, u32) {
     let node = environment::node(vec![own_cpus()], Some(environment::cores()));
     let clock = statistics::clock::examine();
     let mut environment = Environment {
@@ -212,17 +217,21 @@ fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
         settings: Some(settings),
         ..Environment::default()
     };
-    environment.warnings = judge(&measured(&environment));
+    environment.warnings = judge(&measured(&environment, effects));
     (environment, node.threads)
 }
 
-/// The environment without the rules that launches set aside.
-fn measured(environment: &Environment) -> Environment {
+/// The environment without the rules that launches set aside, and without variables that are known to have no effect.
+fn measured(environment: &Environment, effects: &BTreeMap<String, SettingEffect>) -> Environment {
     let mut measured = environment.clone();
     let rules = variables::rules(&environment.variables);
+    let has_no_effect = |name: &String| {
+        let effect = effects.get(name);
+        effect.is_some_and(|effect| !effect.decides && effect.reason.is_some())
+    };
     measured
         .variables
-        .retain(|name, _| !rules.contains_key(name));
+        .retain(|name, _| !rules.contains_key(name) && !has_no_effect(name));
     if let Some(settings) = &mut measured.settings {
         settings.retain(|name, _| {
             !steering::is_rules(name) && !rules.contains_key(&variables::variable(name))

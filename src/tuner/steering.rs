@@ -143,8 +143,9 @@ impl Asked {
             Effect::Nothing(NoEffect::Unmet(needed)) => {
                 let (setting, value) = (needed.setting, needed.remedy);
                 let reason = format!("{library} reads it only with {setting}={value}");
+                let is_neutral = NEUTRAL.contains(&named.value);
                 let remedy = format!("Set {}={value}, or remove it.", variable(setting));
-                (false, Some(reason), Some(remedy))
+                (false, Some(reason), (!is_neutral).then_some(remedy))
             }
             Effect::Nothing(NoEffect::NothingToEnable) => {
                 let reason = "no setting that needs it is set".to_owned();

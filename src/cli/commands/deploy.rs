@@ -27,22 +27,23 @@ use super::{Answer, CliError, Console};
 /// folder of another user.
 ///
 /// Exits with 0 if the version is current; with 1, without any change, if the table has rules that no fresh launches
-/// confirmed, or no rules that can be used, or if there is no version to roll back to; with 2 if the table, an option
+/// confirmed, or no rules that can be used, or if there is no version to roll back to or to withdraw; with 2 if the table, an option
 /// or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another colltune is deploying to
 /// DIR. Rules below --min-confidence are left out.
 ///
-/// --rollback makes the previous version current again, --list shows all versions. DIR/history records who deployed
-/// what and when. `colltune schema deploy` describes what --json prints.
+/// --rollback makes the previous version current again, --withdraw lets the library decide again, and --list shows all
+/// versions. DIR/history records who deployed what and when. `colltune schema deploy` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune deploy tables/night.yaml --to /opt/tables
   . /opt/tables/current/environment.sh
   mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver          # if deployed with --preload
-  colltune deploy --rollback --to /opt/tables")]
+  colltune deploy --rollback --to /opt/tables
+  colltune deploy --withdraw --to /opt/tables            # the library decides again")]
 pub(crate) struct Args {
     /// The decision table
-    #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "list"])]
+    #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "withdraw", "list"])]
     table: Option<PathBuf>,
     /// The folder of versions, on all nodes under the same name
     #[arg(long, value_name = "DIR")]
@@ -60,8 +61,15 @@ pub(crate) struct Args {
     #[arg(long)]
     preload: bool,
     /// Make the previous version current again
-    #[arg(long, conflicts_with = "list", conflicts_with_all = OF_DEPLOYING)]
+    #[arg(long, conflicts_with_all = ["list", "withdraw"], conflicts_with_all = OF_DEPLOYING)]
     rollback: bool,
+    /// Let the library decide again, also if the first version is current
+    ///
+    /// Makes a version current that sets nothing. Jobs that read DIR/current/environment.sh or slurm.sh, or load the
+    /// module, go on as before, without the table; running jobs keep their version. --rollback returns to the version
+    /// that was current before.
+    #[arg(long, conflicts_with = "list", conflicts_with_all = OF_DEPLOYING)]
+    withdraw: bool,
     /// Show all versions
     #[arg(long, conflicts_with_all = OF_DEPLOYING)]
     list: bool,
@@ -80,13 +88,13 @@ pub(crate) struct Args {
 pub(super) enum Answers {
     /// The deployed version.
     Deployed(Deployed),
-    /// The version that is current now, with --rollback.
+    /// The version that is current now, with --rollback or --withdraw.
     Current(DeployedVersion),
     /// All versions, with --list.
     Versions(Vec<DeployedVersion>),
 }
 
-/// Arguments that conflict with --rollback and --list.
+/// Arguments that conflict with --rollback, --withdraw and --list.
 const OF_DEPLOYING: [&str; 10] = [
     "table",
     "confirmed_only",
@@ -105,6 +113,11 @@ impl Args {
         self.owner.assume()?;
         if self.list {
             return self.show(console);
+        }
+        if self.withdraw {
+            let current = deploy::withdraw(&self.to, &user())?;
+            let text = format!("{} is current now: the library decides", current.name);
+            return console.answer(self.json, &Answers::Current(current), || text);
         }
         if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
             self.deploy(&JudgedTable::read_for_others(table, console)?, console)?;

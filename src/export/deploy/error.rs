@@ -32,6 +32,12 @@ pub enum DeployError {
     /// The deployed table cannot be read back; a defect of this crate.
     #[error("the table as deployed cannot be read: {0}")]
     Table(Box<TableError>),
+    /// No version has a table that can be read.
+    #[error("no table in {} can be read: {source}", folder.display())]
+    NoTable {
+        folder: PathBuf,
+        source: Box<TableError>,
+    },
     /// A name that is part of the name of the version's folder.
     #[error("{field}: it has {bytes} bytes, and {most} at most can be part of a folder's name")]
     LongName {
@@ -55,6 +61,9 @@ pub enum DeployError {
     /// A version whose files have changed since it was written.
     #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
     Altered { folder: PathBuf, file: String },
+    /// Nothing is deployed.
+    #[error("no version is current in {}", folder.display())]
+    NothingDeployed { folder: PathBuf },
     /// Nothing was deployed before.
     #[error("no version was current in {} before this one", folder.display())]
     NothingBefore { folder: PathBuf },
@@ -80,6 +89,7 @@ impl DeployError {
             Self::Unconfirmed { .. }
             | Self::Nothing { .. }
             | Self::NothingForLibrary { .. }
+            | Self::NothingDeployed { .. }
             | Self::NothingBefore { .. }
             | Self::Gone { .. } => ErrorKind::No,
             Self::Export(error) => error.kind(),
@@ -132,9 +142,14 @@ impl DeployError {
                 "restore the file, or deploy the table under another `name`; leave the version where it is, as \
                  jobs may use it"
             }
-            Self::NothingBefore { .. } | Self::Gone { .. } => {
-                "`colltune deploy --list --to FOLDER` lists the existing versions"
+            Self::NothingDeployed { .. } => {
+                "the library decides already in jobs that use this folder; `--to` names the folder of versions"
             }
+            Self::NothingBefore { .. } | Self::Gone { .. } => {
+                "`colltune deploy --withdraw --to FOLDER` lets the library decide again; `colltune deploy --list --to \
+                 FOLDER` lists the existing versions"
+            }
+            Self::NoTable { .. } => "remove the link `current`, and deploy a table",
             Self::Table(_) | Self::File { .. } => return None,
         };
         Some(text.to_owned())

@@ -30,6 +30,8 @@ pub(super) const MODULE: &str = "colltune-table";
 const RELEASE: &str = "COLLTUNE_RELEASE";
 /// The variable with the script [`PROGRAM`] of the version, or with `env`, which starts programs unchanged.
 const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
+/// The variable that leaves one job to the library; `libcolltune.so` reads it, too.
+const DISABLE: &str = "COLLTUNE_DISABLE";
 
 /// The longest name of a table that becomes part of a folder's name, in bytes. File systems allow 255 for a name, and the
 /// longest one made of it is `.aside-NAME-DATE-DIGEST-TIME` (`mend.rs`), with 12 digits of a digest and 16 of a time.
@@ -72,6 +74,8 @@ pub(super) struct Content<'a> {
     /// Notes for its users.
     pub(super) notes: &'a [String],
     pub(super) release: Option<ServiceRelease<'a>>,
+    /// For a version that leaves everything to the library: the last part of its module's name.
+    pub(super) withdrawn: Option<&'a str>,
 }
 
 impl Content<'_> {
@@ -94,7 +98,8 @@ impl Content<'_> {
 
     /// The name of its module.
     pub(super) fn module(&self) -> String {
-        let name = self.release.map_or(&*self.table.name, |of| of.module);
+        let of_release = self.release.map(|release| release.module);
+        let name = self.withdrawn.or(of_release).unwrap_or(&self.table.name);
         format!("{MODULE}/{}", plain(name))
     }
 
@@ -130,6 +135,11 @@ impl Content<'_> {
         if let Some(preload) = self.preload {
             let preload = checked(preload, &[':', ' '])?;
             files.push((PROGRAM.to_owned(), self.program(place_text, preload)));
+        }
+        if self.withdrawn.is_some() {
+            // Jobs may start programs by the script of the version before.
+            let text = format!("#!/bin/sh\n{}exec \"$@\"\n", self.head("# "));
+            files.push((PROGRAM.to_owned(), text));
         }
         if let Some((name, exported)) = self.exported {
             files.push((name.to_owned(), exported.text.clone()));
@@ -168,7 +178,7 @@ impl Content<'_> {
         } = self.policy;
         let least = min_confidence.unwrap_or(self.table.provenance.min_confidence);
         let mut text = "#!/bin/sh\n".to_owned();
-        text += &header::head(self.purpose(), self.table, "# ");
+        text += &self.head("# ");
         text += "#\n# The launcher starts this script with the program and its arguments.\n";
         let preload = quote(preload);
         _ = writeln!(
@@ -189,31 +199,64 @@ impl Content<'_> {
     }
 
     pub(super) fn purpose(&self) -> String {
+        let library = on_one_line(&self.table.provenance.library.to_string());
+        if self.withdrawn.is_some() {
+            return format!("The table for {library} is withdrawn: the library decides.");
+        }
         format!(
-            "The table {} for {}, as deployed.",
-            on_one_line(&self.table.name),
-            on_one_line(&self.table.provenance.library.to_string())
+            "The table {} for {library}, as deployed.",
+            on_one_line(&self.table.name)
         )
+    }
+
+    /// The lines at the top of each file.
+    pub(super) fn head(&self, prefix: &str) -> String {
+        if self.withdrawn.is_none() {
+            return header::head(self.purpose(), self.table, prefix);
+        }
+        let origin = format!(
+            "Written by `colltune deploy --withdraw` of colltune {}; `colltune deploy --rollback` returns to the version \
+             before.",
+            env!("CARGO_PKG_VERSION")
+        );
+        header::comment(&[self.purpose(), origin], prefix)
     }
 
     /// Commands for a shell of POSIX.
     fn environment(&self, current: &str, variables: &[(String, String)]) -> String {
-        let mut text = header::head(self.purpose(), self.table, "# ");
+        let mut text = self.head("# ");
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
         text += &header::comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
         text += &header::comment(self.unchecked().as_slice(), "# ");
         text += &self.starting("# ");
-        text += &unset_others(variables);
-        for (name, value) in variables {
-            _ = writeln!(text, "export {name}={}", quote(value));
+        let exports = |variables: &[(String, String)]| {
+            let lines = variables
+                .iter()
+                .map(|(name, value)| format!("export {name}={}\n", quote(value)));
+            unset_others(variables) + &lines.collect::<String>()
+        };
+        if self.withdrawn.is_some() {
+            return text + &exports(variables);
         }
+        let disabled: Vec<(String, String)> = variables
+            .iter()
+            .filter(|(name, _)| name == RELEASE)
+            .cloned()
+            .chain([(WITH_TABLE.to_owned(), "env".to_owned())])
+            .collect();
+        _ = write!(
+            text,
+            "if [ \"${{{DISABLE}:-0}}\" = 0 ]; then\n{}else\n# {DISABLE}=1 leaves this job to the library.\n{}fi\n",
+            exports(variables),
+            exports(&disabled)
+        );
         text
     }
 
     /// Commands for the shell of a batch script of Slurm.
     fn slurm(&self, place: &str, current: &str) -> String {
-        let mut text = header::head(self.purpose(), self.table, "# ");
+        let mut text = self.head("# ");
         text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
         let looks = "It checks once, by one job step, whether all nodes of the job can read this version. If one of \
@@ -277,7 +320,7 @@ impl Content<'_> {
 
     /// The README: usage, notes, and rules that are left out.
     fn readme(&self, current: &str) -> String {
-        let mut text = header::head(self.purpose(), self.table, "");
+        let mut text = self.head("");
         _ = write!(
             text,
             "\nFor one job or all jobs of a site, one of\n  . {}\n  module use {}; module load {}\n",

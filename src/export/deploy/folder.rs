@@ -42,7 +42,8 @@ impl Folder {
         Ok(folder)
     }
 
-    fn take(folder: &Path, create: bool, is_own: bool) -> Result<Self, DeployError> {
+    /// As [`Self::open`] and [`Self::open_own`], whatever `current` is.
+    pub(super) fn take(folder: &Path, create: bool, is_own: bool) -> Result<Self, DeployError> {
         ::files::check_folder(folder)?;
         if create {
             make_folder(folder)?;
@@ -166,6 +167,17 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployErro
     let current = current(folder)?;
     let current = current.as_deref();
     let history = History::read(&folder.join(HISTORY))?;
+    let names = names_by_age(folder, current)?;
+    let described = |name: &String| described(folder, name, current, &history);
+    Ok(names.iter().map(described).collect())
+}
+
+/// The names of the versions of a folder, in the order in which each was last made current.
+pub(super) fn names_by_age(
+    folder: &Path,
+    current: Option<&str>,
+) -> Result<Vec<String>, DeployError> {
+    let history = History::read(&folder.join(HISTORY))?;
     let listed = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = listed.map_err(DeployError::file("list", folder))?;
     let mut names: Vec<String> = entries
@@ -179,8 +191,7 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployErro
         let last = history.last(name, current);
         (last.map(|(place, _)| place), name.clone())
     });
-    let described = |name: &String| described(folder, name, current, &history);
-    Ok(names.iter().map(described).collect())
+    Ok(names)
 }
 
 fn described(

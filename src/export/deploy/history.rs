@@ -18,6 +18,8 @@ pub enum HistoryAction {
     Deploy,
     /// The version deployed after it was rolled back.
     Rollback,
+    /// The version before was withdrawn: this one leaves everything to the library.
+    Withdraw,
 }
 
 /// A line of the history, displayed as in the file: words separated by single spaces.
@@ -127,7 +129,9 @@ impl History {
                 continue;
             }
             match line.action {
-                HistoryAction::Deploy => stack.push(line.version.clone()),
+                HistoryAction::Deploy | HistoryAction::Withdraw => {
+                    stack.push(line.version.clone());
+                }
                 HistoryAction::Rollback => _ = stack.pop(),
             }
         }

@@ -24,6 +24,7 @@ mod history;
 mod mend;
 mod modules;
 mod prune;
+mod withdraw;
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,7 @@ pub use files::check_names;
 pub use folder::table_of;
 pub use history::HistoryAction;
 pub use prune::prune;
+pub use withdraw::{empty_table, withdraw};
 
 use crate::{Exported, Options};
 use files::Content;
@@ -170,6 +172,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         withheld: &withheld,
         notes: &notes,
         release: request.release,
+        withdrawn: None,
     };
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     let (version, module) = (content.version(&folder)?, content.module());
@@ -225,20 +228,19 @@ impl Prepared {
 /// Makes the previous version current again, and returns it.
 ///
 /// # Errors
-/// [`DeployError::NothingBefore`] if there is none, [`DeployError::Gone`] if its folder no longer exists; otherwise
+/// [`DeployError::NothingDeployed`] if no version is current, [`DeployError::NothingBefore`] if none was before, [`DeployError::Gone`] if its folder no longer exists; otherwise
 /// those of [`deploy`].
 pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
-    let nothing = || DeployError::NothingBefore {
-        folder: folder.clone(),
-    };
-    folder::current(&folder)?.ok_or_else(nothing)?;
+    if folder::current(&folder)?.is_none() {
+        return Err(DeployError::NothingDeployed { folder });
+    }
     let versions = Folder::open(&folder, false)?;
     let current = versions.current()?;
     let in_effect = versions.history()?.versions_in_effect(current.as_deref());
     let before = match &in_effect[..] {
         [.., before, _] => before.clone(),
-        _ => return Err(nothing()),
+        _ => return Err(DeployError::NothingBefore { folder }),
     };
     if !versions.has(&before) {
         return Err(DeployError::Gone {

@@ -38,7 +38,7 @@ impl Content<'_> {
     fn module_head(&self, current: &str, prefix: &str) -> String {
         let once = "Load it once for a job: where it is submitted or in its batch script, and not for each task. \
                     The module is found by way of the link";
-        header::head(self.purpose(), self.table, prefix)
+        self.head(prefix)
             + &header::comment(
                 &[
                     format!("{once} {current}."),

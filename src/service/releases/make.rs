@@ -4,8 +4,8 @@ use export::deploy::Prepared;
 use jiff::Timestamp;
 use rusqlite::Connection;
 use serde_json::json;
-use table::{Confidence, Provenance, Table};
-use vocabulary::{Library, Pattern};
+use table::Table;
+use vocabulary::Library;
 
 use super::history::{self, Step};
 use crate::database::locked;
@@ -199,7 +199,7 @@ impl Service {
             }
             (ReleaseAction::Withdraw, None) => {
                 let current = current.ok_or_else(unknown)?;
-                let empty = empty(library);
+                let empty = export::deploy::empty_table(library);
                 let digest = self.keep_blob(empty.to_yaml().as_bytes())?;
                 let is_withdrawn = |step: &Step| step.action == ReleaseAction::Withdraw;
                 if *current == digest || steps.last().is_some_and(is_withdrawn) {
@@ -341,26 +341,4 @@ pub(crate) fn library_of(text: &str) -> Option<Library> {
         name: name.to_owned(),
         version: version.to_owned(),
     })
-}
-
-/// A table without rules.
-fn empty(library: Library) -> Table {
-    Table {
-        name: "withdrawn".to_owned(),
-        provenance: Provenance {
-            campaign: "none".to_owned(),
-            store: "none".to_owned(),
-            library,
-            colltune: env!("CARGO_PKG_VERSION").to_owned(),
-            date: Timestamp::now().strftime("%Y-%m-%d").to_string(),
-            hosts: Vec::new(),
-            cpu: Provenance::ANY_CPU.to_owned(),
-            launches: 0,
-            pattern: Pattern::Together,
-            min_confidence: Confidence::default(),
-            warnings: Vec::new(),
-        },
-        collectives: Default::default(),
-        verdicts: Vec::new(),
-    }
 }

@@ -126,14 +126,40 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
     let ran = place.run(&back).good();
     assert_eq!(
         (ran.out, current()),
-        (format!("{first} is current now\n"), first)
+        (format!("{first} is current now\n"), first.clone())
     );
     place.run(&back).bad(
         1,
         &[
             "no version was current in DIR/site before this one",
+            "--withdraw",
             "--list",
         ],
+    );
+
+    // The library decides again, and after that the version before.
+    let withdraw = ["deploy", "--withdraw", "--to", "site"];
+    let ran = place.run(&withdraw).good();
+    let withdrawn = current();
+    assert!(withdrawn.starts_with("withdrawn-"), "{withdrawn}");
+    assert_eq!(
+        ran.out,
+        format!("{withdrawn} is current now: the library decides\n")
+    );
+    let ran = place.run(&[&withdraw[..], &["--json"]].concat()).good();
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (json["name"].as_str(), json["current"].as_bool()),
+        (Some(&*withdrawn), Some(true))
+    );
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    let ran = place.run(&["run", "site", "--print-environment"]);
+    let ran = ran.good();
+    let table = format!("export COLLTUNE_TABLE=DIR/site/{withdrawn}/table.yaml\n");
+    assert!(ran.out.contains(&table), "{}", ran.out);
+    assert_eq!(
+        place.run(&back).good().out,
+        format!("{first} is current now\n")
     );
 }
 
@@ -211,7 +237,12 @@ fn deploy_says_why_it_cannot_deploy() {
     check(
         &[&to[..], &["--rollback"]].concat(),
         1,
-        &["no version was current in DIR/site"],
+        &["no version is current in DIR/site"],
+    );
+    check(
+        &[&to[..], &["--withdraw"]].concat(),
+        1,
+        &["no version is current in DIR/site"],
     );
     check(&[&to[..], &["none.yaml"]].concat(), 2, &["none.yaml"]);
     check(&[&to[..], &["--list"]].concat(), 2, &["cannot list site"]);
@@ -397,7 +428,7 @@ fn root_deploys_to_the_folder_of_another_user_with_the_rights_of_that_user() {
 #[test]
 fn options_that_conflict_are_refused() {
     let place = Place::new();
-    for action in ["--list", "--rollback"] {
+    for action in ["--list", "--rollback", "--withdraw"] {
         for ignored in [
             &["night.yaml"][..],
             &["--confirmed-only"],

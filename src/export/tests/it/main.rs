@@ -10,3 +10,4 @@ mod openmpi;
 mod policy;
 mod released;
 mod sample;
+mod withdrawn;

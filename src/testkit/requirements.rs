@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 25] = [
+const REQUIREMENTS: [(&str, &str); 26] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -25,6 +25,10 @@ const REQUIREMENTS: [(&str, &str); 25] = [
         "it needs root, and a file system with devices",
     ),
     ("right to give files away", "it needs root"),
+    (
+        "Environment Modules",
+        "`scripts/environment-modules` unpacks them; they need tclsh",
+    ),
     ("Chromium", SETUP),
     ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),
@@ -64,8 +68,12 @@ const REQUIREMENTS: [(&str, &str); 25] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 4] = [
+const OPTIONAL: [(&str, &str); 5] = [
     ("CPU with a name", "only x86 has one"),
+    (
+        "Environment Modules",
+        "they come from Debian's package, which not every network reaches",
+    ),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
     (
         "namespace of another user",

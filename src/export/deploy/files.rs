@@ -10,6 +10,7 @@ use vocabulary::quote;
 
 use super::error::listed;
 use super::folder::CURRENT;
+use super::modules::{MODULE_NAME, VARIABLES};
 use super::{DeployError, ServiceRelease};
 use crate::{Exported, header};
 
@@ -20,16 +21,16 @@ pub(super) const MODULES: &str = "modulefiles";
 pub(super) const PROGRAM: &str = "with-table";
 /// The digest of the table that was released.
 pub(super) const DIGEST: &str = "digest";
-pub(super) const README: &str = "README.txt";
+const README: &str = "README.txt";
 const SLURM: &str = "slurm.sh";
 
 /// The folder of tables among module files.
 pub(super) const MODULE: &str = "colltune-table";
 
 /// The variable with the version's folder, for jobs.
-const RELEASE: &str = "COLLTUNE_RELEASE";
+pub(super) const RELEASE: &str = "COLLTUNE_RELEASE";
 /// The variable with the script [`PROGRAM`] of the version, or with `env`, which starts programs unchanged.
-const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
+pub(super) const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
 /// The variable that leaves one job to the library; `libcolltune.so` reads it, too.
 const DISABLE: &str = "COLLTUNE_DISABLE";
 
@@ -100,7 +101,12 @@ impl Content<'_> {
     pub(super) fn module(&self) -> String {
         let of_release = self.release.map(|release| release.module);
         let name = self.withdrawn.or(of_release).unwrap_or(&self.table.name);
-        format!("{MODULE}/{}", plain(name))
+        // Lmod takes a file `NAME.lua` for the module NAME.
+        let name = plain(name);
+        let name = name
+            .strip_suffix(".lua")
+            .map_or(name.clone(), |name| format!("{name}-lua"));
+        format!("{MODULE}/{name}")
     }
 
     /// The names and contents of all files, for a version at a place.
@@ -108,13 +114,17 @@ impl Content<'_> {
         let place_text = checked(place, &[])?;
         let current = place.with_file_name(CURRENT);
         let current = checked(&current, &[])?;
+        let modules = place.with_file_name(MODULES);
+        let modules = checked(&modules, &[])?;
         let table = self.table.to_yaml();
         match Table::parse(&table, &place.join(TABLE)) {
             Ok(_) => {}
             Err(error) => return Err(DeployError::Table(Box::new(error))),
         }
         let variables = self.variables(place_text);
-        let module = format!("{MODULES}/{}", self.module());
+        let settings = variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}\n"));
         let mut files = vec![
             (TABLE.to_owned(), table),
             (
@@ -122,12 +132,9 @@ impl Content<'_> {
                 self.environment(current, &variables),
             ),
             (SLURM.to_owned(), self.slurm(place_text, current)),
-            (
-                format!("{module}.lua"),
-                self.lua(place_text, current, &variables),
-            ),
-            (module, self.tcl(place_text, current, &variables)),
-            (README.to_owned(), self.readme(current)),
+            (VARIABLES.to_owned(), settings.collect()),
+            (MODULE_NAME.to_owned(), format!("{}\n", self.module())),
+            (README.to_owned(), self.readme(current, modules)),
         ];
         if let Some(release) = self.release {
             files.push((DIGEST.to_owned(), format!("{}\n", release.digest)));
@@ -198,7 +205,7 @@ impl Content<'_> {
         text + "exec \"$@\"\n"
     }
 
-    pub(super) fn purpose(&self) -> String {
+    fn purpose(&self) -> String {
         let library = on_one_line(&self.table.provenance.library.to_string());
         if self.withdrawn.is_some() {
             return format!("The table for {library} is withdrawn: the library decides.");
@@ -210,7 +217,7 @@ impl Content<'_> {
     }
 
     /// The lines at the top of each file.
-    pub(super) fn head(&self, prefix: &str) -> String {
+    fn head(&self, prefix: &str) -> String {
         if self.withdrawn.is_none() {
             return header::head(self.purpose(), self.table, prefix);
         }
@@ -292,7 +299,7 @@ impl Content<'_> {
     }
 
     /// The command that starts programs which use the table themselves; empty if they cannot.
-    pub(super) fn starting(&self, prefix: &str) -> String {
+    fn starting(&self, prefix: &str) -> String {
         if self.preload.is_none() {
             return String::new();
         }
@@ -319,13 +326,13 @@ impl Content<'_> {
     }
 
     /// The README: usage, notes, and rules that are left out.
-    fn readme(&self, current: &str) -> String {
+    fn readme(&self, current: &str, modules: &str) -> String {
         let mut text = self.head("");
         _ = write!(
             text,
             "\nFor one job or all jobs of a site, one of\n  . {}\n  module use {}; module load {}\n",
             quote(&format!("{current}/{ENVIRONMENT}")),
-            quote(&format!("{current}/{MODULES}")),
+            quote(modules),
             self.module()
         );
         _ = write!(
@@ -376,15 +383,15 @@ fn unset_others(variables: &[(String, String)]) -> String {
 }
 
 /// The note for scripts that run on one node and cannot check the others.
-pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version, which is not checked here. If its file is \
+const ON_ALL_NODES: &str = "All nodes of a job must have this version, which is not checked here. If its file is \
                      missing on some nodes, the library decides differently there, and the job may hang. slurm.sh checks it.";
 
 /// The note on why no path leads through `current`.
-pub(super) const KEEPS: &str = "Jobs get the paths of this version, which never changes: running jobs keep it when \
+const KEEPS: &str = "Jobs get the paths of this version, which never changes: running jobs keep it when \
                      another version becomes current.";
 
 /// A path as text, without unprintable characters and the characters of `without`.
-fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
+pub(super) fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
     let refuse = |reason| {
         Err(DeployError::Path {
             path: path.to_owned(),

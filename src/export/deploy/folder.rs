@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use super::history::{History, HistoryAction, Line};
+use super::modules::link_modules;
 use super::{DeployError, DeployedVersion, files};
 
 /// The link to the current version.
@@ -121,8 +122,9 @@ impl Folder {
                 make_folder(folder)?;
                 folders.push(folder.to_owned());
             }
-            write(&path, text, mode(name)).map_err(DeployError::file("write", &path))?;
+            write(&path, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &path))?;
         }
+        link_modules(&half)?;
         for folder in folders.iter().rev() {
             sync(folder)?;
         }
@@ -138,6 +140,7 @@ impl Folder {
         before: Option<&str>,
         who: &str,
     ) -> Result<(), DeployError> {
+        self.write_modules(version)?;
         let line = Line {
             date: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -290,9 +293,9 @@ pub(super) fn make_folder(path: &Path) -> Result<(), DeployError> {
 }
 
 /// Writes a read-only file of a version.
-pub(super) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut file = ::files::create_new(path, mode)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

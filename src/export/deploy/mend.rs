@@ -5,10 +5,12 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::DeployError;
+use super::files::MODULES;
 use super::folder::{
     CURRENT, Folder, HISTORY, OPEN, make_folder, missing_is_fine, mode, sync, write,
 };
 use super::history::History;
+use super::modules::{are_modules_linked, link_modules};
 
 /// A file that is about to replace a damaged one.
 const MENDED: &str = ".mended";
@@ -46,6 +48,15 @@ impl Folder {
         for (name, text) in files.iter().filter(&differs) {
             self.mend(version, name, text)?;
         }
+        if !are_modules_linked(version) {
+            let link = version.join(MODULES);
+            let removed = match fs::symlink_metadata(&link) {
+                Ok(found) if found.is_dir() => fs::remove_dir_all(&link),
+                _ => missing_is_fine(fs::remove_file(&link)),
+            };
+            removed.map_err(DeployError::file("remove", &link))?;
+            link_modules(version)?;
+        }
         for (name, _) in files {
             let path = version.join(name);
             let above = path.ancestors().skip(1);
@@ -81,14 +92,14 @@ impl Folder {
             fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;
         }
         missing_is_fine(fs::remove_file(&mended)).map_err(DeployError::file("remove", &mended))?;
-        write(&mended, text, mode(name)).map_err(DeployError::file("write", &mended))?;
+        write(&mended, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &mended))?;
         fs::rename(&mended, &path).map_err(DeployError::file("replace", &path))?;
         sync(path.parent().unwrap_or(version))
     }
 }
 
 /// Sets the mode of an existing file.
-fn set_file_mode(path: &Path, mode: u32) -> io::Result<()> {
+pub(super) fn set_file_mode(path: &Path, mode: u32) -> io::Result<()> {
     let file = ::files::open_in_place(File::options().read(true), path)?;
     ::files::set_mode(&file, mode)
 }

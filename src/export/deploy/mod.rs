@@ -1,16 +1,17 @@
 //! Deployed tables: a folder with versions that never change, and a link to the current one.
 //!
 //! ```text
-//! DIR/night-2026-11-20-1f2e3d4c5b6a/   one version: table, the library's file, environment.sh, module file
+//! DIR/night-2026-11-20-1f2e3d4c5b6a/   one version: table, the library's file, environment.sh
 //! DIR/current                          a symbolic link to a version
+//! DIR/modulefiles/                     module files, which give jobs the current version
 //! DIR/history                          who made which version current, and when; only ever appended to
 //! ```
 //!
 //! A version is written under another name, synced to disk, and renamed; the link is replaced by renaming another one.
 //! So `current` leads to a complete version at every moment, even if the process is killed.
 //!
-//! The environment file, the module files and the script for Slurm have the paths of the version itself. A job reads
-//! one of them through `current`, once: where it is submitted or in its batch script. It therefore keeps its version
+//! The environment file, the module and the script for Slurm give a job the paths of the version itself. A job reads
+//! one of them, once: where it is submitted or in its batch script. It therefore keeps its version
 //! when another one is deployed, and all of its ranks read the same one. The variable `COLLTUNE_RELEASE` is the
 //! version's folder, `COLLTUNE_WITH_TABLE` the script that starts programs which use the table themselves.
 //!
@@ -80,7 +81,7 @@ pub struct Deployed {
     pub before: Option<String>,
     /// The environment file, through `current`.
     pub environment: PathBuf,
-    /// The folder of module files, through `current`.
+    /// The folder of module files.
     pub modules: PathBuf,
     /// The module's name.
     pub module: String,
@@ -187,7 +188,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         version: versions.version(&version)?,
         before: versions.current()?,
         environment: current.join(files::ENVIRONMENT),
-        modules: current.join(files::MODULES),
+        modules: folder.join(files::MODULES),
         module,
         program: request.preload.map(|_| current.join(files::PROGRAM)),
         withheld,
@@ -213,7 +214,9 @@ impl Prepared {
     /// Files that cannot be written. The version before then stays current, unless only the last step failed, the sync
     /// of the link to disk.
     pub fn make_current(self) -> Result<Deployed, DeployError> {
-        if !self.is_current() {
+        if self.is_current() {
+            self.folder.write_modules(&self.version)?;
+        } else {
             let before = self.deployed.before.as_deref();
             self.folder
                 .make_current(HistoryAction::Deploy, &self.version, before, &self.who)?;

@@ -1,58 +1,356 @@
 //! Module files.
+//!
+//! ```text
+//! DIR/VERSION/variables                        what a job of this version has in its environment: NAME=VALUE
+//! DIR/VERSION/module                           the name of its module
+//! DIR/VERSION/modulefiles                      a link to DIR/modulefiles
+//! DIR/modulefiles/colltune-table/NAME.lua      for Lmod
+//! DIR/modulefiles/colltune-table/.all/NAME     for Environment Modules
+//! DIR/modulefiles/colltune-table/.modulerc     lets Environment Modules find these
+//! DIR/modulefiles/colltune-table/NAME          the same for their releases before 4.1: the current version's alone, or
+//!                                              all, without `.all`, if DIR has characters that need quoting
+//! ```
+//!
+//! Module systems read a module's file again when it is unloaded, by the path that it was loaded by. So there are module
+//! files for all names that the folder has ever had, none is removed, and all of them are alike: they read the
+//! variables of the version that is current when they are loaded, and record which variables they set. A job may
+//! therefore unload a module when another version is current, and when its own version was removed.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
-use super::files::{Content, KEEPS, MODULE, ON_ALL_NODES, README};
-use crate::header;
+use super::DeployError;
+use super::files::{self, MODULE, MODULES, RELEASE, WITH_TABLE};
+use super::folder::{Folder, OPEN, make_folder, missing_is_fine, mode, sync, write};
+use super::mend::set_file_mode;
 
-impl Content<'_> {
-    /// A module file in Tcl, for Environment Modules.
-    pub(super) fn tcl(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
-        let mut text = format!("#%Module1.0\n{}", self.module_head(current, "# "));
-        let [purpose, readme] = self.help(place).map(|text| in_tcl(&text));
-        _ = writeln!(
-            text,
-            "proc ModulesHelp {{ }} {{\n    puts stderr {purpose}\n    puts stderr {readme}\n}}\n\
-             module-whatis {purpose}\nconflict {MODULE}"
-        );
-        for (name, value) in variables {
-            _ = writeln!(text, "setenv {name} {}", in_tcl(value));
+/// The variables of a version, as lines of `NAME=VALUE`.
+pub(super) const VARIABLES: &str = "variables";
+/// The name of a version's module.
+pub(super) const MODULE_NAME: &str = "module";
+/// The folder of the files for Environment Modules.
+const ALL: &str = ".all";
+/// Lets Environment Modules find them.
+const MODULERC: &str = ".modulerc";
+/// A module file that is about to replace another one.
+const NEXT: &str = ".next-module";
+/// The module files that an older colltune wrote into a version.
+const OLDER: &str = ".modulefiles";
+/// The link of a version to the module files.
+const SHARED: &str = "../modulefiles";
+
+/// The module file in Lua. `<folder>` stands for the folder, as a string, `<variables>` for the names of variables that an
+/// older colltune's modules may have set.
+const LUA: &str = r#"-- A module of the tables that `colltune deploy` has put into <folder>.
+-- It gives a job the paths of the version that is current when it is loaded, which never change: load it once for a
+-- job, where it is submitted or in its batch script, and not for each task. COLLTUNE_DISABLE=1 leaves the job to the
+-- library. All nodes of the job must have the version, which is not checked here; slurm.sh of the version checks it.
+local folder = <folder>
+help("The table for MPI collectives that is current in " .. folder .. ": see " .. folder .. "/current/README.txt.")
+whatis("The table for MPI collectives that is current in " .. folder)
+conflict("colltune-table")
+if (mode() == "unload") then
+    -- The version may be gone, so loading has recorded the names.
+    for name in (os.getenv("COLLTUNE_MODULE") or "<variables>"):gmatch("%S+") do
+        setenv(name, "")
+    end
+else
+    -- Found through the folder of a version, the module is that version's.
+    local found = myFileName():match("^(.*)/modulefiles/colltune%-table/") or folder
+    local file = io.open(found .. "/variables") or io.open(found .. "/current/variables")
+        or io.open(folder .. "/current/variables")
+    local disable = os.getenv("COLLTUNE_DISABLE") or ""
+    local is_on = (disable == "" or disable == "0")
+    if (file ~= nil) then
+        local names = {}
+        for name, value in file:read("*a"):gmatch("([%w_]+)=([^\n]*)\n") do
+            if (name == "COLLTUNE_WITH_TABLE" and not is_on) then
+                value = "env"
+            end
+            if (is_on or name == "COLLTUNE_WITH_TABLE" or name == "COLLTUNE_RELEASE") then
+                setenv(name, value)
+                names[#names + 1] = name
+            end
+        end
+        file:close()
+        setenv("COLLTUNE_MODULE", table.concat(names, " ") .. " COLLTUNE_MODULE")
+    elseif (mode() == "load") then
+        LmodError("no version is current in ", folder, ": deploy a table, or leave the module out")
+    end
+end
+"#;
+
+/// The module file in Tcl.
+const TCL: &str = r#"#%Module1.0
+# A module of the tables that `colltune deploy` has put into <folder>.
+# It gives a job the paths of the version that is current when it is loaded, which never change: load it once for a
+# job, where it is submitted or in its batch script, and not for each task. COLLTUNE_DISABLE=1 leaves the job to the
+# library. All nodes of the job must have the version, which is not checked here; slurm.sh of the version checks it.
+set folder <folder>
+proc ModulesHelp { } {
+    puts stderr "The table for MPI collectives that is current in the module's folder: see current/README.txt there."
+}
+module-whatis "The table for MPI collectives that is current in $folder"
+conflict colltune-table
+if {[module-info mode remove] || [module-info mode unload]} {
+    # The version may be gone, so loading has recorded the names.
+    set names [list <variables>]
+    if {[info exists ::env(COLLTUNE_MODULE)]} {
+        set names $::env(COLLTUNE_MODULE)
+    }
+    foreach name $names {
+        setenv $name ""
+    }
+} else {
+    # Found through the folder of a version, the module is that version's.
+    set found $folder
+    regexp {^(.*)/modulefiles/colltune-table/} $ModulesCurrentModulefile all found
+    set is_there 0
+    foreach file [list $found/variables $found/current/variables $folder/current/variables] {
+        if {[file exists $file]} {
+            set is_there 1
+            break
         }
-        text
     }
-
-    /// A module file in Lua, for Lmod.
-    pub(super) fn lua(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
-        let mut text = self.module_head(current, "-- ");
-        let [purpose, readme] = self.help(place).map(|text| in_lua(&text));
-        _ = writeln!(
-            text,
-            "help({purpose}, \"\\n\", {readme})\nwhatis({purpose})\nconflict(\"{MODULE}\")"
-        );
-        for (name, value) in variables {
-            _ = writeln!(text, "setenv(\"{name}\", {})", in_lua(value));
+    set is_on 1
+    if {[info exists ::env(COLLTUNE_DISABLE)]} {
+        set is_on [expr {$::env(COLLTUNE_DISABLE) in {"" "0"}}]
+    }
+    if {$is_there} {
+        set names [list]
+        set channel [open $file]
+        foreach line [split [read $channel] \n] {
+            if {[regexp {^([A-Za-z0-9_]+)=(.*)$} $line all name value]} {
+                if {$name eq "COLLTUNE_WITH_TABLE" && !$is_on} {
+                    set value env
+                }
+                if {$is_on || $name eq "COLLTUNE_WITH_TABLE" || $name eq "COLLTUNE_RELEASE"} {
+                    setenv $name $value
+                    lappend names $name
+                }
+            }
         }
-        text
+        close $channel
+        lappend names COLLTUNE_MODULE
+        setenv COLLTUNE_MODULE [join $names]
+    } elseif {[module-info mode load]} {
+        error "no version is current in $folder: deploy a table, or leave the module out"
+    }
+}
+"#;
+
+/// Lets Environment Modules find the files in [`ALL`], from 4.1 on: earlier releases lack the command.
+const RC: &str = r#"#%Module1.0
+if {[info commands module-virtual] ne ""} {
+    set folder [file dirname $ModulesCurrentModulefile]/.all
+    foreach file [glob -nocomplain -directory $folder *] {
+        module-virtual colltune-table/[file tail $file] $file
+    }
+}
+"#;
+
+impl Folder {
+    /// Writes the module files of all names that the folder has had; `version` is about to become current, or is.
+    pub(super) fn write_modules(&self, version: &str) -> Result<(), DeployError> {
+        self.share_modules(version)?;
+        let place = files::checked(&self.path, &[])?;
+        // Lmod reads `.modulerc`, too, and fails at names that it would have to quote.
+        let is_simple = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+        let has_rc = place.chars().all(is_simple);
+        let folder = self.path.join(MODULES).join(MODULE);
+        let all = if has_rc {
+            folder.join(ALL)
+        } else {
+            folder.clone()
+        };
+        for folder in [&self.path.join(MODULES), &folder, &all] {
+            self.open_folder(folder)?;
+        }
+        // Environment Modules unload by these paths what they loaded from a version of an older colltune.
+        let mut plain = self.older_names()?;
+        plain.extend(module_of(&self.path.join(version)));
+        let mut names = names_in(&all);
+        names.extend(plain.iter().cloned());
+        if has_rc {
+            self.write_module(&folder, MODULERC, RC)?;
+        } else {
+            plain.clone_from(&names);
+        }
+        let known = known_variables().join(" ");
+        let fill = |text: &str, place: String| {
+            let text = text.replace("<variables>", &known);
+            text.replace("<folder>", &place)
+        };
+        let (lua, tcl) = (fill(LUA, in_lua(place)), fill(TCL, in_tcl(place)));
+        for name in &names {
+            self.write_module(&folder, &format!("{name}.lua"), &lua)?;
+            self.write_module(&all, name, &tcl)?;
+        }
+        for name in &plain {
+            self.write_module(&folder, name, &tcl)?;
+        }
+        for name in names_in(&folder).difference(&plain) {
+            let path = folder.join(name);
+            missing_is_fine(fs::remove_file(&path)).map_err(DeployError::file("remove", &path))?;
+        }
+        for folder in [&all, &folder, &self.path.join(MODULES), &self.path] {
+            sync(folder)?;
+        }
+        Ok(())
     }
 
-    fn module_head(&self, current: &str, prefix: &str) -> String {
-        let once = "Load it once for a job: where it is submitted or in its batch script, and not for each task. \
-                    The module is found by way of the link";
-        self.head(prefix)
-            + &header::comment(
-                &[
-                    format!("{once} {current}."),
-                    ON_ALL_NODES.to_owned(),
-                    KEEPS.to_owned(),
-                ],
-                prefix,
-            )
-            + &self.starting(prefix)
+    /// The names of the modules in the versions of an older colltune.
+    fn older_names(&self) -> Result<BTreeSet<String>, DeployError> {
+        let entries = fs::read_dir(&self.path).map_err(DeployError::file("list", &self.path))?;
+        let places = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let folders = places.flat_map(|place| [place.join(MODULES), place.join(OLDER)]);
+        let older = folders.filter(|folder| is_folder(folder));
+        Ok(older
+            .flat_map(|folder| names_in(&folder.join(MODULE)))
+            .collect())
     }
 
-    fn help(&self, place: &str) -> [String; 2] {
-        [self.purpose(), format!("See {place}/{README}.")]
+    /// Lets a version that an older colltune wrote use the module files of the folder; its own ones are kept.
+    fn share_modules(&self, version: &str) -> Result<(), DeployError> {
+        let place = self.path.join(version);
+        let (modules, older) = (place.join(MODULES), place.join(OLDER));
+        if is_folder(&modules) {
+            let folder = modules.join(MODULE);
+            let Some(name) = names_in(&folder).into_iter().next() else {
+                return Ok(());
+            };
+            let path = folder.join(&name);
+            let module = ::files::read_text(&path).map_err(DeployError::file("read", &path))?;
+            let files = [
+                (VARIABLES, variables_of(&module)),
+                (MODULE_NAME, format!("{MODULE}/{name}\n")),
+            ];
+            for (name, text) in files {
+                let path = place.join(name);
+                missing_is_fine(fs::remove_file(&path))
+                    .map_err(DeployError::file("remove", &path))?;
+                write(&path, text.as_bytes(), mode(name))
+                    .map_err(DeployError::file("write", &path))?;
+            }
+            fs::rename(&modules, &older).map_err(DeployError::file("rename", &modules))?;
+        }
+        // A process may have been killed after the folder was renamed.
+        if is_folder(&older) && fs::symlink_metadata(&modules).is_err() {
+            link_modules(&place)?;
+        }
+        sync(&place)
     }
+
+    /// Creates a folder for module files, in place of another file if the folder belongs to a service.
+    fn open_folder(&self, folder: &Path) -> Result<(), DeployError> {
+        if self.is_own && fs::symlink_metadata(folder).is_ok_and(|found| !found.is_dir()) {
+            fs::remove_file(folder).map_err(DeployError::file("remove", folder))?;
+        }
+        make_folder(folder)?;
+        if self.is_own {
+            let opened = ::files::set_folder_mode(folder, OPEN);
+            opened.map_err(DeployError::file("open to all users", folder))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a module file atomically, unless it is there.
+    fn write_module(&self, folder: &Path, name: &str, text: &str) -> Result<(), DeployError> {
+        let path = folder.join(name);
+        if ::files::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+            return match self.is_own {
+                true => set_file_mode(&path, mode(name))
+                    .map_err(DeployError::file("open to all users", &path)),
+                false => Ok(()),
+            };
+        }
+        if self.is_own && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+            fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;
+        }
+        let next = self.path.join(NEXT);
+        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
+        write(&next, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &next))?;
+        fs::rename(&next, &path).map_err(DeployError::file("replace", &path))
+    }
+}
+
+/// Links a version to the module files of its folder.
+pub(super) fn link_modules(version: &Path) -> Result<(), DeployError> {
+    let link = version.join(MODULES);
+    symlink(SHARED, &link).map_err(DeployError::file("create", &link))
+}
+
+/// Whether a version is linked to the module files of its folder.
+pub(super) fn are_modules_linked(version: &Path) -> bool {
+    fs::read_link(version.join(MODULES)).is_ok_and(|target| target == Path::new(SHARED))
+}
+
+/// The last part of the name of a version's module.
+pub(super) fn module_of(version: &Path) -> Option<String> {
+    match ::files::read_text(&version.join(MODULE_NAME)) {
+        Ok(text) => {
+            let name = text.trim_end().strip_prefix(MODULE)?.strip_prefix('/')?;
+            Some(name.to_owned())
+        }
+        // An older colltune wrote the version.
+        Err(_) => names_in(&version.join(MODULES).join(MODULE))
+            .into_iter()
+            .next(),
+    }
+}
+
+/// The names of the modules in a folder of module files.
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let files = entries.filter_map(Result::ok).filter(is_file);
+    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter(|name| !name.ends_with(".lua") && !name.starts_with('.'))
+        .collect()
+}
+
+/// Whether this is a folder, and not a link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+fn is_file(entry: &fs::DirEntry) -> bool {
+    entry
+        .file_type()
+        .is_ok_and(|kind: fs::FileType| kind.is_file())
+}
+
+/// The variables that the module file in Tcl of an older colltune sets, as in [`VARIABLES`].
+fn variables_of(module: &str) -> String {
+    let mut text = String::new();
+    for line in module.lines() {
+        let words = line.strip_prefix("setenv ");
+        let words = words.and_then(|words| words.strip_suffix('"')?.split_once(" \""));
+        let Some((name, value)) = words else {
+            continue;
+        };
+        text += name;
+        text.push('=');
+        let mut characters = value.chars();
+        while let Some(c) = characters.next() {
+            text.extend(Some(c).filter(|c| *c != '\\').or_else(|| characters.next()));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The variables that versions may set for libraries and jobs.
+fn known_variables() -> Vec<String> {
+    let of_formats = crate::FORMATS.iter().flat_map(|format| format.variables());
+    let mut known: Vec<String> = of_formats
+        .chain([RELEASE.to_owned(), WITH_TABLE.to_owned()])
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    known
 }
 
 /// A word of Tcl.

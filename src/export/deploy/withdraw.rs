@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use table::{Confidence, Policy, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
-use super::files::{self, Content, MODULE, MODULES};
+use super::files::{self, Content};
 use super::folder::{self, CURRENT, Folder};
+use super::modules::module_of;
 use super::{DeployError, DeployedVersion, HistoryAction};
 
 /// Makes a version current that leaves every call to the library, and returns it. Jobs that read the environment file
@@ -33,9 +34,7 @@ pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
     names.push(current.clone());
     let places: Vec<PathBuf> = names.iter().rev().map(|name| folder.join(name)).collect();
     let table = empty_table(library_of(&folder, &places)?);
-    let module = places
-        .iter()
-        .find_map(|place| module_in(&place.join(MODULES).join(MODULE)));
+    let module = places.iter().find_map(|place| module_of(place));
     let content = Content {
         table: &table,
         policy: Policy::default(),
@@ -116,13 +115,4 @@ fn library_of(folder: &Path, versions: &[PathBuf]) -> Result<Library, DeployErro
             source: Box::new(unreadable),
         }),
     }
-}
-
-/// The last part of the name of the module in a folder of module files.
-fn module_in(folder: &Path) -> Option<String> {
-    let entries = fs::read_dir(folder).ok()?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lua")).collect();
-    names.sort_unstable();
-    names.into_iter().next()
 }

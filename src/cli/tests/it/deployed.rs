@@ -66,7 +66,7 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
     let first = current();
     let said = format!(
         "{first} is deployed\njobs use it after `. DIR/site/current/environment.sh`, or `module use \
-         DIR/site/current/modulefiles` and `module load colltune-table/night`\n"
+         DIR/site/modulefiles` and `module load colltune-table/night`\n"
     );
     assert_eq!(
         (ran.out, ran.err),

@@ -173,12 +173,7 @@ fn a_version_has_the_rules_that_the_policy_deploys() {
     let deployed = Table::load(&place.join("table.yaml")).expect("a table");
     assert_eq!(deployed, table.deployed(default).0);
     let read = |name: &str| fs::read_to_string(place.join(name)).expect("readable");
-    let files = [
-        "README.txt",
-        "environment.sh",
-        "modulefiles/colltune-table/night",
-        "openmpi.conf",
-    ];
+    let files = ["README.txt", "environment.sh", "openmpi.conf"];
     for name in files {
         let warning = "WARNING: 12.00 other tasks running on 2 cores.";
         assert!(
@@ -382,116 +377,13 @@ fn texts_of_a_table_stay_in_comments() {
     };
     let deployed = deploy(&request, folder.path()).expect("deployed");
     let place = &deployed.version.folder;
-    let names = [
-        "README.txt",
-        "environment.sh",
-        "with-table",
-        "openmpi.conf",
-        "modulefiles/colltune-table/night",
-    ];
+    let names = ["README.txt", "environment.sh", "with-table", "openmpi.conf"];
     for name in names {
         let text = fs::read_to_string(place.join(name)).expect("readable");
         assert!(text.contains("export EVIL=1"), "{name}");
         assert!(
             !text.lines().any(|line| line.starts_with("export EVIL")),
             "{name}: {text}"
-        );
-    }
-}
-
-/// Environment Modules and Lmod define these commands; a few lines of shell replace them here.
-#[test]
-fn the_module_file_sets_the_variables_of_the_environment_file() {
-    let tclsh = testkit::require("Tcl", testkit::process::find("tclsh"));
-    let Some(tclsh) = tclsh else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let site = folder.path().join("{a} [site] $x");
-    let preload = Path::new("/opt/lib/libcolltune.so");
-    let deployed =
-        put_with(&table(), &site, Policy::default(), false, Some(preload)).expect("deployed");
-    let script = "
-        proc setenv {name value} {puts \"$name=$value\"}
-        proc prepend-path {name value} {puts \"$name=$value\"}
-        proc module-whatis {text} {}
-        proc conflict {name} {}
-        source [lindex $argv 0]
-        ModulesHelp";
-    fs::write(folder.path().join("module.tcl"), script).expect("written");
-    let module = deployed.modules.join(&deployed.module);
-    let output = Command::new(tclsh)
-        .arg(folder.path().join("module.tcl"))
-        .arg(&module)
-        .output()
-        .expect("started");
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let mut found: Vec<&str> = text.lines().collect();
-    let names = [
-        "COLLTUNE_RELEASE",
-        "COLLTUNE_WITH_TABLE",
-        "OMPI_MCA_coll_tuned_use_dynamic_rules",
-        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
-    ];
-    let mut expected =
-        names.map(|name| format!("{name}={}", sourced(&deployed.environment, name, "")));
-    found.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(found, expected);
-
-    let lua = fs::read_to_string(module.with_added_extension("lua")).expect("readable");
-    let set: Vec<String> = names
-        .iter()
-        .map(|name| {
-            let value = sourced(&deployed.environment, name, "");
-            format!("setenv(\"{name}\", \"{value}\")")
-        })
-        .collect();
-    let lines = lua.lines().filter(|line| line.starts_with("setenv"));
-    assert_eq!(lines.collect::<Vec<_>>(), set);
-}
-
-/// Lmod uses the file in Lua; in the second folder there is only the one in Tcl.
-#[test]
-fn lmod_loads_both_module_files() {
-    let lmod = Path::new("/usr/share/lmod/lmod/libexec/lmod");
-    let Some(lmod) = testkit::require("Lmod", lmod.is_file().then_some(lmod)) else {
-        return;
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let site = folder.path().join("{a} [site] $x");
-    let preload = Path::new("/opt/lib/libcolltune.so");
-    let deployed =
-        put_with(&table(), &site, Policy::default(), false, Some(preload)).expect("deployed");
-    let alone = folder.path().join("tcl");
-    let module = alone.join(&deployed.module);
-    fs::create_dir_all(module.parent().expect("a folder")).expect("created");
-    fs::copy(deployed.modules.join(&deployed.module), &module).expect("copied");
-    let variables = [
-        "COLLTUNE_RELEASE",
-        "COLLTUNE_WITH_TABLE",
-        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
-    ];
-    let expected = variables.map(|name| sourced(&deployed.environment, name, "") + "\n");
-    let script = "eval \"$(\"$1\" bash load \"$2\")\"; echo \"$COLLTUNE_RELEASE\"; echo \"$COLLTUNE_WITH_TABLE\"
-        echo \"$OMPI_MCA_coll_tuned_dynamic_rules_filename\"; echo \"$_LMFILES_\"
-        eval \"$(\"$1\" bash unload \"$2\")\"; echo \"${COLLTUNE_RELEASE-unset}\"";
-    for (modules, suffix) in [(&deployed.modules, ".lua"), (&alone, "")] {
-        let output = Command::new("sh")
-            .args(["-euc", script, "sh"])
-            .args([lmod.as_os_str(), deployed.module.as_ref()])
-            .env("MODULEPATH", modules)
-            .output()
-            .expect("a shell");
-        let file = format!(
-            "{}{suffix}\nunset\n",
-            modules.join(&deployed.module).display()
-        );
-        let text = String::from_utf8(output.stdout).expect("text");
-        assert_eq!(
-            text,
-            expected.concat() + &file,
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
         );
     }
 }

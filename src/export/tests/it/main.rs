@@ -5,6 +5,7 @@
 mod c_header;
 mod deploy;
 mod json;
+mod modules;
 mod mpich;
 mod openmpi;
 mod policy;

@@ -8,7 +8,7 @@ use mpi::ffi;
 use schedule::Collective;
 
 use crate::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
-use crate::{Counts, RawCall};
+use crate::{GivenCounts, RawCall};
 
 /// Defines a method that makes the call by functions with these names.
 macro_rules! call_by {
@@ -22,8 +22,8 @@ macro_rules! call_by {
             let (send_count, count) = (self.send_count as c_int, self.recv_count as c_int);
             let datatype = self.recv_type;
             let counts = match self.counts {
-                Counts::Int(counts) => counts,
-                Counts::Large(_) => std::ptr::null(),
+                GivenCounts::Int(counts) => counts,
+                GivenCounts::Large(_) => std::ptr::null(),
             };
             // SAFETY: the caller's.
             unsafe {
@@ -87,9 +87,9 @@ impl RawCall {
             ..
         } = *self;
         let counts = match self.counts {
-            Counts::Int(counts) => counts,
+            GivenCounts::Int(counts) => counts,
             // SAFETY: the caller's.
-            Counts::Large(counts) => return unsafe { self.forward_large(counts, on) },
+            GivenCounts::Large(counts) => return unsafe { self.forward_large(counts, on) },
         };
         let (send_count, count) = (self.send_count as c_int, self.recv_count as c_int);
         let datatype = self.recv_type;

@@ -67,7 +67,7 @@ pub use native::{
     natives, preset,
 };
 pub use node_channels::{NoChannels, NodeChannels};
-pub use raw::{Counts, Parts, RawCall};
+pub use raw::{GivenCounts, PartCounts, RawCall};
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
 pub use settings::control_variables;

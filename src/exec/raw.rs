@@ -29,7 +29,7 @@ pub struct RawCall {
     /// Their type.
     pub recv_type: MPI_Datatype,
     /// The function's counts.
-    pub counts: Counts,
+    pub counts: GivenCounts,
     /// The operator of a reduction.
     pub operator: MPI_Op,
     /// The root; 0 if there is none.
@@ -39,14 +39,14 @@ pub struct RawCall {
 /// The type of a function's counts, with the number of elements in each rank's part of an `MPI_Reduce_scatter`; null in
 /// other collectives.
 #[derive(Clone, Copy, Debug)]
-pub enum Counts {
+pub enum GivenCounts {
     /// `int`, as of `MPI_Bcast`.
     Int(*const c_int),
     /// `MPI_Count`, as of `MPI_Bcast_c`.
     Large(*const i64),
 }
 
-impl Counts {
+impl GivenCounts {
     /// Whether the address is null.
     #[inline(always)]
     pub fn are_missing(&self) -> bool {
@@ -57,14 +57,14 @@ impl Counts {
     }
 }
 
-impl From<*const c_int> for Counts {
+impl From<*const c_int> for GivenCounts {
     #[inline(always)]
     fn from(counts: *const c_int) -> Self {
         Self::Int(counts)
     }
 }
 
-impl From<*const i64> for Counts {
+impl From<*const i64> for GivenCounts {
     #[inline(always)]
     fn from(counts: *const i64) -> Self {
         Self::Large(counts)
@@ -73,14 +73,14 @@ impl From<*const i64> for Counts {
 
 /// The number of elements in each rank's part of an `MPI_Reduce_scatter`.
 #[derive(Clone, Copy, Debug)]
-pub enum Parts<'a> {
+pub enum PartCounts<'a> {
     /// As in `MPI_Reduce_scatter`.
     Int(&'a [c_int]),
     /// As in `MPI_Reduce_scatter_c`.
     Large(&'a [i64]),
 }
 
-impl Parts<'_> {
+impl PartCounts<'_> {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         let (int, large) = match self {
@@ -143,7 +143,7 @@ impl RawCall {
             send_type: nothing,
             recv_count: count.into(),
             recv_type: datatype,
-            counts: Counts::Int(std::ptr::null()),
+            counts: GivenCounts::Int(std::ptr::null()),
             operator,
             root: 0,
         }
@@ -173,7 +173,7 @@ impl RawCall {
 
     /// Sets the parts of an `MPI_Reduce_scatter`.
     #[inline(always)]
-    pub fn parts(self, counts: impl Into<Counts>) -> Self {
+    pub fn parts(self, counts: impl Into<GivenCounts>) -> Self {
         Self {
             counts: counts.into(),
             ..self
@@ -184,8 +184,8 @@ impl RawCall {
     #[inline(always)]
     pub fn large(self) -> Self {
         let counts = match self.counts {
-            Counts::Large(counts) => counts,
-            Counts::Int(_) => std::ptr::null(),
+            GivenCounts::Large(counts) => counts,
+            GivenCounts::Int(_) => std::ptr::null(),
         };
         self.parts(counts)
     }
@@ -196,18 +196,18 @@ impl RawCall {
     ///
     /// There is one count per rank, or no counts.
     #[inline(always)]
-    pub unsafe fn part_counts<'a>(&self, ranks: c_int) -> Parts<'a> {
+    pub unsafe fn part_counts<'a>(&self, ranks: c_int) -> PartCounts<'a> {
         if self.collective != Collective::ReduceScatter || self.counts.are_missing() {
-            return Parts::Int(&[]);
+            return PartCounts::Int(&[]);
         }
         // SAFETY: the caller's.
         unsafe {
             match self.counts {
-                Counts::Int(counts) => {
-                    Parts::Int(std::slice::from_raw_parts(counts, ranks as usize))
+                GivenCounts::Int(counts) => {
+                    PartCounts::Int(std::slice::from_raw_parts(counts, ranks as usize))
                 }
-                Counts::Large(counts) => {
-                    Parts::Large(std::slice::from_raw_parts(counts, ranks as usize))
+                GivenCounts::Large(counts) => {
+                    PartCounts::Large(std::slice::from_raw_parts(counts, ranks as usize))
                 }
             }
         }

@@ -190,13 +190,11 @@ pub(crate) mod large {
         [MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c]
     );
 
-    /// Lets [`RawCall::forward`] call the library's functions.
+    /// Lets [`RawCall::forward`] call the library's functions, or the one that takes their place if the library has none.
     pub(crate) fn redirect() {
         for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
-            if let Some(function) = link.found() {
-                // SAFETY: the collective's function in the MPI library.
-                unsafe { exec::redirect_large(*collective, function) };
-            }
+            // SAFETY: the collective's function in the MPI library, or one that does not return.
+            unsafe { exec::redirect_large(*collective, link.library()) };
         }
     }
 }

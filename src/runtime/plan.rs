@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
-use exec::{ApplicationCall, Parts};
+use exec::{ApplicationCall, PartCounts};
 
 use crate::call::Key;
 use crate::user_handles::UserHandles;
@@ -43,7 +43,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Whether the plan was made for a call like this one.
     #[inline(always)]
-    fn is_for(&self, key: &Key, counts: Parts<'_>) -> bool {
+    fn is_for(&self, key: &Key, counts: PartCounts<'_>) -> bool {
         self.key == *key && counts.are(&self.counts)
     }
 
@@ -91,7 +91,7 @@ impl Default for Plans {
 impl Plans {
     /// The plan for a call, if it is known.
     #[inline(always)]
-    pub(crate) fn find(&mut self, key: &Key, counts: Parts<'_>) -> Option<&mut Plan> {
+    pub(crate) fn find(&mut self, key: &Key, counts: PartCounts<'_>) -> Option<&mut Plan> {
         let last = self.places[self.last].as_deref();
         if last.is_none_or(|plan| !plan.is_for(key, counts)) {
             self.last = self.search(key, counts)?;
@@ -101,7 +101,7 @@ impl Plans {
     }
 
     /// The index of a call's plan.
-    fn search(&self, key: &Key, counts: Parts<'_>) -> Option<usize> {
+    fn search(&self, key: &Key, counts: PartCounts<'_>) -> Option<usize> {
         let is_for = |plan: &Plan| plan.is_for(key, counts);
         set_of(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
     }
@@ -114,7 +114,7 @@ impl Plans {
             return;
         }
         let set = set_of(&plan.key);
-        let at = self.search(&plan.key, Parts::Int(&plan.counts));
+        let at = self.search(&plan.key, PartCounts::Int(&plan.counts));
         let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
         let at = at.unwrap_or(set.end - 1);
         self.drop_at(at);
@@ -147,7 +147,7 @@ fn set_of(key: &Key) -> Range<usize> {
 mod tests {
     use std::rc::Rc;
 
-    use exec::{Parts, RawCall};
+    use exec::{PartCounts, RawCall};
     use mpi::ffi;
     use schedule::Collective;
 
@@ -184,7 +184,7 @@ mod tests {
         }
         let numbered = (1..).zip(0..sizes.len());
         let found =
-            numbered.filter(|(count, _)| plans.find(&key(*count), Parts::Int(&[])).is_some());
+            numbered.filter(|(count, _)| plans.find(&key(*count), PartCounts::Int(&[])).is_some());
         let found: Vec<usize> = found.map(|(_, place)| place).collect();
         let bytes: u64 = found.iter().map(|place| sizes[*place]).sum();
         assert_eq!(plans.bytes, bytes, "{sizes:?}");
@@ -226,7 +226,7 @@ mod tests {
             .chain(together().take(SET_PLACES))
         {
             assert!(
-                plans.find(&key(count), Parts::Int(&[])).is_some(),
+                plans.find(&key(count), PartCounts::Int(&[])).is_some(),
                 "{count}"
             );
         }
@@ -239,7 +239,7 @@ mod tests {
         for count in together().take(SET_PLACES + 2) {
             plans.keep(plan(count, 1));
         }
-        let is_kept = |count: i32| plans.find(&key(count), Parts::Int(&[])).is_some();
+        let is_kept = |count: i32| plans.find(&key(count), PartCounts::Int(&[])).is_some();
         let kept: Vec<bool> = together().take(SET_PLACES + 2).map(is_kept).collect();
         assert_eq!(kept[..2], [false; 2]);
         assert_eq!(kept[2..], [true; SET_PLACES]);
@@ -255,8 +255,8 @@ mod tests {
             key: large,
             ..plan(5, 0)
         });
-        assert!(plans.find(&key(5), Parts::Int(&[])).is_some());
-        assert!(plans.find(&large, Parts::Int(&[])).is_none());
+        assert!(plans.find(&key(5), PartCounts::Int(&[])).is_some());
+        assert!(plans.find(&large, PartCounts::Int(&[])).is_none());
     }
 
     #[test]
@@ -266,13 +266,13 @@ mod tests {
             counts: Box::new([1, 2]),
             ..plan(3, 0)
         });
-        let mut is_found = |parts: &[i64]| plans.find(&key(3), Parts::Large(parts)).is_some();
+        let mut is_found = |parts: &[i64]| plans.find(&key(3), PartCounts::Large(parts)).is_some();
         assert!(is_found(&[1, 2]));
         for others in [&[2, 1][..], &[1, 2 + (1 << 32)], &[1], &[1, 2, 3]] {
             assert!(!is_found(others), "{others:?}");
         }
         let large = [1, 1 << 31];
-        assert_eq!(Parts::Large(&large).as_int(), None);
+        assert_eq!(PartCounts::Large(&large).as_int(), None);
     }
 
     #[test]
@@ -286,9 +286,11 @@ mod tests {
             });
         }
         for counts in &parts {
-            let found = plans.find(&key(3), Parts::Int(counts)).expect("a plan");
+            let found = plans
+                .find(&key(3), PartCounts::Int(counts))
+                .expect("a plan");
             assert_eq!(found.counts, *counts);
         }
-        assert!(plans.find(&key(3), Parts::Int(&[3, 0])).is_none());
+        assert!(plans.find(&key(3), PartCounts::Int(&[3, 0])).is_none());
     }
 }

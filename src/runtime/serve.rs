@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{ApplicationCall, ExecError, OperatorHandle, Parts, RawCall, is_named};
+use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
@@ -392,7 +392,7 @@ impl Dispatcher {
         state: &State,
         call: &RawCall,
         key: Key,
-        counts: Parts<'_>,
+        counts: PartCounts<'_>,
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller's.
         let decided = unsafe { self.decide(state, call, &key, counts) };
@@ -436,7 +436,7 @@ impl Dispatcher {
         state: &State,
         call: &RawCall,
         key: &Key,
-        counts: Parts<'_>,
+        counts: PartCounts<'_>,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();

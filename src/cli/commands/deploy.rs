@@ -38,9 +38,9 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune deploy tables/night.yaml --to /opt/tables
   . /opt/tables/current/environment.sh
-  mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver          # if deployed with --preload
+  mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver    # if deployed with --preload
   colltune deploy --rollback --to /opt/tables
-  colltune deploy --withdraw --to /opt/tables            # the library decides again")]
+  colltune deploy --withdraw --to /opt/tables    # the library decides again")]
 pub(crate) struct Args {
     /// The decision table
     #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "withdraw", "list"])]
@@ -160,10 +160,37 @@ impl Args {
         for withheld in &deployed.withheld {
             console.warn(format_args!("not deployed: {withheld}"));
         }
+        self.warn_of_replaced(table, &deployed, console);
         match self.json {
             true => console.json(&Answers::Deployed(deployed)),
             false => print(&deployed, console),
         }
+    }
+
+    /// Warns if the version before was for another library or type of node, whose jobs no longer have a table.
+    fn warn_of_replaced(&self, table: &Table, deployed: &Deployed, console: Console) {
+        let Some(before) = &deployed.before else {
+            return;
+        };
+        // A version that cannot be read any more has no jobs that read it.
+        let Ok(before) = Table::load(&self.to.join(before).join("table.yaml")) else {
+            return;
+        };
+        let (was, is) = (&before.provenance, &table.provenance);
+        let is_withdrawn = before.collectives.is_empty();
+        if is_withdrawn || (was.library == is.library && was.cpu == is.cpu) {
+            return;
+        }
+        console.warn(format_args!(
+            "the version before was for {} on nodes with `{}`, this one is for {} on nodes with `{}`: jobs with the \
+             former no longer get a table here. Use one folder for each library and type of node; `colltune deploy \
+             --rollback --to {}` undoes this.",
+            was.library,
+            was.cpu,
+            is.library,
+            is.cpu,
+            quote(&self.to.to_string_lossy())
+        ));
     }
 
     fn show(&self, console: Console) -> Result<Answer, CliError> {

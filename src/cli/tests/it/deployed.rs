@@ -176,6 +176,30 @@ fn deploy_warns_of_another_cpu() {
     assert!(ran.err.contains(warning), "{}", ran.err);
 }
 
+/// A folder has one current version, so a table for another library or type of node takes the place of the one before.
+#[test]
+fn deploy_warns_if_it_replaces_a_table_for_another_library_or_cpu() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    let night = place.read("night.yaml");
+    let replaced = "jobs with the former no longer get a table here";
+    let first = warned(&place, &DEPLOY);
+    assert!(!first.err.contains(replaced), "{}", first.err);
+    place.write("night.yaml", night.replace("4.1.4", "4.1.8"));
+    let other = warned(&place, &DEPLOY);
+    assert!(
+        other.err.contains(replaced) && other.err.contains("--rollback --to site"),
+        "{}",
+        other.err
+    );
+    let again = warned(&place, &DEPLOY);
+    assert!(!again.err.contains(replaced), "{}", again.err);
+    // After a withdrawal no job has a table to lose.
+    place.run(&["deploy", "--withdraw", "--to", "site"]);
+    place.write("night.yaml", &night);
+    let after = warned(&place, &DEPLOY);
+    assert!(!after.err.contains(replaced), "{}", after.err);
+}
+
 #[test]
 fn unconfirmed_rules_are_refused_left_out_or_used() {
     let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);

@@ -137,17 +137,24 @@ impl DeployError {
             Self::Path { .. } => "name another folder",
             Self::Untrusted(error) => return error.help(),
             Self::Busy { .. } => "wait for it and try again",
-            Self::NotOurs { .. } => "remove it, or name another folder with `--to`",
+            Self::NotOurs { .. } => {
+                "name another folder with `--to`, or remove it; `colltune deploy --withdraw --to FOLDER` replaces a link \
+                 `current` whose version was removed, and jobs that read it go on"
+            }
             Self::Altered { .. } => {
                 "restore the file, or deploy the table under another `name`; leave the version where it is, as \
                  jobs may use it"
             }
             Self::NothingDeployed { .. } => {
-                "the library decides already in jobs that use this folder; `--to` names the folder of versions"
+                "there is nothing to take back: `--to` names the folder of versions"
             }
-            Self::NothingBefore { .. } | Self::Gone { .. } => {
+            Self::NothingBefore { .. } => {
                 "`colltune deploy --withdraw --to FOLDER` lets the library decide again; `colltune deploy --list --to \
                  FOLDER` lists the existing versions"
+            }
+            Self::Gone { .. } => {
+                "deploy the `table.yaml` of a version that `colltune deploy --list --to FOLDER` shows; `colltune deploy \
+                 --withdraw --to FOLDER` lets the library decide"
             }
             Self::NoTable { .. } => "remove the link `current`, and deploy a table",
             Self::Table(_) | Self::File { .. } => return None,

@@ -12,6 +12,7 @@ use super::error::listed;
 use super::folder::CURRENT;
 use super::modules::{MODULE_NAME, VARIABLES};
 use super::{DeployError, ServiceRelease};
+use crate::openmpi::HAN;
 use crate::{Exported, header};
 
 pub(super) const TABLE: &str = "table.yaml";
@@ -378,6 +379,14 @@ fn unset_others(variables: &[(String, String)]) -> String {
     }
     for name in others {
         _ = writeln!(text, "unset {name}");
+    }
+    // A site may have its own value for this one, so only that of versions is taken back.
+    if variables.iter().all(|(name, _)| name != HAN.0) {
+        let (name, value) = HAN;
+        _ = writeln!(
+            text,
+            "if [ \"${{{name}-}}\" = '{value}' ]; then unset {name}; fi"
+        );
     }
     text
 }

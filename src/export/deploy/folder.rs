@@ -140,7 +140,14 @@ impl Folder {
         before: Option<&str>,
         who: &str,
     ) -> Result<(), DeployError> {
-        self.write_modules(version)?;
+        // A version that jobs should no longer read is replaced even if its module files cannot be.
+        let modules = self.write_modules(version);
+        let modules = if action == HistoryAction::Deploy {
+            modules?;
+            Ok(())
+        } else {
+            modules
+        };
         let line = Line {
             date: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -155,7 +162,8 @@ impl Folder {
         missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
         symlink(version, &next).map_err(DeployError::file("create", &next))?;
         fs::rename(&next, &link).map_err(DeployError::file("replace", &link))?;
-        sync(&self.path)
+        sync(&self.path)?;
+        modules
     }
 
     /// The description of a version.

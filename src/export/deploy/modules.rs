@@ -23,8 +23,9 @@ use std::path::Path;
 
 use super::DeployError;
 use super::files::{self, MODULE, MODULES, RELEASE, WITH_TABLE};
-use super::folder::{Folder, OPEN, make_folder, missing_is_fine, mode, sync, write};
+use super::folder::{CURRENT, Folder, OPEN, make_folder, missing_is_fine, mode, sync, write};
 use super::mend::set_file_mode;
+use crate::openmpi::HAN;
 
 /// The variables of a version, as lines of `NAME=VALUE`.
 pub(super) const VARIABLES: &str = "variables";
@@ -53,8 +54,12 @@ whatis("The table for MPI collectives that is current in " .. folder)
 conflict("colltune-table")
 if (mode() == "unload") then
     -- The version may be gone, so loading has recorded the names.
-    for name in (os.getenv("COLLTUNE_MODULE") or "<variables>"):gmatch("%S+") do
+    local recorded = os.getenv("COLLTUNE_MODULE")
+    for name in (recorded or "<variables>"):gmatch("%S+") do
         setenv(name, "")
+    end
+    if (recorded == nil and os.getenv("<han>") == "<without>") then
+        setenv("<han>", "")
     end
 else
     -- Found through the folder of a version, the module is that version's.
@@ -99,6 +104,8 @@ if {[module-info mode remove] || [module-info mode unload]} {
     set names [list <variables>]
     if {[info exists ::env(COLLTUNE_MODULE)]} {
         set names $::env(COLLTUNE_MODULE)
+    } elseif {[info exists ::env(<han>)] && $::env(<han>) eq "<without>"} {
+        lappend names <han>
     }
     foreach name $names {
         setenv $name ""
@@ -154,6 +161,7 @@ if {[info commands module-virtual] ne ""} {
 impl Folder {
     /// Writes the module files of all names that the folder has had; `version` is about to become current, or is.
     pub(super) fn write_modules(&self, version: &str) -> Result<(), DeployError> {
+        self.remove_own_link()?;
         self.share_modules(version)?;
         let place = files::checked(&self.path, &[])?;
         // Lmod reads `.modulerc`, too, and fails at names that it would have to quote.
@@ -180,6 +188,8 @@ impl Folder {
         }
         let known = known_variables().join(" ");
         let fill = |text: &str, place: String| {
+            let (han, without) = HAN;
+            let text = text.replace("<han>", han).replace("<without>", without);
             let text = text.replace("<variables>", &known);
             text.replace("<folder>", &place)
         };
@@ -199,6 +209,22 @@ impl Folder {
             sync(folder)?;
         }
         Ok(())
+    }
+
+    /// Removes a link through `current` where the module files of the folder belong: a site may have made it for a shorter
+    /// path when each version had its own.
+    fn remove_own_link(&self) -> Result<(), DeployError> {
+        let path = self.path.join(MODULES);
+        match fs::read_link(&path) {
+            Ok(target) if self.is_own || target == Path::new(CURRENT).join(MODULES) => {
+                fs::remove_file(&path).map_err(DeployError::file("remove", &path))
+            }
+            Ok(target) => Err(DeployError::NotOurs {
+                path,
+                reason: format!("it is a symbolic link to {}", target.display()),
+            }),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The names of the modules in the versions of an older colltune.

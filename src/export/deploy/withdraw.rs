@@ -7,31 +7,33 @@ use jiff::Timestamp;
 use table::{Confidence, Policy, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
-use super::files::{self, Content};
-use super::folder::{self, CURRENT, Folder};
-use super::modules::module_of;
+use super::files::{self, Content, WITH_TABLE};
+use super::folder::{self, CURRENT, Folder, HISTORY};
+use super::modules::{VARIABLES, module_of};
 use super::{DeployError, DeployedVersion, HistoryAction};
 
 /// Makes a version current that leaves every call to the library, and returns it. Jobs that read the environment file
 /// or load the module find both, under the names that they had. [`super::rollback`] returns to the version before.
 ///
-/// It also replaces a link `current` whose version was removed. If the library decides already, nothing changes.
+/// It also replaces a link `current` whose version was removed, and makes one where the link itself was removed. If the
+/// library decides already, nothing changes.
 ///
 /// # Errors
-/// [`DeployError::NothingDeployed`]; [`DeployError::NotOurs`] if `current` is no link to a name in the folder;
+/// [`DeployError::NothingDeployed`] if there is no version; [`DeployError::NotOurs`] if `current` is something else;
 /// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy`].
 pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     linked(&folder)?;
     let versions = Folder::take(&folder, false, false)?;
     let current = linked(&folder)?;
-    let place = folder.join(&current);
-    if leaves_all_to_library(&place) {
-        return versions.version(&current);
+    if let Some(current) = &current
+        && leaves_all_to_library(&folder.join(current))
+    {
+        return versions.version(current);
     }
     // The current version comes first; the others serve if it was removed or damaged.
-    let mut names = folder::names_by_age(&folder, Some(&current))?;
-    names.push(current.clone());
+    let mut names = folder::names_by_age(&folder, current.as_deref())?;
+    names.extend(current.clone());
     let places: Vec<PathBuf> = names.iter().rev().map(|name| folder.join(name)).collect();
     let table = empty_table(library_of(&folder, &places)?);
     let module = places.iter().find_map(|place| module_of(place));
@@ -47,7 +49,7 @@ pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
     };
     let version = content.version(&folder)?;
     versions.put(&version, &content.files(&folder.join(&version))?)?;
-    versions.make_current(HistoryAction::Withdraw, &version, Some(&current), who)?;
+    versions.make_current(HistoryAction::Withdraw, &version, current.as_deref(), who)?;
     versions.version(&version)
 }
 
@@ -73,25 +75,41 @@ pub fn empty_table(library: Library) -> Table {
     }
 }
 
-/// The name that `current` leads to, even if its version was removed or damaged.
-fn linked(folder: &Path) -> Result<String, DeployError> {
-    let found = match folder::current(folder) {
-        Ok(Some(current)) => return Ok(current),
-        Ok(None) => DeployError::NothingDeployed {
-            folder: folder.to_owned(),
-        },
+/// The name that `current` leads to, even if its version was removed or damaged; `None` if the link was removed, and
+/// versions are there.
+fn linked(folder: &Path) -> Result<Option<String>, DeployError> {
+    let not_a_version = match folder::current(folder) {
+        Ok(Some(current)) => return Ok(Some(current)),
+        Ok(None) => {
+            // Jobs whose scripts read `current` end without it.
+            let has_versions = folder.is_dir() && !folder::names_by_age(folder, None)?.is_empty();
+            return if has_versions {
+                Ok(None)
+            } else {
+                Err(DeployError::NothingDeployed {
+                    folder: folder.to_owned(),
+                })
+            };
+        }
         Err(error) => error,
     };
     let target = fs::read_link(folder.join(CURRENT)).unwrap_or_default();
     let mut parts = target.components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Normal(name)), None) => Ok(name.to_string_lossy().into_owned()),
-        _ => Err(found),
+        // Other software has such links, too, but no history.
+        (Some(Component::Normal(name)), None) if folder.join(HISTORY).is_file() => {
+            Ok(Some(name.to_string_lossy().into_owned()))
+        }
+        _ => Err(not_a_version),
     }
 }
 
+/// Whether a version sets nothing for the library and preloads nothing.
 fn leaves_all_to_library(version: &Path) -> bool {
+    let variables = ::files::read_text(&version.join(VARIABLES)).unwrap_or_default();
+    let preloads_nothing = format!("{WITH_TABLE}=env");
     folder::is_version(version)
+        && variables.lines().any(|line| line == preloads_nothing)
         && Table::load(&version.join(files::TABLE)).is_ok_and(|table| table.collectives.is_empty())
 }
 

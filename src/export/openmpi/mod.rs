@@ -39,9 +39,12 @@ const OWN: [(&str, Option<&str>); 2] = [
     ("OMPI_MCA_coll_tuned_dynamic_rules_filename", None),
 ];
 
+/// The variable that leaves out the component that precedes this one from release 5.0 on, and its value.
+pub(crate) const HAN: (&str, &str) = ("OMPI_MCA_coll", "^han");
+
 /// The variables that make the component of a release read a file: [`crate::Exported::variables`].
 fn variables(version: &str) -> Vec<(String, Option<String>)> {
-    let han = has_han_first(version).then_some(("OMPI_MCA_coll", Some("^han")));
+    let han = has_han_first(version).then_some((HAN.0, Some(HAN.1)));
     let variables = OWN.into_iter().chain(han);
     variables
         .map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))

@@ -336,8 +336,10 @@ fn the_environment_leaves_nothing_of_another_version() {
     let [rules, file] = ["use_dynamic_rules", "dynamic_rules_filename"]
         .map(|name| format!("OMPI_MCA_coll_tuned_{name}"));
     assert_eq!(after(&older, &newer, "OMPI_MCA_coll"), "^han");
+    assert_eq!(after(&newer, &older, "OMPI_MCA_coll"), "");
     // A site may set another value.
-    assert_eq!(after(&newer, &older, "OMPI_MCA_coll"), "^han");
+    let own = sourced(&older, "OMPI_MCA_coll", "export OMPI_MCA_coll=^hcoll;");
+    assert_eq!(own, "^hcoll");
     assert_eq!(after(&newer, &older, &rules), "1");
     for second in [&older, &none] {
         for of_mpich in [

@@ -157,6 +157,14 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     assert_eq!(again.name, withdrawn.name);
     assert!(first.is_dir());
 
+    // Somebody has removed the link, so that the scripts of jobs end.
+    let versions = list(folder).expect("versions").len();
+    fs::remove_file(folder.join("current")).expect("removed");
+    let again = withdraw(folder, "bob").expect("withdrawn");
+    assert_eq!(current(folder), again.name);
+    assert_eq!(list(folder).expect("versions").len(), versions);
+    assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);
+
     // There is no version whose library is known.
     let alone = tempfile::tempdir().expect("a folder");
     let alone = alone.path();
@@ -182,13 +190,67 @@ fn there_is_nothing_to_withdraw() {
         }
     }
     assert_eq!(fs::read_dir(folder).expect("a folder").count(), 0);
-    symlink("/etc", folder.join("current")).expect("a link");
+    // Other software has such links, too.
+    for target in ["/etc", "gcc-12"] {
+        symlink(target, folder.join("current")).expect("a link");
+        let error = withdraw(folder, "bob").expect_err("not ours");
+        assert!(matches!(error, DeployError::NotOurs { .. }), "{error}");
+        assert_eq!(
+            fs::read_link(folder.join("current")).expect("a link"),
+            Path::new(target)
+        );
+        fs::remove_file(folder.join("current")).expect("removed");
+    }
+}
+
+/// From release 5.0 on, versions leave out the component `han`; a site's own choice of components stays.
+#[test]
+fn the_choice_of_components_is_taken_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    put(&sample::table("openmpi", "5.0.1", OPEN_MPI), folder);
+    let set = job(folder, "environment.sh", &[]);
+    assert!(set.contains(&"OMPI_MCA_coll=^han".to_owned()), "{set:?}");
+    let left = |environment: &[(&str, &str)]| {
+        let of_components = |line: &String| line.starts_with("OMPI_MCA_coll=");
+        let mut all = Vec::new();
+        for file in ["environment.sh", "slurm.sh"] {
+            all.extend(
+                job(folder, file, environment)
+                    .into_iter()
+                    .filter(of_components),
+            );
+        }
+        all
+    };
+    let (ours, own) = (("OMPI_MCA_coll", "^han"), ("OMPI_MCA_coll", "^hcoll"));
+    let off = ("COLLTUNE_DISABLE", "1");
+    assert_eq!(left(&[ours, off]), [""; 0]);
+    assert_eq!(left(&[own, off]), ["OMPI_MCA_coll=^hcoll"; 2]);
+    withdraw(folder, "bob").expect("withdrawn");
+    assert_eq!(left(&[ours]), [""; 0]);
+    assert_eq!(left(&[own]), ["OMPI_MCA_coll=^hcoll"; 2]);
+}
+
+/// A link that a site made for a shorter path, when each version had its own module files.
+#[test]
+fn a_link_through_the_current_version_gives_way_to_module_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    symlink("current/modulefiles", folder.join("modulefiles")).expect("a link");
+    put(&table(), folder);
+    assert!(
+        folder
+            .join("modulefiles/colltune-table/night.lua")
+            .is_file()
+    );
+    fs::remove_dir_all(folder.join("modulefiles")).expect("removed");
+    // Somebody else's module files cannot be written, but what is wrong is withdrawn all the same.
+    symlink("/etc", folder.join("modulefiles")).expect("a link");
     let error = withdraw(folder, "bob").expect_err("not ours");
     assert!(matches!(error, DeployError::NotOurs { .. }), "{error}");
-    assert_eq!(
-        fs::read_link(folder.join("current")).expect("a link"),
-        Path::new("/etc")
-    );
+    assert!(current(folder).starts_with("withdrawn-"));
+    assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(crate) struct Args {
     /// Mark rules that are significantly faster at every point as confirmed, and rewrite the table
     #[arg(long)]
     confirm: bool,
-    /// Leave the table's file as it is, and keep the verdicts in its store alone
+    /// Measure only what is in force, leave the table's file as it is, and keep the verdicts in its store alone
     #[arg(long, conflicts_with_all = ["repair", "confirm"])]
     keep_table: bool,
 }
@@ -115,9 +115,14 @@ impl Args {
         let Sources {
             campaign, store, ..
         } = sources;
-        // Choices are measured whatever earlier verdicts say about them.
-        table.verdicts.clear();
-        table.mark_refuted();
+        if self.keep_table {
+            let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
+            table::turn_back(&mut table.collectives, &verdicts);
+        } else {
+            // Choices are measured whatever earlier verdicts say about them, and may be cleared.
+            table.verdicts.clear();
+            table.mark_refuted();
+        }
         let probing = Probing {
             each_gap: self.confirm,
             ..self.table.probing(self.cells)
@@ -264,6 +269,9 @@ impl Args {
             kept: kept_in,
             ..Rewritten::default()
         };
+        if self.keep_table {
+            return Ok(rewritten);
+        }
         // Another validation may have added verdicts meanwhile, and `tune` may have made another table.
         let path = &self.table.path;
         let now = Table::load(path)?;
@@ -293,7 +301,7 @@ impl Args {
         let stays_refuted = is_refuted && rewritten.repaired.is_empty();
         let keeps_here = !verdicts.is_empty() && (only_here || was_refuted || stays_refuted);
         let is_changed = !rewritten.repaired.is_empty() || !rewritten.confirmed.is_empty();
-        if self.keep_table || !(is_changed || keeps_here) {
+        if !is_changed && !keeps_here {
             return Ok(rewritten);
         }
         if !is_asked && !is_writable(path) {

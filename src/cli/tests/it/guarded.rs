@@ -583,6 +583,9 @@ fn rules_slower_than_the_default_are_found_and_turned_back() {
     );
     ended(&place, place.run(&["validate", TABLE, "--probes", "0"]), 1);
     assert_eq!(place.read(TABLE).lines().count(), judged.lines().count());
+    let in_force = ["validate", TABLE, "--probes", "0", "--keep-table"];
+    let told = ended(&place, place.run(&in_force), 0).out;
+    assert!(!told.contains("bcast/linear"), "{told}");
 
     let told = ended(
         &place,

@@ -41,6 +41,9 @@ pub enum GuardError {
     /// The table has no measured sizes for the deployment.
     #[error("the table has no measured sizes for the deployment `{deployment}`")]
     NothingToMeasure { deployment: &'static str },
+    /// The table has no rules, like that of a withdrawn version.
+    #[error("the table has no rules, and leaves everything to the library")]
+    NoRules,
     /// Rules cannot be confirmed, since no probes are measured.
     #[error("rules cannot be confirmed without probes between measured sizes")]
     NoProbes,
@@ -66,6 +69,7 @@ impl GuardError {
             Self::NoCampaign { .. }
             | Self::ReadsNoTables { .. }
             | Self::NothingToMeasure { .. }
+            | Self::NoRules
             | Self::NoProbes => ErrorKind::Input,
         }
     }
@@ -91,6 +95,9 @@ impl GuardError {
             Self::NothingToMeasure { .. } => {
                 "choose another one with `--deployment`; tables for the library's own settings need `native:*` \
                  among the candidates of their campaign"
+            }
+            Self::NoRules => {
+                "if it was withdrawn, `colltune deploy --rollback` returns to the version before"
             }
             Self::NoProbes => {
                 "leave out `--probes 0`: the library's default may change its algorithm between \

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use campaign::Campaign;
 use guard::{
-    Misplaced, NamedSources, Point, PointKind, Probing, Sources, TestSetup, TestSetupOptions,
+    GuardError, Misplaced, NamedSources, Point, PointKind, Probing, Sources, TestSetup,
+    TestSetupOptions,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,6 +76,9 @@ impl TableArgs {
         console: Console,
     ) -> Result<(Table, Sources), CliError> {
         let table = Table::load(&self.path)?;
+        if table.collectives.is_empty() {
+            return Err(GuardError::NoRules.into());
+        }
         warn_of_simulation(&table, console);
         if self.deployment == Deployment::Library {
             warn_of_cpu(&table, console);

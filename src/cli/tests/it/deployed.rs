@@ -195,6 +195,9 @@ fn deploy_warns_if_it_replaces_a_table_for_another_library_or_cpu() {
     assert!(!again.err.contains(replaced), "{}", again.err);
     // After a withdrawal no job has a table to lose.
     place.run(&["deploy", "--withdraw", "--to", "site"]);
+    place
+        .run(&["check", "site/current/table.yaml"])
+        .bad(2, &["the table has no rules", "deploy --rollback"]);
     place.write("night.yaml", &night);
     let after = warned(&place, &DEPLOY);
     assert!(!after.err.contains(replaced), "{}", after.err);

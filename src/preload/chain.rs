@@ -53,6 +53,19 @@ impl Link {
         (!std::ptr::addr_eq(address, lacking as *const c_void)).then_some(address)
     }
 
+    /// Whether the MPI library's function has been found in the library that another one is in.
+    #[cfg(large_counts)]
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let object = |link: &Self| Some(definition(link.found()?)?.object);
+        object(self).is_some() && object(self) == object(other)
+    }
+
+    /// Lets another function take the place of the MPI library's.
+    #[cfg(large_counts)]
+    pub(crate) fn replace(&self, function: *const c_void) {
+        self.library.store(function.cast_mut(), Ordering::Relaxed);
+    }
+
     /// The address of a tool's function.
     #[inline(always)]
     pub(crate) fn tool(&self) -> Option<*const c_void> {
@@ -79,7 +92,7 @@ impl Link {
 
 /// Takes the place of functions that the MPI library lacks because it is older than the one that this was built for.
 /// Ends the program, as the dynamic linker does when a function is missing.
-extern "C" fn lacking() -> c_int {
+pub(crate) extern "C" fn lacking() -> c_int {
     capi::warn("the program calls a function that this MPI library lacks");
     std::process::abort()
 }
@@ -107,6 +120,12 @@ fn next(name: &CStr) -> Option<Definition> {
         definition(address.cast_const())
     });
     found.find(|found| found.object != own)
+}
+
+/// The address of a function of the MPI library.
+#[cfg(large_counts)]
+pub(crate) fn function_of_library(name: &CStr) -> Option<*const c_void> {
+    next(name).map(|found| found.address)
 }
 
 /// The library that contains an address.

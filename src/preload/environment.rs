@@ -35,7 +35,7 @@ extern "C" fn at_load() {
     sessions::LINKS.iter().for_each(|link| link.find());
     #[cfg(large_counts)]
     {
-        hooks::large::LINKS.iter().for_each(|link| link.find());
+        hooks::large::find();
         hooks::large::redirect();
     }
     hooks::redirect();

@@ -168,6 +168,7 @@ pub(crate) fn redirect() {
 #[cfg(large_counts)]
 pub(crate) mod large {
     use super::*;
+    use crate::chain::{function, function_of_library, lacking};
 
     // `MPI_Count`.
     type Int = i64;
@@ -190,10 +191,110 @@ pub(crate) mod large {
         [MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c]
     );
 
-    /// Lets [`RawCall::forward`] call the library's functions, or the one that takes their place if the library has none.
+    /// Finds the library's functions. Where the library has none, which a program can only call because this library
+    /// defines their names, those with `int` take their place. A function of another MPI library, which this build needs,
+    /// does not count.
+    pub(crate) fn find() {
+        for link in LINKS {
+            link.find();
+        }
+        let plain = super::LINKS.iter();
+        for ((link, plain), narrowing) in LINKS.iter().zip(plain).zip(narrowing()) {
+            if !link.is_beside(plain) {
+                link.replace(narrowing);
+            }
+        }
+    }
+
+    /// The type of an argument of the function with `int`.
+    macro_rules! plain {
+        (Int) => {
+            c_int
+        };
+        (Counts) => {
+            *const c_int
+        };
+        ($kind:ident) => {
+            $kind
+        };
+    }
+
+    /// Converts an argument for the function with `int`, or ends the program if it does not fit.
+    macro_rules! narrowed {
+        (Int $argument:ident $communicator:ident) => {
+            let Ok($argument) = c_int::try_from($argument) else {
+                return lacking();
+            };
+        };
+        (Counts $argument:ident $communicator:ident) => {
+            // SAFETY: the caller's.
+            let parts = unsafe { narrowed_parts($argument, $communicator) };
+            let Some(parts) = parts else {
+                return lacking();
+            };
+            let $argument = parts.as_ptr();
+        };
+        ($kind:ident $argument:ident $communicator:ident) => {};
+    }
+
+    /// Defines functions that call those with `int` in the same library.
+    macro_rules! narrow {
+        ($(
+            $collective:ident $library:ident $ours:ident []
+            ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+        )*) => {
+            /// These functions, in the order of [`LINKS`].
+            fn narrowing() -> [*const c_void; COLLECTIVES.len()] {
+                [$({
+                    unsafe extern "C" fn narrow(
+                        $($argument: $kind,)*
+                        $communicator: Handle,
+                    ) -> c_int {
+                        $(narrowed!($kind $argument $communicator);)*
+                        let function = plain_function(collective!($collective));
+                        // SAFETY: the caller's; the function has these arguments.
+                        unsafe {
+                            function!(function, ($(plain!($kind),)* Handle))($($argument,)* $communicator)
+                        }
+                    }
+                    narrow as *const c_void
+                }),*]
+            }
+        };
+    }
+
+    capi::for_each_collective!(narrow);
+
+    /// The library's function with `int` for a collective.
+    fn plain_function(collective: Collective) -> *const c_void {
+        let mut links = super::LINKS.iter().zip(super::COLLECTIVES);
+        let found = links.find(|(_, known)| **known == collective);
+        found.map_or(lacking as *const c_void, |(link, _)| link.library())
+    }
+
+    /// The number of elements in each rank's part, if all fit into `int`.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the arguments of `MPI_Reduce_scatter_c`.
+    unsafe fn narrowed_parts(counts: Counts, communicator: Handle) -> Option<Vec<c_int>> {
+        let size = function_of_library(c"PMPI_Comm_size").filter(|_| !counts.is_null())?;
+        let mut ranks: c_int = 0;
+        // SAFETY: the function has these arguments; the caller gives as many counts as there are ranks.
+        unsafe {
+            function!(size, (Handle, *mut c_int))(communicator, &raw mut ranks);
+            let counts = std::slice::from_raw_parts(counts, usize::try_from(ranks).ok()?);
+            counts
+                .iter()
+                .map(|count| c_int::try_from(*count).ok())
+                .collect()
+        }
+    }
+
+    /// Lets [`RawCall::forward`] call the library's functions, or those that take their place.
     pub(crate) fn redirect() {
         for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
-            // SAFETY: the collective's function in the MPI library, or one that does not return.
+            // SAFETY: the collective's function in the MPI library, or one with its arguments.
             unsafe { exec::redirect_large(*collective, link.library()) };
         }
     }

@@ -186,6 +186,21 @@ fn the_build_for_another_library_does_nothing_under_mpi() {
     assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
 }
 
+/// A build for a library with large counts defines their names also in programs of a library without them.
+#[test]
+fn functions_that_the_library_lacks_are_replaced_under_mpi() {
+    let Some(other) = testkit::require("measuring programs", other_build()) else {
+        return;
+    };
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("probes.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let other = other.display().to_string();
+    let more = [("LD_PRELOAD", other.as_str())];
+    let text = run_preloaded(&program, &[], 2, &path, &more).good();
+    assert_eq!(text.matches("has right values").count(), 2, "{text}");
+}
+
 /// Compiles a Fortran program; `None` if there is no compiler, or none for the interface that it uses.
 pub(crate) fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());

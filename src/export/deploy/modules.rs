@@ -47,7 +47,7 @@ const SHARED: &str = "../modulefiles";
 const LUA: &str = r#"-- A module of the tables that `colltune deploy` has put into <folder>.
 -- It gives a job the paths of the version that is current when it is loaded, which never change: load it once for a
 -- job, where it is submitted or in its batch script, and not for each task. COLLTUNE_DISABLE=1 leaves the job to the
--- library. All nodes of the job must have the version, which is not checked here; slurm.sh of the version checks it.
+-- library. All nodes of the job must have the version, which is not checked here; README.txt of the version says how.
 local folder = <folder>
 help("The table for MPI collectives that is current in " .. folder .. ": see " .. folder .. "/current/README.txt.")
 whatis("The table for MPI collectives that is current in " .. folder)
@@ -92,7 +92,7 @@ const TCL: &str = r#"#%Module1.0
 # A module of the tables that `colltune deploy` has put into <folder>.
 # It gives a job the paths of the version that is current when it is loaded, which never change: load it once for a
 # job, where it is submitted or in its batch script, and not for each task. COLLTUNE_DISABLE=1 leaves the job to the
-# library. All nodes of the job must have the version, which is not checked here; slurm.sh of the version checks it.
+# library. All nodes of the job must have the version, which is not checked here; README.txt of the version says how.
 set folder <folder>
 proc ModulesHelp { } {
     puts stderr "The table for MPI collectives that is current in the module's folder: see current/README.txt there."

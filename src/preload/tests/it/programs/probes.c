@@ -27,7 +27,8 @@ int main(int argc, char **argv)
     else
         MPI_Reduce_scatter(vector, &part, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     int sum = rank == 0 ? 3 : 30;
-    printf("rank %d has %s values\n", rank, value == 7 && part == sum ? "right" : "wrong");
+    printf("rank %d has %s values by functions with %s counts\n", rank,
+           value == 7 && part == sum ? "right" : "wrong", MPI_Bcast_c ? "large" : "int");
     MPI_Finalize();
     return 0;
 }

@@ -80,6 +80,12 @@ pub trait Format: Sync {
         Vec::new()
     }
 
+    /// Of the variables of [`Exported::variables`] those for which a site may have values of its own, with the value that
+    /// files of this format need.
+    fn shared_variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// The file of an installed library of a release for [`Options::library`]: beside a launcher on the search path
     /// `path`, or among the system's libraries. `None` if there is none, or if this format needs none.
     fn installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {

@@ -1,5 +1,6 @@
 //! The files of a version.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -12,7 +13,6 @@ use super::error::listed;
 use super::folder::CURRENT;
 use super::modules::{MODULE_NAME, VARIABLES};
 use super::{DeployError, ServiceRelease};
-use crate::openmpi::HAN;
 use crate::{Exported, header};
 
 pub(super) const TABLE: &str = "table.yaml";
@@ -364,6 +364,14 @@ impl Content<'_> {
     }
 }
 
+/// The variables for which sites may have values of their own, with those of versions.
+pub(super) fn shared_variables() -> BTreeSet<(&'static str, &'static str)> {
+    let all = crate::FORMATS.iter();
+    all.flat_map(|format| format.shared_variables())
+        .copied()
+        .collect()
+}
+
 /// Lines that unset variables of other versions that this version does not set.
 fn unset_others(variables: &[(String, String)]) -> String {
     let known = crate::FORMATS.iter().flat_map(|format| format.variables());
@@ -380,9 +388,10 @@ fn unset_others(variables: &[(String, String)]) -> String {
     for name in others {
         _ = writeln!(text, "unset {name}");
     }
-    // A site may have its own value for this one, so only that of versions is taken back.
-    if variables.iter().all(|(name, _)| name != HAN.0) {
-        let (name, value) = HAN;
+    // A site may have its own values for these, so only those of versions are taken back.
+    let mut shared = shared_variables();
+    shared.retain(|(shared, _)| variables.iter().all(|(name, _)| name != shared));
+    for (name, value) in shared {
         _ = writeln!(
             text,
             "if [ \"${{{name}-}}\" = '{value}' ]; then unset {name}; fi"

@@ -22,10 +22,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::DeployError;
-use super::files::{self, MODULE, MODULES, RELEASE, WITH_TABLE};
+use super::files::{self, MODULE, MODULES, RELEASE, WITH_TABLE, shared_variables};
 use super::folder::{CURRENT, Folder, OPEN, make_folder, missing_is_fine, mode, sync, write};
 use super::mend::set_file_mode;
-use crate::openmpi::HAN;
 
 /// The variables of a version, as lines of `NAME=VALUE`.
 pub(super) const VARIABLES: &str = "variables";
@@ -43,7 +42,7 @@ const OLDER: &str = ".modulefiles";
 const SHARED: &str = "../modulefiles";
 
 /// The module file in Lua. `<folder>` stands for the folder, as a string, `<variables>` for the names of variables that an
-/// older colltune's modules may have set.
+/// older colltune's modules may have set, `<shared>` for those of them for which sites may have other values, with theirs.
 const LUA: &str = r#"-- A module of the tables that `colltune deploy` has put into <folder>.
 -- It gives a job the paths of the version that is current when it is loaded, which never change: load it once for a
 -- job, where it is submitted or in its batch script, and not for each task. COLLTUNE_DISABLE=1 leaves the job to the
@@ -58,8 +57,11 @@ if (mode() == "unload") then
     for name in (recorded or "<variables>"):gmatch("%S+") do
         setenv(name, "")
     end
-    if (recorded == nil and os.getenv("<han>") == "<without>") then
-        setenv("<han>", "")
+    -- Modules of an older colltune record nothing, and a site may have its own values for these.
+    for name, value in pairs({<shared>}) do
+        if (recorded == nil and os.getenv(name) == value) then
+            setenv(name, "")
+        end
     end
 else
     -- Found through the folder of a version, the module is that version's.
@@ -104,8 +106,13 @@ if {[module-info mode remove] || [module-info mode unload]} {
     set names [list <variables>]
     if {[info exists ::env(COLLTUNE_MODULE)]} {
         set names $::env(COLLTUNE_MODULE)
-    } elseif {[info exists ::env(<han>)] && $::env(<han>) eq "<without>"} {
-        lappend names <han>
+    } else {
+        # Modules of an older colltune record nothing, and a site may have its own values for these.
+        foreach {name value} {<shared>} {
+            if {[info exists ::env($name)] && $::env($name) eq $value} {
+                lappend names $name
+            }
+        }
     }
     foreach name $names {
         setenv $name ""
@@ -187,13 +194,18 @@ impl Folder {
             plain.clone_from(&names);
         }
         let known = known_variables().join(" ");
-        let fill = |text: &str, place: String| {
-            let (han, without) = HAN;
-            let text = text.replace("<han>", han).replace("<without>", without);
+        let fill = |text: &str, place: String, shared: String| {
             let text = text.replace("<variables>", &known);
+            let text = text.replace("<shared>", &shared);
             text.replace("<folder>", &place)
         };
-        let (lua, tcl) = (fill(LUA, in_lua(place)), fill(TCL, in_tcl(place)));
+        let shared = shared_variables();
+        let entry = |(name, value): &(&str, &str)| format!("{name} = {}", in_lua(value));
+        let table: Vec<String> = shared.iter().map(entry).collect();
+        let lua = fill(LUA, in_lua(place), table.join(", "));
+        let pair = |(name, value): &(&str, &str)| format!("{name} {}", in_tcl(value));
+        let list: Vec<String> = shared.iter().map(pair).collect();
+        let tcl = fill(TCL, in_tcl(place), list.join(" "));
         for name in &names {
             self.write_module(&folder, &format!("{name}.lua"), &lua)?;
             self.write_module(&all, name, &tcl)?;

@@ -62,6 +62,10 @@ impl Format for Classic {
     fn variables(&self) -> Vec<String> {
         super::own_variables()
     }
+
+    fn shared_variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[super::HAN]
+    }
 }
 
 /// The file's origin and instructions, as comments.

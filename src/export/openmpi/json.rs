@@ -154,6 +154,10 @@ impl Format for Json {
     fn variables(&self) -> Vec<String> {
         super::own_variables()
     }
+
+    fn shared_variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[super::HAN]
+    }
 }
 
 /// A plan for each distribution, in the order of [`Distribution::ALL`].

@@ -40,7 +40,7 @@ const OWN: [(&str, Option<&str>); 2] = [
 ];
 
 /// The variable that leaves out the component that precedes this one from release 5.0 on, and its value.
-pub(crate) const HAN: (&str, &str) = ("OMPI_MCA_coll", "^han");
+const HAN: (&str, &str) = ("OMPI_MCA_coll", "^han");
 
 /// The variables that make the component of a release read a file: [`crate::Exported::variables`].
 fn variables(version: &str) -> Vec<(String, Option<String>)> {

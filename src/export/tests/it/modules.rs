@@ -287,6 +287,13 @@ fn folders_of_an_older_version_are_used_on() {
             for end in ENDS {
                 let left = settings(&after(&system, &loaded, end, &[]));
                 assert_eq!(left, none, "{end}: {system}");
+                // The choice of components is taken back, but not a site's own.
+                for (value, stays) in [("^han", false), ("^hcoll", true)] {
+                    let mut before = loaded.clone();
+                    before.insert("OMPI_MCA_coll".to_owned(), value.to_owned());
+                    let left = settings(&after(&system, &before, end, &[]));
+                    assert_eq!(left.contains_key("OMPI_MCA_coll"), stays, "{end}: {system}");
+                }
             }
             // From now on the old version's module can be, too.
             let words = [&*paths(&site)[index], "colltune-table/night"];

@@ -97,31 +97,31 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     // SAFETY: the caller's.
     unsafe {
         let elements = match call.collective {
-            Collective::ReduceScatter => sum(call, ranks),
+            Collective::ReduceScatter => largest_part(call, ranks),
             _ => Ok(call.recv_count),
         };
         match elements {
             Err(class) => Some(class),
-            Ok(elements) => sides(call, rank == call.root, elements),
+            Ok(elements) => fault_of_sides(call, rank == call.root, elements),
         }
     }
 }
 
-/// Zero if all parts are empty, and otherwise a positive number.
+/// The number of elements in the largest part. The caller needs to know only whether there are any.
 ///
 /// # Safety
 ///
 /// `counts` holds a number a rank, or is null.
-unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
+unsafe fn largest_part(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
     if call.counts.are_missing() {
         return Err(ffi::MPI_ERR_ARG);
     }
     // SAFETY: the caller's.
     let counts = unsafe { call.part_counts(ranks) };
-    match counts.iter().any(|count| count < 0) {
-        true => Err(ffi::MPI_ERR_COUNT),
-        // Only whether there are any elements matters.
-        false => Ok(counts.iter().max().unwrap_or(0)),
+    if counts.iter().any(|count| count < 0) {
+        Err(ffi::MPI_ERR_COUNT)
+    } else {
+        Ok(counts.iter().max().unwrap_or(0))
     }
 }
 
@@ -130,7 +130,7 @@ unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
 /// # Safety
 ///
 /// Datatypes are MPI's or null.
-unsafe fn sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
+unsafe fn fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
         Collective::Bcast | Collective::Scatter => false,
@@ -156,14 +156,16 @@ unsafe fn sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
     let mut faults = [sending, receiving]
         .into_iter()
         .flatten()
-        .filter_map(|(buffer, count, datatype)| unsafe { side(buffer, count, datatype) });
+        .filter_map(|(buffer, count, datatype)| unsafe { fault_of_side(buffer, count, datatype) });
     faults.next().or(is_aliased.then_some(ffi::MPI_ERR_BUFFER))
 }
 
+/// The error class of invalid arguments of one side.
+///
 /// # Safety
 ///
 /// The datatype is MPI's or null.
-unsafe fn side(buffer: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<u32> {
+unsafe fn fault_of_side(buffer: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<u32> {
     // SAFETY: a constant of the library; the caller's.
     unsafe {
         if count < 0 {

@@ -37,7 +37,14 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
         shared_memory_bytes: Some(shared_bytes),
         attach_after_bytes: Some(attach_after),
     };
-    let read = || Ok((forced()?, policy()?, shared_bytes()?, attach_after()?));
+    let read = || {
+        Ok((
+            forced_differences()?,
+            policy()?,
+            shared_bytes()?,
+            attach_after()?,
+        ))
+    };
     match read() {
         Ok((force, policy, shared_bytes, attach_after)) => {
             let table = Loaded::read(table).map_err(Into::into);
@@ -48,7 +55,7 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
 }
 
 /// `COLLTUNE_FORCE`: the differences despite which the table is used.
-fn forced() -> Result<Force, RuntimeError> {
+fn forced_differences() -> Result<Force, RuntimeError> {
     let value = given(force::VARIABLE);
     Force::of_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
         name: force::VARIABLE,

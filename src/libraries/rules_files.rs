@@ -12,7 +12,7 @@ pub enum RulesFileEffect {
 }
 
 /// The numbers of a release's name, such as 4, 1 and 4; 0 for those that it lacks.
-pub(crate) fn numbers(version: &str) -> [u32; 3] {
+pub(crate) fn release_numbers(version: &str) -> [u32; 3] {
     let mut parts = version.split('.').map(|part| {
         let digits = part.chars().take_while(char::is_ascii_digit);
         digits.collect::<String>().parse().unwrap_or(0)

@@ -66,21 +66,22 @@ impl SteeringSetting {
 
     /// Whether this is the setting of a control variable.
     pub fn matches(&self, control_variable: &str) -> bool {
-        matches(self.pattern, control_variable)
+        has_pattern(control_variable, self.pattern)
     }
 }
 
 /// Whether a name has a pattern, in which each `*` stands for any text.
-fn matches(pattern: &str, name: &str) -> bool {
+fn has_pattern(name: &str, pattern: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };
     let Some(mut left) = name.strip_prefix(first) else {
         return false;
     };
-    let parts: Vec<&str> = rest.split('*').collect();
-    let (last, between) = parts.split_last().expect("a text has a part");
-    for part in between {
+    let Some((between, last)) = rest.rsplit_once('*') else {
+        return left.ends_with(rest);
+    };
+    for part in between.split('*') {
         let Some(place) = left.find(part) else {
             return false;
         };
@@ -318,7 +319,7 @@ impl LibraryName {
             return if few { whole } else { Vec::new() };
         }
         let near = steering.filter_map(|known| {
-            let distance = distance(&name, &known.to_lowercase());
+            let distance = strsim::levenshtein(&name, &known.to_lowercase());
             (distance <= name.len() / LETTERS_FOR_AN_ERROR).then_some((distance, known))
         });
         let nearest = near.min();
@@ -334,19 +335,3 @@ const MOST_SIMILAR: usize = 3;
 
 /// The letters of a name for each of which another name may differ in one.
 const LETTERS_FOR_AN_ERROR: usize = 6;
-
-/// The number of letters that must be changed, added or left out to get one text from another.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (place, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = place + 1;
-        for (column, &wanted) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != wanted);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
-}

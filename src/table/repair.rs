@@ -58,6 +58,11 @@ impl Table {
     /// back to the default. Rules are cut at the ends of these sizes. Verdicts about another library or another pattern
     /// of calls than the table's refute nothing.
     pub fn mark_refuted(&mut self) {
+        // Programs read tables when MPI starts, and most tables have no verdicts.
+        let has_marks = |entry: &ShapeRules| entry.rules.iter().any(|rule| rule.refuted);
+        if self.verdicts.is_empty() && !self.entries().any(has_marks) {
+            return;
+        }
         let verdicts: Vec<Verdict> = self.binding_verdicts().cloned().collect();
         let verdicts: Vec<&Verdict> = verdicts.iter().collect();
         for (&collective, entries) in &mut self.collectives {
@@ -100,6 +105,12 @@ impl Table {
         } = &self.provenance;
         let verdicts = self.verdicts.iter();
         verdicts.filter(move |verdict| verdict.library == *library && verdict.pattern == *pattern)
+    }
+
+    /// Turns back to the default what the table's own verdicts refute, for those who measure or judge what is in force.
+    pub fn turn_back_refuted(&mut self) {
+        let verdicts: Vec<Verdict> = self.binding_verdicts().cloned().collect();
+        turn_back(&mut self.collectives, &verdicts);
     }
 
     /// Turns rules back by verdicts ([`turn_back`]) and adds a warning to the table's provenance.

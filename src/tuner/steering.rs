@@ -124,10 +124,11 @@ impl Asked {
             Effect::Nothing(NoEffect::NoSuchSetting { similar }) => {
                 let reason = format!("{library} has no setting of this name");
                 let similar: Vec<String> = similar.iter().map(|known| variable(known)).collect();
-                let remedy = match similar.is_empty() {
+                let remedy = if similar.is_empty() {
                     // Sites switch off components that only some of their libraries have.
-                    true => self.names_decision(named).then(|| "Remove it.".to_owned()),
-                    false => Some(format!("Did you mean {}?", similar.join(" or "))),
+                    self.names_decision(named).then(|| "Remove it.".to_owned())
+                } else {
+                    Some(format!("Did you mean {}?", similar.join(" or ")))
                 };
                 (false, Some(reason), remedy)
             }

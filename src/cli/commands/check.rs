@@ -9,7 +9,6 @@ use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
-use table::Verdict;
 use vocabulary::units::counted;
 
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time, warn_of_load};
@@ -91,8 +90,7 @@ impl Args {
         if let Some(store) = sources.store.path() {
             add_verdicts_of_store(&mut table, store, console);
         }
-        let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
-        table::turn_back(&mut table.collectives, &verdicts);
+        table.turn_back_refuted();
         let campaign = sources.campaign;
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());

@@ -158,12 +158,12 @@ fn set(name: &str, setting: &LibrarySetting) -> String {
         reason,
     } = setting;
     let place = place.as_deref().unwrap_or("a place unknown to colltune");
-    let effect = effect(*decides, reason.as_deref());
+    let effect = effect_text(*decides, reason.as_deref());
     format!("{name}={value}, set in {place}, {effect}")
 }
 
 /// A clause about the effect of a setting.
-fn effect(decides: bool, reason: Option<&str>) -> String {
+fn effect_text(decides: bool, reason: Option<&str>) -> String {
     let effect = if decides {
         "affects the choice of algorithms"
     } else {
@@ -284,7 +284,7 @@ fn machine(diagnosis: &Diagnosis) -> String {
     let variables = variables.iter();
     lines.extend(variables.map(|(name, value)| {
         let found = diagnosis.effects.get(name).cloned().unwrap_or_default();
-        let effect = effect(found.decides, found.reason.as_deref());
+        let effect = effect_text(found.decides, found.reason.as_deref());
         format!("environment: {name}={value}, {effect}")
     }));
     lines.join("\n") + "\n"

@@ -5,7 +5,7 @@ use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
-use table::{Deployment, Verdict};
+use table::Deployment;
 use tuner::SampleOrigin;
 use vocabulary::units::counted;
 
@@ -67,8 +67,7 @@ impl Args {
             Some(table) => {
                 let mut table = JudgedTable::read(table, None, console)?.table;
                 // What `validate` found slower is not in force.
-                let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
-                table::turn_back(&mut table.collectives, &verdicts);
+                table.turn_back_refuted();
                 analysis.judge(&table, self.deployment)?
             }
         };

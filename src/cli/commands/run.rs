@@ -303,7 +303,7 @@ impl TableCopy {
         let path = beside.with_file_name(name);
         // An earlier process with the same id may have left it.
         let _ = std::fs::remove_file(&path);
-        // Never through a link that somebody else has made meanwhile.
+        // This does not follow a link that another user may have made under this name.
         let mut file = files::create_new(&path, 0o644)?;
         let copy = Self { path };
         file.write_all(table.to_yaml().as_bytes())?;

@@ -116,8 +116,7 @@ impl Args {
             campaign, store, ..
         } = sources;
         if self.keep_table {
-            let verdicts: Vec<Verdict> = table.binding_verdicts().cloned().collect();
-            table::turn_back(&mut table.collectives, &verdicts);
+            table.turn_back_refuted();
         } else {
             // Choices are measured whatever earlier verdicts say about them, and may be cleared.
             table.verdicts.clear();

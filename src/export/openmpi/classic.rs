@@ -84,7 +84,7 @@ fn head(table: &Table, plan: &Plan) -> String {
         "The path must be the same on all nodes. Open MPI silently ignores a file that it cannot \
          read, and reads none without `coll_tuned_use_dynamic_rules`; `colltune doctor` says what it does."
             .to_owned(),
-        super::forced(&plan.library.version).to_owned(),
+        super::note_on_forced_algorithms(&plan.library.version).to_owned(),
     ];
     if super::has_han_first(&plan.library.version) {
         notes.push(format!(

@@ -363,7 +363,7 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
             "Without `^han` the component han decides on several nodes before these rules are \
              used. {} Algorithm 0 leaves the decision to Open MPI; so do calls without a rule. {}",
             super::ONE_LIST,
-            super::forced(version)
+            super::note_on_forced_algorithms(version)
         )],
         "",
     );

@@ -24,7 +24,7 @@ const ONE_LIST: &str =
     "`coll` is one list: if the site sets it too, merge both values, as in `^hcoll,han`.";
 
 /// The note on forced algorithms, whose precedence over a file differs between releases.
-fn forced(version: &str) -> &'static str {
+fn note_on_forced_algorithms(version: &str) -> &'static str {
     if has_han_first(version) {
         "An algorithm that is forced (`coll_tuned_COLLECTIVE_algorithm`) takes precedence over this file."
     } else {

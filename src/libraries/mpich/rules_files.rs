@@ -34,7 +34,7 @@ pub(super) fn effect(setting: &str, text: Result<&str, &str>) -> RulesFileEffect
     }
     if setting == COMPLETE {
         let mut found = Vec::new();
-        collect(&root, &mut found);
+        add_collectives(&root, &mut found);
         let is_missing =
             |collective: &&Collective| !found.iter().any(|name| name == collective.name());
         let missing = Collective::MEASURED;
@@ -51,12 +51,12 @@ pub(super) fn effect(setting: &str, text: Result<&str, &str>) -> RulesFileEffect
 }
 
 /// Collects the collectives that the keys of a file and of its parts name.
-fn collect(value: &Value, found: &mut Vec<String>) {
+fn add_collectives(value: &Value, found: &mut Vec<String>) {
     for (key, inner) in value.as_object().into_iter().flatten() {
         let key: String = key.split_whitespace().collect();
         if let Some(name) = key.strip_prefix("collective=") {
             found.push(name.to_owned());
         }
-        collect(inner, found);
+        add_collectives(inner, found);
     }
 }

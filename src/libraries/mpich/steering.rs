@@ -18,11 +18,11 @@ const ONE_BY_ONE: Condition = Condition {
     remedy: "percoll",
 };
 
-const fn rules(pattern: &'static str) -> SteeringSetting {
+const fn rules_file(pattern: &'static str) -> SteeringSetting {
     SteeringSetting::new(pattern, SettingRole::Rules)
 }
 
-const fn parameter(pattern: &'static str) -> SteeringSetting {
+const fn parameter_named(pattern: &'static str) -> SteeringSetting {
     SteeringSetting::new(pattern, SettingRole::Parameter)
 }
 
@@ -31,13 +31,13 @@ const fn parameter(pattern: &'static str) -> SteeringSetting {
 /// There are three selection files: of algorithms, of the compositions of parts within nodes and between them (`CH4`),
 /// and of algorithms within nodes (`POSIX`). From 4.3 on the last two are also there for buffers on accelerators.
 pub(super) const SETTINGS: [SteeringSetting; 19] = [
-    rules("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"),
-    rules("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
-    rules("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
-    rules("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
-    rules("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
+    rules_file("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"),
+    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
     // Of releases to come.
-    rules("MPIR_CVAR_*COLL_SELECTION*JSON_FILE*"),
+    rules_file("MPIR_CVAR_*COLL_SELECTION*JSON_FILE*"),
     SteeringSetting::new(super::DEVICES, SettingRole::Component),
     SteeringSetting::new("MPIR_CVAR_*_DEVICE_COLLECTIVE", SettingRole::Component)
         .under(&ONE_BY_ONE),
@@ -46,12 +46,12 @@ pub(super) const SETTINGS: [SteeringSetting; 19] = [
     SteeringSetting::new("I_MPI_ADJUST_*", SettingRole::Algorithm),
     // Thresholds and algorithms. The words also cover collectives with parts of different sizes, neighbourhood
     // collectives and exclusive scans.
-    parameter("MPIR_CVAR_*BCAST*"),
-    parameter("MPIR_CVAR_*REDUCE*"),
-    parameter("MPIR_CVAR_*GATHER*"),
-    parameter("MPIR_CVAR_*SCATTER*"),
-    parameter("MPIR_CVAR_*ALLTOALL*"),
-    parameter("MPIR_CVAR_*BARRIER*"),
-    parameter("MPIR_CVAR_*SCAN*"),
-    parameter("MPIR_CVAR_*COLL*"),
+    parameter_named("MPIR_CVAR_*BCAST*"),
+    parameter_named("MPIR_CVAR_*REDUCE*"),
+    parameter_named("MPIR_CVAR_*GATHER*"),
+    parameter_named("MPIR_CVAR_*SCATTER*"),
+    parameter_named("MPIR_CVAR_*ALLTOALL*"),
+    parameter_named("MPIR_CVAR_*BARRIER*"),
+    parameter_named("MPIR_CVAR_*SCAN*"),
+    parameter_named("MPIR_CVAR_*COLL*"),
 ];

@@ -4,7 +4,7 @@
 //! From the sources of 4.0 to 6.0: `coll_tuned_dynamic_file.c` and `coll_base_util.c`.
 
 use crate::RulesFileEffect::{self, Ignored, Read};
-use crate::rules_files::numbers;
+use crate::rules_files::release_numbers;
 
 /// The number of collectives that a file can have rules for.
 const COLLECTIVES: i64 = 22;
@@ -18,13 +18,13 @@ pub(super) fn of_tuned(version: &str, text: &str) -> RulesFileEffect {
         return Ignored("it is empty".to_owned());
     }
     // 6 tries JSON first.
-    if numbers(version)[0] >= 6 && text.trim_start().starts_with('{') {
+    if release_numbers(version)[0] >= 6 && text.trim_start().starts_with('{') {
         return match serde_json::from_str::<serde_json::Value>(text) {
             Ok(_) => Read(None),
             Err(error) => Ignored(format!("it is not JSON: {error}")),
         };
     }
-    match classic(text, knows_header(version)) {
+    match read_classic(text, knows_header(version)) {
         Ok(()) => Read(None),
         Err(_) if text.starts_with(HEADER) && !knows_header(version) => Ignored(format!(
             "this release does not know its first line, `{HEADER}...`, which 4.1.8 and 5.0.7 introduced"
@@ -35,7 +35,7 @@ pub(super) fn of_tuned(version: &str, text: &str) -> RulesFileEffect {
 
 /// Whether a release knows files with a first line about their version.
 fn knows_header(version: &str) -> bool {
-    let version = numbers(version);
+    let version = release_numbers(version);
     let is_old_5 = version[..2] == [5, 0] && version[2] < 7;
     version >= [4, 1, 8] && !is_old_5
 }
@@ -44,7 +44,7 @@ fn knows_header(version: &str) -> bool {
 ///
 /// # Errors
 /// The reason why the library ignores it.
-fn classic(text: &str, knows_header: bool) -> Result<(), String> {
+fn read_classic(text: &str, knows_header: bool) -> Result<(), String> {
     let mut numbers = Numbers {
         left: text.as_bytes(),
         line: 1,
@@ -52,31 +52,33 @@ fn classic(text: &str, knows_header: bool) -> Result<(), String> {
     let mut has_requests = false;
     if let Some(rest) = text.strip_prefix(HEADER).filter(|_| knows_header) {
         numbers.left = rest.as_bytes();
-        has_requests = numbers.number().is_some_and(|version| version > 1);
+        has_requests = numbers.read_signed().is_some_and(|version| version > 1);
     }
-    let collectives = numbers.next("the number of collectives")?;
+    let collectives = numbers.read("the number of collectives")?;
     if collectives > COLLECTIVES {
-        return Err(numbers.fault(&format!(
+        return Err(numbers.fault_in_line(&format!(
             "{collectives} collectives are more than {COLLECTIVES}"
         )));
     }
     for _ in 0..collectives {
-        let collective = numbers.next("a collective")?;
+        let collective = numbers.read("a collective")?;
         if collective >= COLLECTIVES {
-            return Err(numbers.fault(&format!("there is no collective {collective}")));
+            return Err(numbers.fault_in_line(&format!("there is no collective {collective}")));
         }
-        for _ in 0..numbers.next("a number of communicator sizes")? {
-            numbers.next("a communicator size")?;
-            for row in 0..numbers.next("a number of rows")? {
-                let bytes = numbers.next("a message size")?;
+        for _ in 0..numbers.read("a number of communicator sizes")? {
+            numbers.read("a communicator size")?;
+            for row in 0..numbers.read("a number of rows")? {
+                let bytes = numbers.read("a message size")?;
                 for what in ["an algorithm", "a fanout", "a segment size"] {
-                    numbers.next(what)?;
+                    numbers.read(what)?;
                 }
                 if has_requests && numbers.has_more_in_line() {
-                    numbers.next("a number of requests")?;
+                    numbers.read("a number of requests")?;
                 }
                 if row == 0 && bytes != 0 {
-                    return Err(numbers.fault(&format!("the first message size is {bytes}, not 0")));
+                    return Err(
+                        numbers.fault_in_line(&format!("the first message size is {bytes}, not 0"))
+                    );
                 }
             }
         }
@@ -92,20 +94,20 @@ struct Numbers<'a> {
 
 impl Numbers<'_> {
     /// The next number, which must not be negative.
-    fn next(&mut self, what: &str) -> Result<i64, String> {
-        match self.number() {
-            Some(number) if number < 0 => Err(self.fault(&format!("{what} is {number}"))),
+    fn read(&mut self, what: &str) -> Result<i64, String> {
+        match self.read_signed() {
+            Some(number) if number < 0 => Err(self.fault_in_line(&format!("{what} is {number}"))),
             Some(number) => Ok(number),
-            None => Err(self.fault(&format!("it ends where {what} is expected"))),
+            None => Err(self.fault_in_line(&format!("it ends where {what} is expected"))),
         }
     }
 
-    fn fault(&self, what: &str) -> String {
+    fn fault_in_line(&self, what: &str) -> String {
         format!("line {}: {what}", self.line)
     }
 
     /// The next number; everything before it is skipped, after `#` the rest of the line.
-    fn number(&mut self) -> Option<i64> {
+    fn read_signed(&mut self) -> Option<i64> {
         loop {
             let first = *self.left.first()?;
             let (sign, digits) = match first {

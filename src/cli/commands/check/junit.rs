@@ -26,7 +26,7 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     suite.add_property(("verdict", found.verdict().as_str()));
     suite.set_time(found.took);
     let share = found.took / u32::try_from(points.len().max(1)).unwrap_or(u32::MAX);
-    let names = names(points.iter().map(|checked| &checked.point));
+    let names = names_of_points(points.iter().map(|checked| &checked.point));
     for (checked, name) in points.iter().zip(names) {
         let point = &checked.point;
         let mut case = TestCase::new(name, status(checked));
@@ -53,7 +53,7 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
 
 /// The names of points, in their order: those of a place with a random size are numbered, and so are points that
 /// otherwise have one name.
-fn names<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
+fn names_of_points<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let named = points.map(|point| {
         let name = if point.is_probe() {

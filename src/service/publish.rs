@@ -54,6 +54,7 @@ impl Service {
             options: &options,
             confirmed_only: true,
             preload: preload.as_deref(),
+            replace: false,
             who,
             release: Some(deploy::ServiceRelease {
                 digest: digest.as_str(),

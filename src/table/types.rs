@@ -98,6 +98,13 @@ impl Provenance {
         let is_open = [Self::ANY_CPU, ""].contains(&self.cpu.trim());
         is_open || cpu.is_empty() || self.cpu.trim() == cpu
     }
+
+    /// Whether nodes of one type were measured, so far as that is known: what is unknown about either, or
+    /// [`Self::ANY_CPU`], is equal to everything.
+    pub fn has_same_nodes(&self, other: &Self) -> bool {
+        let cpu = other.cpu.trim();
+        self.is_for(cpu) || cpu == Self::ANY_CPU
+    }
 }
 
 /// The decisions for one communicator shape and operator class.

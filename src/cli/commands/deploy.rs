@@ -22,14 +22,18 @@ use super::{Answer, CliError, Console};
 /// which checks that all nodes of the job have the version. Then it points the link DIR/current at that folder. Running
 /// jobs keep their version. Deploying the same table again changes nothing.
 ///
+/// Tables for several libraries and types of node are current side by side: where DIR has one for another library, series
+/// of releases, CPU or network, the table becomes current in a folder of its own in DIR, such as DIR/mpich-4.0, which
+/// --to can name, too.
+///
 /// DIR must belong to the user who runs the command, or to root, and be closed to the writing of others. For root this
 /// holds for all folders above it, too: otherwise their owners could let root write to any place. --owner deploys to the
 /// folder of another user.
 ///
 /// Exits with 0 if the version is current; with 1, without any change, if the table has rules that no fresh launches
-/// confirmed, or no rules that can be used, or if there is no version to roll back to or to withdraw; with 2 if the table, an option
-/// or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another colltune is deploying to
-/// DIR. Rules below --min-confidence are left out.
+/// confirmed, or no rules that can be used, or if there is no version to roll back to or to withdraw; with 2 if the
+/// table, an option or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another colltune is
+/// deploying to DIR. Rules below --min-confidence are left out.
 ///
 /// --rollback makes the previous version current again, --withdraw lets the library decide again, and --list shows all
 /// versions. DIR/history records who deployed what and when. `colltune schema deploy` describes what --json prints.
@@ -39,6 +43,7 @@ Examples:
   colltune deploy tables/night.yaml --to /opt/tables
   . /opt/tables/current/environment.sh
   mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver    # if deployed with --preload
+  colltune deploy tables/mpich.yaml --to /opt/tables   # for another library: /opt/tables/mpich-4.0/current
   colltune deploy --rollback --to /opt/tables
   colltune deploy --withdraw --to /opt/tables    # the library decides again")]
 pub(crate) struct Args {
@@ -60,6 +65,11 @@ pub(crate) struct Args {
     /// own version, so all ranks of a job use the same table even if another one is deployed meanwhile.
     #[arg(long)]
     preload: bool,
+    /// Make the table current in DIR itself, even if the current one is for another library or type of node
+    ///
+    /// As after an update of the library, if the scripts of jobs read DIR/current and no job uses the former release.
+    #[arg(long)]
+    replace: bool,
     /// Make the previous version current again
     #[arg(long, conflicts_with_all = ["list", "withdraw"], conflicts_with_all = OF_DEPLOYING)]
     rollback: bool,
@@ -95,10 +105,11 @@ pub(super) enum Answers {
 }
 
 /// Arguments that conflict with --rollback, --withdraw and --list.
-const OF_DEPLOYING: [&str; 10] = [
+const OF_DEPLOYING: [&str; 11] = [
     "table",
     "confirmed_only",
     "preload",
+    "replace",
     "library_version",
     "assume_commutative",
     "library",
@@ -117,7 +128,7 @@ impl Args {
         if self.withdraw {
             let current = deploy::withdraw(&self.to, &user())?;
             let text = format!("{} is current now: the library decides", current.name);
-            return console.answer(self.json, &Answers::Current(current), || text);
+            return self.answer(current, text, console);
         }
         if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
             self.deploy(&JudgedTable::read_for_others(table, console)?, console)?;
@@ -125,7 +136,27 @@ impl Args {
         }
         let current = deploy::rollback(&self.to, &user())?;
         let text = format!("{} is current now", current.name);
-        console.answer(self.json, &Answers::Current(current), || text)
+        self.answer(current, text, console)
+    }
+
+    /// Prints the version that is current now, and which folders for other libraries and types of node stay as they are.
+    fn answer(
+        &self,
+        current: DeployedVersion,
+        text: String,
+        console: Console,
+    ) -> Result<Answer, CliError> {
+        let answer = console.answer(self.json, &Answers::Current(current), || text)?;
+        let beside = deploy::folders_beside(&self.to)?;
+        if !self.json && !beside.is_empty() {
+            let folders: Vec<String> = beside.iter().map(|folder| quoted(folder)).collect();
+            console.remark(format_args!(
+                "the tables for other libraries or types of node stay current; name their folders with --to to change \
+                 them: {}",
+                folders.join(", ")
+            ))?;
+        }
+        Ok(answer)
     }
 
     fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
@@ -149,6 +180,7 @@ impl Args {
                 options: &options,
                 confirmed_only: self.confirmed_only,
                 preload: preload.as_deref(),
+                replace: self.replace,
                 who: &user(),
                 release: None,
             },
@@ -163,33 +195,85 @@ impl Args {
         self.warn_of_replaced(table, &deployed, console);
         match self.json {
             true => console.json(&Answers::Deployed(deployed)),
-            false => print(&deployed, console),
+            false => self.print(&deployed, console),
         }
     }
 
-    /// Warns if the version before was for another library or type of node, whose jobs no longer have a table.
+    fn print(&self, deployed: &Deployed, console: Console) -> Result<(), CliError> {
+        let name = &deployed.version.name;
+        match &deployed.before {
+            Some(before) if before == name => {
+                console.print(format_args!("{name} is already deployed"))?;
+            }
+            Some(before) => {
+                console.print(format_args!(
+                    "{name} is deployed; {before} was current before"
+                ))?;
+            }
+            None => console.print(format_args!("{name} is deployed"))?,
+        }
+        if let Some(folder) = self.folder_beside(deployed)
+            && let Some(first) = deploy::target_of(&self.to)?
+        {
+            console.remark(format_args!(
+                "it is current in {}, beside the one for {} on nodes with `{}` in {}",
+                quoted(folder),
+                first.library,
+                first.cpu,
+                quoted(&self.to)
+            ))?;
+        }
+        console.remark(format_args!(
+            "jobs use it after `. {}`, or `module use {}` and `module load {}`",
+            quoted(&deployed.environment),
+            quoted(&deployed.modules),
+            deployed.module
+        ))?;
+        match &deployed.program {
+            Some(_) => console.remark(
+                "programs decide by the table themselves if the job then starts them by `mpirun ... \
+                 \"$COLLTUNE_WITH_TABLE\" PROGRAM`",
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// The folder in `--to` that the table was deployed to, if its own versions are for another library or type of node.
+    fn folder_beside<'d>(&self, deployed: &'d Deployed) -> Option<&'d Path> {
+        let folder = deployed.version.folder.parent()?;
+        let given = std::path::absolute(&self.to).ok()?;
+        (!files::is_same(folder, &given)).then_some(folder)
+    }
+
+    /// Warns if the version before was for another library, release or type of node, whose jobs get this one now.
     fn warn_of_replaced(&self, table: &Table, deployed: &Deployed, console: Console) {
+        let folder = deployed.version.folder.parent().unwrap_or(&self.to);
         let Some(before) = &deployed.before else {
             return;
         };
         // A version that cannot be read any more has no jobs that read it.
-        let Ok(before) = Table::load(&self.to.join(before).join("table.yaml")) else {
+        let Ok(before) = Table::load(&folder.join(before).join("table.yaml")) else {
             return;
         };
         let (was, is) = (&before.provenance, &table.provenance);
         let is_withdrawn = before.collectives.is_empty();
-        if is_withdrawn || (was.library == is.library && was.cpu == is.cpu) {
+        if is_withdrawn || (was.library == is.library && was.has_same_nodes(is)) {
             return;
         }
+        let consequence = if self.replace {
+            "jobs with the former no longer get a table here. Without `--replace` both are current, each in a folder of \
+             its own"
+        } else {
+            "jobs with the former get this one, too"
+        };
         console.warn(format_args!(
-            "the version before was for {} on nodes with `{}`, this one is for {} on nodes with `{}`: jobs with the \
-             former no longer get a table here. Use one folder for each library and type of node; `colltune deploy \
-             --rollback --to {}` undoes this.",
+            "the version before was for {} on nodes with `{}`, this one is for {} on nodes with `{}`: {consequence}; \
+             `colltune deploy --rollback --to {}` undoes this.",
             was.library,
             was.cpu,
             is.library,
             is.cpu,
-            quote(&self.to.to_string_lossy())
+            quoted(&self.to)
         ));
     }
 
@@ -199,38 +283,14 @@ impl Args {
         let rows = versions.iter().map(|version| {
             let mark = if version.current { "*" } else { "" };
             let [date, who] = [&version.date, &version.who].map(text);
-            [mark.to_owned(), version.name.clone(), date, who]
+            // Versions of folders beside have the folder's name in front.
+            let name = version.folder.strip_prefix(&self.to);
+            let name =
+                name.map_or_else(|_| version.name.clone(), |name| name.display().to_string());
+            [mark.to_owned(), name, date, who]
         });
         let text = grid(" | version | deployed | by", rows).text();
         console.answer(self.json, &Answers::Versions(versions), || text)
-    }
-}
-
-fn print(deployed: &Deployed, console: Console) -> Result<(), CliError> {
-    let name = &deployed.version.name;
-    match &deployed.before {
-        Some(before) if before == name => {
-            console.print(format_args!("{name} is already deployed"))?;
-        }
-        Some(before) => {
-            console.print(format_args!(
-                "{name} is deployed; {before} was current before"
-            ))?;
-        }
-        None => console.print(format_args!("{name} is deployed"))?,
-    }
-    console.remark(format_args!(
-        "jobs use it after `. {}`, or `module use {}` and `module load {}`",
-        quoted(&deployed.environment),
-        quoted(&deployed.modules),
-        deployed.module
-    ))?;
-    match &deployed.program {
-        Some(_) => console.remark(
-            "programs decide by the table themselves if the job then starts them by `mpirun ... \
-             \"$COLLTUNE_WITH_TABLE\" PROGRAM`",
-        ),
-        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use table::{Lack, TableError, Withheld};
 use thiserror::Error;
-use vocabulary::{ErrorKind, Library};
+use vocabulary::{ErrorKind, Library, quote};
 
 use crate::ExportError;
 
@@ -58,6 +58,12 @@ pub enum DeployError {
     /// Something that `deploy` did not create has the name of the link.
     #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs { path: PathBuf, reason: String },
+    /// The folder for one library and type of node is to have a table for another one.
+    #[error(
+        "{} has the tables for {holds}, beside those for others, and this table is for another library or type of node",
+        folder.display()
+    )]
+    OtherTarget { folder: PathBuf, holds: Library },
     /// A version whose files have changed since it was written.
     #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
     Altered { folder: PathBuf, file: String },
@@ -140,6 +146,13 @@ impl DeployError {
             Self::NotOurs { .. } => {
                 "name another folder with `--to`, or remove it; `colltune deploy --withdraw --to FOLDER` replaces a link \
                  `current` whose version was removed, and jobs that read it go on"
+            }
+            Self::OtherTarget { folder, .. } => {
+                let above = folder.parent().unwrap_or(folder).to_string_lossy();
+                return Some(format!(
+                    "`--to {}` finds or makes the folder for the table; `--replace` deploys it here all the same",
+                    quote(&above)
+                ));
             }
             Self::Altered { .. } => {
                 "restore the file, or deploy the table under another `name`; leave the version where it is, as \

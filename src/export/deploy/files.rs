@@ -1,5 +1,6 @@
 //! The files of a version.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,6 +21,8 @@ pub(super) const ENVIRONMENT: &str = "environment.sh";
 pub(super) const MODULES: &str = "modulefiles";
 /// The script that starts a program which uses the table itself.
 pub(super) const PROGRAM: &str = "with-table";
+/// The library that the script preloads.
+const PRELOADED: &str = "libcolltune.so";
 /// The digest of the table that was released.
 pub(super) const DIGEST: &str = "digest";
 const README: &str = "README.txt";
@@ -63,6 +66,50 @@ pub fn check_names(table: &Table) -> Result<(), DeployError> {
     }
 }
 
+/// A file of a version.
+pub(super) struct VersionFile {
+    /// Its path in the version.
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl VersionFile {
+    fn text(name: &str, text: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes: text.into_bytes(),
+        }
+    }
+}
+
+/// The library `libcolltune.so` that programs of a version preload.
+pub(super) struct PreloadLibrary<'a> {
+    /// Where it was found.
+    pub(super) path: &'a Path,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl PreloadLibrary<'_> {
+    /// Its path for `LD_PRELOAD` in a version at a place, which holds a copy: another build of colltune does not change
+    /// what running jobs load. `LD_PRELOAD` cannot contain paths with a colon or a space; the library then stays where it
+    /// was found.
+    fn path_in<'p>(&'p self, place: &Path) -> Cow<'p, Path> {
+        if can_preload_from(place) {
+            Cow::Owned(place.join(PRELOADED))
+        } else {
+            Cow::Borrowed(self.path)
+        }
+    }
+}
+
+/// Whether `LD_PRELOAD` can name a library in this folder.
+pub(super) fn can_preload_from(folder: &Path) -> bool {
+    checked(folder, &SEPARATORS).is_ok()
+}
+
+/// The characters that separate libraries in `LD_PRELOAD`.
+const SEPARATORS: [char; 2] = [':', ' '];
+
 /// The inputs of a version.
 pub(super) struct Content<'a> {
     /// The table as the policy deploys it.
@@ -70,14 +117,15 @@ pub(super) struct Content<'a> {
     pub(super) policy: Policy,
     /// The name of the library's file, and the file.
     pub(super) exported: Option<(&'a str, &'a Exported)>,
-    /// `libcolltune.so`.
-    pub(super) preload: Option<&'a Path>,
+    pub(super) preload: Option<&'a PreloadLibrary<'a>>,
     pub(super) withheld: &'a [Withheld],
     /// Notes for its users.
     pub(super) notes: &'a [String],
     pub(super) release: Option<ServiceRelease<'a>>,
-    /// For a version that leaves everything to the library: the last part of its module's name.
-    pub(super) withdrawn: Option<&'a str>,
+    /// The last part of the name of its module.
+    pub(super) module: &'a str,
+    /// Whether it leaves everything to the library.
+    pub(super) is_withdrawn: bool,
 }
 
 impl Content<'_> {
@@ -85,8 +133,9 @@ impl Content<'_> {
     pub(super) fn version(&self, folder: &Path) -> Result<String, DeployError> {
         // The files contain the version's own path, with a placeholder for its name.
         let mut digest = Sha256::new();
-        for (name, text) in self.files(&folder.join("VERSION"))? {
-            digest.update(format!("{name} {}\n{text}", text.len()));
+        for file in self.files(&folder.join("VERSION"))? {
+            digest.update(format!("{} {}\n", file.name, file.bytes.len()));
+            digest.update(&file.bytes);
         }
         let digest = ::files::hexadecimal(&digest.finalize());
         let provenance = &self.table.provenance;
@@ -99,19 +148,17 @@ impl Content<'_> {
     }
 
     /// The name of its module.
-    pub(super) fn module(&self) -> String {
-        let of_release = self.release.map(|release| release.module);
-        let name = self.withdrawn.or(of_release).unwrap_or(&self.table.name);
+    pub(super) fn module_name(&self) -> String {
         // Lmod takes a file `NAME.lua` for the module NAME.
-        let name = plain(name);
+        let name = plain(self.module);
         let name = name
             .strip_suffix(".lua")
             .map_or(name.clone(), |name| format!("{name}-lua"));
         format!("{MODULE}/{name}")
     }
 
-    /// The names and contents of all files, for a version at a place.
-    pub(super) fn files(&self, place: &Path) -> Result<Vec<(String, String)>, DeployError> {
+    /// All files, for a version at a place.
+    pub(super) fn files(&self, place: &Path) -> Result<Vec<VersionFile>, DeployError> {
         let place_text = checked(place, &[])?;
         let current = place.with_file_name(CURRENT);
         let current = checked(&current, &[])?;
@@ -126,33 +173,41 @@ impl Content<'_> {
         let settings = variables
             .iter()
             .map(|(name, value)| format!("{name}={value}\n"));
+        let environment = self.environment(current, &variables);
+        let module = format!("{}\n", self.module_name());
         let mut files = vec![
-            (TABLE.to_owned(), table),
-            (
-                ENVIRONMENT.to_owned(),
-                self.environment(current, &variables),
-            ),
-            (SLURM.to_owned(), self.slurm(place_text, current)),
-            (VARIABLES.to_owned(), settings.collect()),
-            (MODULE_NAME.to_owned(), format!("{}\n", self.module())),
-            (README.to_owned(), self.readme(current, modules)),
+            VersionFile::text(TABLE, table),
+            VersionFile::text(ENVIRONMENT, environment),
+            VersionFile::text(SLURM, self.slurm(place, place_text, current)),
+            VersionFile::text(VARIABLES, settings.collect()),
+            VersionFile::text(MODULE_NAME, module),
+            VersionFile::text(README, self.readme(current, modules)),
         ];
         if let Some(release) = self.release {
-            files.push((DIGEST.to_owned(), format!("{}\n", release.digest)));
+            files.push(VersionFile::text(DIGEST, format!("{}\n", release.digest)));
         }
         if let Some(preload) = self.preload {
-            let preload = checked(preload, &[':', ' '])?;
-            files.push((PROGRAM.to_owned(), self.program(place_text, preload)));
+            let path = preload.path_in(place);
+            let text = self.program(place_text, checked(&path, &SEPARATORS)?);
+            files.push(VersionFile::text(PROGRAM, text));
+            if can_preload_from(place) {
+                files.push(VersionFile {
+                    name: PRELOADED.to_owned(),
+                    bytes: preload.bytes.clone(),
+                });
+            }
         }
-        if self.withdrawn.is_some() {
+        if self.is_withdrawn {
             // Jobs may start programs by the script of the version before.
             let text = format!("#!/bin/sh\n{}exec \"$@\"\n", self.head("# "));
-            files.push((PROGRAM.to_owned(), text));
+            files.push(VersionFile::text(PROGRAM, text));
         }
         if let Some((name, exported)) = self.exported {
-            files.push((name.to_owned(), exported.text.clone()));
-            let companion = exported.companion.clone();
-            files.extend(companion.map(|companion| (format!("{name}.txt"), companion)));
+            files.push(VersionFile::text(name, exported.text.clone()));
+            if let Some(companion) = &exported.companion {
+                let name = format!("{name}.txt");
+                files.push(VersionFile::text(&name, companion.clone()));
+            }
         }
         Ok(files)
     }
@@ -208,7 +263,7 @@ impl Content<'_> {
 
     fn purpose(&self) -> String {
         let library = on_one_line(&self.table.provenance.library.to_string());
-        if self.withdrawn.is_some() {
+        if self.is_withdrawn {
             return format!("The table for {library} is withdrawn: the library decides.");
         }
         format!(
@@ -219,7 +274,7 @@ impl Content<'_> {
 
     /// The lines at the top of each file.
     fn head(&self, prefix: &str) -> String {
-        if self.withdrawn.is_none() {
+        if !self.is_withdrawn {
             return header::head(self.purpose(), self.table, prefix);
         }
         let origin = format!(
@@ -244,7 +299,7 @@ impl Content<'_> {
                 .map(|(name, value)| format!("export {name}={}\n", quote(value)));
             unset_others(variables) + &lines.collect::<String>()
         };
-        if self.withdrawn.is_some() {
+        if self.is_withdrawn {
             return text + &exports(variables);
         }
         let disabled: Vec<(String, String)> = variables
@@ -263,7 +318,7 @@ impl Content<'_> {
     }
 
     /// Commands for the shell of a batch script of Slurm.
-    fn slurm(&self, place: &str, current: &str) -> String {
+    fn slurm(&self, folder: &Path, place: &str, current: &str) -> String {
         let mut text = self.head("# ");
         text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
@@ -273,8 +328,15 @@ impl Content<'_> {
         text += &self.starting("# ");
         let environment = quote(&format!("{place}/{ENVIRONMENT}"));
         let program = self.preload.map(|_| PROGRAM);
+        let preloaded = program.and(can_preload_from(folder).then_some(PRELOADED));
         let of_library = self.exported.map(|(name, _)| name);
-        let names = [Some(TABLE), Some(ENVIRONMENT), program, of_library];
+        let names = [
+            Some(TABLE),
+            Some(ENVIRONMENT),
+            program,
+            preloaded,
+            of_library,
+        ];
         let files: Vec<String> = names
             .into_iter()
             .flatten()
@@ -334,7 +396,7 @@ impl Content<'_> {
             "\nFor one job or all jobs of a site, one of\n  . {}\n  module use {}; module load {}\n",
             quote(&format!("{current}/{ENVIRONMENT}")),
             quote(modules),
-            self.module()
+            self.module_name()
         );
         _ = write!(
             text,

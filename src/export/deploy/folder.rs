@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
+use super::files::VersionFile;
 use super::history::{History, HistoryAction, Line};
 use super::modules::link_modules;
 use super::{DeployError, DeployedVersion, files};
@@ -14,7 +15,7 @@ pub(super) const CURRENT: &str = "current";
 /// The file that records who made which version current.
 pub(super) const HISTORY: &str = "history";
 /// The file that is locked during changes. Only the folder's owner can open it, and so hold it.
-const LOCK: &str = ".lock";
+pub(super) const LOCK: &str = ".lock";
 /// The names of a version that is being written, and of the next link.
 pub(super) const HALF: &str = ".half-written";
 const NEXT: &str = ".next";
@@ -90,31 +91,32 @@ impl Folder {
     }
 
     /// Writes a version, atomically; an existing version must have the same files.
-    pub(super) fn put(&self, version: &str, files: &[(String, String)]) -> Result<(), DeployError> {
+    pub(super) fn put(&self, version: &str, files: &[VersionFile]) -> Result<(), DeployError> {
         let place = self.path.join(version);
         if self.is_own && fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
             self.set_aside(version)?;
         }
         if fs::symlink_metadata(&place).is_ok() {
-            let differs = |(name, text): &&(String, String)| {
-                ::files::read(&place.join(name)).ok().as_deref() != Some(text.as_bytes())
+            let differs = |file: &&VersionFile| {
+                let found = ::files::read(&place.join(&file.name));
+                found.ok().as_ref() != Some(&file.bytes)
             };
             if self.is_own {
                 return self.mend_version(&place, files, differs);
             }
             return match files.iter().find(differs) {
                 None => Ok(()),
-                Some((file, _)) => Err(DeployError::Altered {
+                Some(file) => Err(DeployError::Altered {
                     folder: place,
-                    file: file.clone(),
+                    file: file.name.clone(),
                 }),
             };
         }
         let half = self.path.join(HALF);
         let mut folders = vec![half.clone()];
         make_folder(&half)?;
-        for (name, text) in files {
-            let path = half.join(name);
+        for file in files {
+            let path = half.join(&file.name);
             let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
             above
                 .retain(|folder| folder.starts_with(&half) && !folders.iter().any(|f| f == folder));
@@ -122,7 +124,8 @@ impl Folder {
                 make_folder(folder)?;
                 folders.push(folder.to_owned());
             }
-            write(&path, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &path))?;
+            write(&path, &file.bytes, mode(&file.name))
+                .map_err(DeployError::file("write", &path))?;
         }
         link_modules(&half)?;
         for folder in folders.iter().rev() {
@@ -142,12 +145,9 @@ impl Folder {
     ) -> Result<(), DeployError> {
         // A version that jobs should no longer read is replaced even if its module files cannot be.
         let modules = self.write_modules(version);
-        let modules = if action == HistoryAction::Deploy {
-            modules?;
-            Ok(())
-        } else {
-            modules
-        };
+        if action == HistoryAction::Deploy && modules.is_err() {
+            return modules;
+        }
         let line = Line {
             date: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")

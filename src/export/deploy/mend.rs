@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::DeployError;
-use super::files::MODULES;
+use super::files::{MODULES, VersionFile};
 use super::folder::{
     CURRENT, Folder, HISTORY, OPEN, make_folder, missing_is_fine, mode, sync, write,
 };
@@ -42,11 +42,11 @@ impl Folder {
     pub(super) fn mend_version(
         &self,
         version: &Path,
-        files: &[(String, String)],
-        differs: impl Fn(&&(String, String)) -> bool,
+        files: &[VersionFile],
+        differs: impl Fn(&&VersionFile) -> bool,
     ) -> Result<(), DeployError> {
-        for (name, text) in files.iter().filter(&differs) {
-            self.mend(version, name, text)?;
+        for file in files.iter().filter(&differs) {
+            self.mend(version, file)?;
         }
         if !are_modules_linked(version) {
             let link = version.join(MODULES);
@@ -57,14 +57,14 @@ impl Folder {
             removed.map_err(DeployError::file("remove", &link))?;
             link_modules(version)?;
         }
-        for (name, _) in files {
-            let path = version.join(name);
+        for file in files {
+            let path = version.join(&file.name);
             let above = path.ancestors().skip(1);
             for folder in above.take_while(|folder| folder.starts_with(version)) {
                 let opened = ::files::set_folder_mode(folder, OPEN);
                 opened.map_err(DeployError::file("open to all users", folder))?;
             }
-            let opened = set_file_mode(&path, mode(name));
+            let opened = set_file_mode(&path, mode(&file.name));
             opened.map_err(DeployError::file("open to all users", &path))?;
         }
         Ok(())
@@ -79,8 +79,8 @@ impl Folder {
     }
 
     /// Rewrites a file of a version atomically. Jobs that read the version find the other files unchanged.
-    pub(super) fn mend(&self, version: &Path, name: &str, text: &str) -> Result<(), DeployError> {
-        let (path, mended) = (version.join(name), self.path.join(MENDED));
+    fn mend(&self, version: &Path, file: &VersionFile) -> Result<(), DeployError> {
+        let (path, mended) = (version.join(&file.name), self.path.join(MENDED));
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
         above.retain(|folder| folder.starts_with(version) && !folder.is_dir());
         for folder in above.into_iter().rev() {
@@ -92,7 +92,8 @@ impl Folder {
             fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;
         }
         missing_is_fine(fs::remove_file(&mended)).map_err(DeployError::file("remove", &mended))?;
-        write(&mended, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &mended))?;
+        write(&mended, &file.bytes, mode(&file.name))
+            .map_err(DeployError::file("write", &mended))?;
         fs::rename(&mended, &path).map_err(DeployError::file("replace", &path))?;
         sync(path.parent().unwrap_or(version))
     }

@@ -5,6 +5,7 @@
 //! DIR/current                          a symbolic link to a version
 //! DIR/modulefiles/                     module files, which give jobs the current version
 //! DIR/history                          who made which version current, and when; only ever appended to
+//! DIR/mpich-4.0/                       the same for another library or type of node ([`folders_beside`])
 //! ```
 //!
 //! A version is written under another name, synced to disk, and renamed; the link is replaced by renaming another one.
@@ -25,6 +26,7 @@ mod history;
 mod mend;
 mod modules;
 mod prune;
+mod targets;
 mod withdraw;
 
 use std::path::{Path, PathBuf};
@@ -39,10 +41,11 @@ pub use files::check_names;
 pub use folder::table_of;
 pub use history::HistoryAction;
 pub use prune::prune;
+pub use targets::{folders_beside, target_of};
 pub use withdraw::{empty_table, withdraw};
 
 use crate::{Exported, Options};
-use files::Content;
+use files::{Content, PreloadLibrary};
 use folder::Folder;
 
 /// The input of a deployment.
@@ -54,8 +57,11 @@ pub struct DeployRequest<'a> {
     pub options: &'a Options,
     /// Whether a table with unconfirmed rules is deployed without them instead of being refused.
     pub confirmed_only: bool,
-    /// `libcolltune.so`, if programs are to use the table themselves.
+    /// `libcolltune.so`, if programs are to use the table themselves; the version gets a copy.
     pub preload: Option<&'a Path>,
+    /// Whether the table becomes the current one of the folder itself, even if the folder's versions are for another library
+    /// or type of node.
+    pub replace: bool,
     /// The user who requests it.
     pub who: &'a str,
     /// The service's release, if a service releases the table.
@@ -111,7 +117,8 @@ pub struct DeployedVersion {
 }
 
 /// Writes a table as a policy deploys it as a version of `folder`, which is created if needed, and makes it the current
-/// one. If there is a version with the same content, it is used.
+/// one. If there is a version with the same content, it is used. If the folder's versions are for another library or type
+/// of node, the version is written to another folder in it ([`folders_beside`]).
 ///
 /// # Errors
 /// The errors of [`prepare`] and [`Prepared::make_current`].
@@ -128,13 +135,14 @@ pub struct Prepared {
     deployed: Deployed,
 }
 
-/// Writes a table as a policy deploys it as a version of `folder`, which is created if needed.
+/// Writes a table as a policy deploys it as a version of `folder`, which is created if needed, or of a folder in it
+/// ([`deploy`]).
 ///
 /// # Errors
 /// [`DeployError::LongName`]; [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
 /// [`DeployError::NothingForLibrary`], before anything is written; the errors of [`crate::Format::render`];
-/// [`DeployError::NotOurs`] and [`DeployError::Altered`] if other files are in the way; [`DeployError::Busy`]; files
-/// that cannot be written.
+/// [`DeployError::NotOurs`] and [`DeployError::Altered`] if other files are in the way; [`DeployError::OtherTarget`];
+/// [`DeployError::Busy`]; files that cannot be read or written.
 pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, DeployError> {
     check_names(request.table)?;
     let (table, withheld) = request.table.deployed(request.options.policy);
@@ -163,32 +171,52 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
             library: table.provenance.library.clone(),
         });
     }
+    let given = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    let chosen = choose_folder(request, &given)?;
+    let preload = request.preload.map(read_preload).transpose()?;
+    if let Some(preload) = &preload
+        && !files::can_preload_from(&chosen)
+    {
+        notes.push(format!(
+            "LD_PRELOAD cannot name files in {}, whose path has a colon or a space. So the version has no copy of {}: \
+             programs load the library that is there when they start.",
+            chosen.display(),
+            preload.path.display()
+        ));
+    }
+    let of_release = request.release.map(|release| release.module);
+    let module = of_release.or(targets::module_of_folder(&chosen, &given));
     let content = Content {
         table: &table,
         policy: request.options.policy,
         exported: exported
             .as_ref()
             .map(|(name, exported)| (name.as_str(), exported)),
-        preload: request.preload,
+        preload: preload.as_ref(),
         withheld: &withheld,
         notes: &notes,
         release: request.release,
-        withdrawn: None,
+        module: module.unwrap_or(&table.name),
+        is_withdrawn: false,
     };
-    let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
-    let (version, module) = (content.version(&folder)?, content.module());
-    let files = content.files(&folder.join(&version))?;
-    let versions = match is_release {
-        true => Folder::open_own(&folder)?,
-        false => Folder::open(&folder, true)?,
+    let (version, module) = (content.version(&chosen)?, content.module_name());
+    let files = content.files(&chosen.join(&version))?;
+    let versions = if is_release {
+        Folder::open_own(&chosen)?
+    } else {
+        Folder::open(&chosen, true)?
     };
+    // Another process may have deployed for another library since the folder was chosen.
+    if choose_folder(request, &given)? != chosen {
+        return Err(DeployError::Busy { folder: given });
+    }
     versions.put(&version, &files)?;
-    let current = folder.join(folder::CURRENT);
+    let current = chosen.join(folder::CURRENT);
     let deployed = Deployed {
         version: versions.version(&version)?,
         before: versions.current()?,
         environment: current.join(files::ENVIRONMENT),
-        modules: folder.join(files::MODULES),
+        modules: chosen.join(files::MODULES),
         module,
         program: request.preload.map(|_| current.join(files::PROGRAM)),
         withheld,
@@ -200,6 +228,19 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         who: request.who.to_owned(),
         deployed,
     })
+}
+
+/// The folder whose current version the table is to be. Each channel of a service has a folder of its own.
+fn choose_folder(request: &DeployRequest<'_>, given: &Path) -> Result<PathBuf, DeployError> {
+    if request.replace || request.release.is_some() {
+        return Ok(given.to_owned());
+    }
+    targets::folder_for(request.table, given)
+}
+
+fn read_preload(path: &Path) -> Result<PreloadLibrary<'_>, DeployError> {
+    let bytes = ::files::read(path).map_err(DeployError::file("read", path))?;
+    Ok(PreloadLibrary { path, bytes })
 }
 
 impl Prepared {
@@ -255,12 +296,17 @@ pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
     versions.version(&before)
 }
 
-/// The versions of a folder, in the order in which each was last made current.
+/// The versions of a folder and of those beside ([`folders_beside`]), in the order in which each was last made current;
+/// one of each folder is current.
 ///
 /// # Errors
 /// The folder cannot be read; [`DeployError::NotOurs`].
 pub fn list(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
-    folder::versions(folder)
+    let mut versions = folder::versions(folder)?;
+    for beside in folders_beside(folder)? {
+        versions.extend(folder::versions(&beside)?);
+    }
+    Ok(versions)
 }
 
 /// The name and contents of the file for the table's library; `None` if it can be given no choices.

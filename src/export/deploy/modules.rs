@@ -298,11 +298,11 @@ impl Folder {
     fn write_module(&self, folder: &Path, name: &str, text: &str) -> Result<(), DeployError> {
         let path = folder.join(name);
         if ::files::read(&path).is_ok_and(|found| found == text.as_bytes()) {
-            return match self.is_own {
-                true => set_file_mode(&path, mode(name))
-                    .map_err(DeployError::file("open to all users", &path)),
-                false => Ok(()),
-            };
+            if self.is_own {
+                let opened = set_file_mode(&path, mode(name));
+                opened.map_err(DeployError::file("open to all users", &path))?;
+            }
+            return Ok(());
         }
         if self.is_own && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
             fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;

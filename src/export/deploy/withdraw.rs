@@ -23,9 +23,9 @@ use super::{DeployError, DeployedVersion, HistoryAction};
 /// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy`].
 pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
-    linked(&folder)?;
+    name_of_current(&folder)?;
     let versions = Folder::take(&folder, false, false)?;
-    let current = linked(&folder)?;
+    let current = name_of_current(&folder)?;
     if let Some(current) = &current
         && leaves_all_to_library(&folder.join(current))
     {
@@ -45,7 +45,8 @@ pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
         withheld: &[],
         notes: &[],
         release: None,
-        withdrawn: Some(module.as_deref().unwrap_or(&table.name)),
+        module: module.as_deref().unwrap_or(&table.name),
+        is_withdrawn: true,
     };
     let version = content.version(&folder)?;
     versions.put(&version, &content.files(&folder.join(&version))?)?;
@@ -77,7 +78,7 @@ pub fn empty_table(library: Library) -> Table {
 
 /// The name that `current` leads to, even if its version was removed or damaged; `None` if the link was removed, and
 /// versions are there.
-fn linked(folder: &Path) -> Result<Option<String>, DeployError> {
+fn name_of_current(folder: &Path) -> Result<Option<String>, DeployError> {
     let not_a_version = match folder::current(folder) {
         Ok(Some(current)) => return Ok(Some(current)),
         Ok(None) => {

@@ -176,31 +176,92 @@ fn deploy_warns_of_another_cpu() {
     assert!(ran.err.contains(warning), "{}", ran.err);
 }
 
-/// A folder has one current version, so a table for another library or type of node takes the place of the one before.
+/// A table for another library or type of node becomes current beside the first one, unless it is to replace it.
 #[test]
-fn deploy_warns_if_it_replaces_a_table_for_another_library_or_cpu() {
+fn tables_for_several_libraries_are_current_in_one_folder() {
     let place = place(&[DEFAULT, CONFIRMED]);
     let night = place.read("night.yaml");
-    let replaced = "jobs with the former no longer get a table here";
+    warned(&place, &DEPLOY);
+    let first = fs::read_link(place.path("site/current")).unwrap();
+    place.write("night.yaml", night.replace("4.1.4", "5.0.7"));
+    let beside = warned(&place, &DEPLOY);
+    for said in [
+        "it is current in DIR/site/openmpi-5.0, beside the one for openmpi-4.1.4 on nodes with `any` in site",
+        ". DIR/site/openmpi-5.0/current/environment.sh",
+        "module use DIR/site/openmpi-5.0/modulefiles` and `module load colltune-table/openmpi-5.0`",
+    ] {
+        assert!(beside.out.contains(said), "{}", beside.out);
+    }
+    assert_eq!(fs::read_link(place.path("site/current")).unwrap(), first);
+
+    let listed = place.run(&["deploy", "--list", "--to", "site"]).good().out;
+    let lines: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with('*'))
+        .collect();
+    assert_eq!(lines.len(), 2, "{listed}");
+    assert!(
+        lines[1].contains(" openmpi-5.0/night-2026-11-20-"),
+        "{listed}"
+    );
+
+    // Of both, only the one that is named is withdrawn.
+    let ran = place.run(&["deploy", "--withdraw", "--to", "site"]).good();
+    let others = "name these folders with --to to change them: site/openmpi-5.0";
+    assert!(
+        ran.out.contains(others) || ran.err.contains(others),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    assert!(
+        place
+            .read("site/openmpi-5.0/current/README.txt")
+            .contains("as deployed")
+    );
+    place.run(&["deploy", "--rollback", "--to", "site"]).good();
+
+    // A folder for one library does not take a table for another one.
+    place.write("night.yaml", &night);
+    let to = ["deploy", "night.yaml", "--to", "site/openmpi-5.0"];
+    place.run(&to).bad(
+        2,
+        &["the tables for openmpi-5.0.7", "--to DIR/site", "--replace"],
+    );
+}
+
+/// Jobs that read the link get another table than before, which only a person can judge.
+#[test]
+fn deploy_warns_if_it_replaces_a_table_for_another_library_or_release() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    let night = place.read("night.yaml");
+    let (release, library) = (
+        "jobs with the former get this one, too",
+        "jobs with the former no longer get a table here",
+    );
     let first = warned(&place, &DEPLOY);
-    assert!(!first.err.contains(replaced), "{}", first.err);
+    assert!(!first.err.contains(release), "{}", first.err);
     place.write("night.yaml", night.replace("4.1.4", "4.1.8"));
     let other = warned(&place, &DEPLOY);
     assert!(
-        other.err.contains(replaced) && other.err.contains("--rollback --to site"),
+        other.err.contains(release) && other.err.contains("--rollback --to site"),
         "{}",
         other.err
     );
     let again = warned(&place, &DEPLOY);
-    assert!(!again.err.contains(replaced), "{}", again.err);
+    assert!(!again.err.contains(release), "{}", again.err);
+    place.write("night.yaml", night.replace("4.1.4", "5.0.7"));
+    let replaced = warned(&place, &[&DEPLOY[..], &["--replace"]].concat());
+    assert!(replaced.err.contains(library), "{}", replaced.err);
+    assert!(!place.path("site/openmpi-5.0").exists());
     // After a withdrawal no job has a table to lose.
     place.run(&["deploy", "--withdraw", "--to", "site"]);
     place
         .run(&["check", "site/current/table.yaml"])
         .bad(2, &["the table has no rules", "deploy --rollback"]);
     place.write("night.yaml", &night);
-    let after = warned(&place, &DEPLOY);
-    assert!(!after.err.contains(replaced), "{}", after.err);
+    let after = warned(&place, &[&DEPLOY[..], &["--replace"]].concat());
+    assert!(!after.err.contains(library), "{}", after.err);
 }
 
 #[test]
@@ -292,8 +353,8 @@ fn deploy_says_why_it_cannot_deploy() {
 #[test]
 fn the_runtime_is_preloaded_only_if_asked_for() {
     let place = place(&[DEFAULT, CONFIRMED]);
-    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
-    place.write("lib/openmpi-4.1.99/libcolltune.so", "");
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "for 4.1.4");
+    place.write("lib/openmpi-4.1.99/libcolltune.so", "for 4.1.99");
     warned(&place, &DEPLOY);
     let script = place.path("site/current/with-table");
     assert!(!script.exists());
@@ -308,21 +369,20 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
         let text = fs::read(&script).unwrap();
         place.anonymous(&text)
     };
+    // The version has a copy, so that another build does not change what running jobs load.
+    let loads = "LD_PRELOAD=DIR/site/night-2026-11-20-";
+    let copy = "site/current/libcolltune.so";
     let text = with(&[]);
-    assert!(
-        text.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so\""),
-        "{text}"
-    );
+    assert!(text.contains(loads), "{text}");
+    assert_eq!(place.read(copy), "for 4.1.4");
     assert!(
         text.contains("COLLTUNE_TABLE=DIR/site/night-2026-11-20-"),
         "{text}"
     );
     // The rules are written for the release that the programs have.
     let text = with(&["--library-version", "4.1.99"]);
-    assert!(
-        text.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.99/libcolltune.so\""),
-        "{text}"
-    );
+    assert!(text.contains(loads), "{text}");
+    assert_eq!(place.read(copy), "for 4.1.99");
 }
 
 /// The link and a folder with the link stand for the version that is current at the job's start, whatever is released

@@ -45,6 +45,7 @@ fn put_with(
         options: &options,
         confirmed_only,
         preload,
+        replace: false,
         who: "alice b",
         release: None,
     };
@@ -229,9 +230,9 @@ fn a_table_without_usable_rules_is_refused() {
         "{error}"
     );
     assert!(!site.exists());
-    let preload = Path::new("/opt/lib/libcolltune.so");
+    let preload = sample::preload_library(folder.path());
     let deployed =
-        put_with(&ours, &site, Policy::default(), false, Some(preload)).expect("deployed");
+        put_with(&ours, &site, Policy::default(), false, Some(&preload)).expect("deployed");
     assert!(!deployed.version.folder.join("openmpi.conf").exists());
 }
 
@@ -239,7 +240,7 @@ fn a_table_without_usable_rules_is_refused() {
 fn the_environment_names_the_version_and_not_the_link() {
     let folder = tempfile::tempdir().expect("a folder");
     let site = folder.path().join("a site's tables $HOME");
-    let preload = Path::new("/opt/lib/libcolltune.so");
+    let preload = sample::preload_library(folder.path());
     let deployed = put(&table(), &site).expect("deployed");
     assert_eq!(deployed.environment, site.join("current/environment.sh"));
     let place = deployed.version.folder.to_str().expect("text").to_owned();
@@ -259,7 +260,7 @@ fn the_environment_names_the_version_and_not_the_link() {
         extrapolate: true,
         ..Policy::default()
     };
-    let deployed = put_with(&table(), &site, policy, false, Some(preload)).expect("deployed");
+    let deployed = put_with(&table(), &site, policy, false, Some(&preload)).expect("deployed");
     let place = deployed.version.folder.to_str().expect("text").to_owned();
     // Launchers and other programs are not preloaded into.
     for name in ["LD_PRELOAD", "COLLTUNE_TABLE", "PATH"] {
@@ -293,11 +294,69 @@ fn the_environment_names_the_version_and_not_the_link() {
         String::from_utf8(output.stdout).expect("text")
     };
     let rest = format!("{place}/table.yaml\n1\n1\nmedium\na b c\n");
-    assert_eq!(seen(&[]), format!("/opt/lib/libcolltune.so\n{rest}"));
+    // LD_PRELOAD cannot name a copy in this folder, since its path has spaces.
+    let preload = preload.display();
+    assert_eq!(seen(&[]), format!("{preload}\n{rest}"));
+    assert!(!Path::new(&place).join("libcolltune.so").exists());
+    assert!(
+        deployed
+            .notes
+            .iter()
+            .any(|note| note.contains("a colon or a space")),
+        "{:?}",
+        deployed.notes
+    );
     // Before other preloaded libraries.
     assert_eq!(
         seen(&[("LD_PRELOAD", "/other.so"), ("COLLTUNE_TABLE", "/other")]),
-        format!("/opt/lib/libcolltune.so:/other.so\n{rest}")
+        format!("{preload}:/other.so\n{rest}")
+    );
+}
+
+/// Jobs load the library that was deployed, whatever is built or removed later, and another build is another version.
+#[test]
+fn a_version_has_a_copy_of_the_library_that_it_preloads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("site");
+    let preload = sample::preload_library(folder.path());
+    let put = || put_with(&table(), &site, Policy::default(), false, Some(&preload));
+    let first = put().expect("deployed");
+    let place = first.version.folder.clone();
+    assert_eq!(put().expect("deployed").version.name, first.version.name);
+    assert!(
+        first.notes.iter().all(|note| !note.contains("LD_PRELOAD")),
+        "{:?}",
+        first.notes
+    );
+
+    let copy = place.join("libcolltune.so");
+    let built = fs::read(&preload).expect("readable");
+    assert_eq!(fs::read(&copy).expect("a copy"), built);
+    let script = fs::read_to_string(place.join("with-table")).expect("readable");
+    let loads = format!("export LD_PRELOAD={}\"", copy.display());
+    assert!(script.contains(&loads), "{script}");
+    let slurm = fs::read_to_string(place.join("slurm.sh")).expect("readable");
+    assert!(slurm.contains(&copy.display().to_string()), "{slurm}");
+
+    fs::write(&preload, b"another build").expect("written");
+    let second = put().expect("deployed");
+    assert_ne!(second.version.name, first.version.name);
+    assert_eq!(fs::read(&copy).expect("a copy"), built);
+    fs::remove_file(&preload).expect("removed");
+    let error = put().expect_err("refused").to_string();
+    assert!(
+        error.contains("cannot read") && error.contains("libcolltune.so"),
+        "{error}"
+    );
+
+    // A damaged copy is a changed version, as any other file.
+    fs::set_permissions(&copy, PermissionsExt::from_mode(0o644)).expect("writable");
+    fs::write(&copy, b"damaged").expect("written");
+    fs::write(&preload, &built).expect("written");
+    let error = put().expect_err("refused");
+    assert!(
+        matches!(&error, DeployError::Altered { file, .. } if file == "libcolltune.so"),
+        "{error}"
     );
 }
 
@@ -306,7 +365,7 @@ fn the_environment_names_the_version_and_not_the_link() {
 fn the_environment_leaves_nothing_of_another_version() {
     let folder = tempfile::tempdir().expect("a folder");
     let site = folder.path();
-    let preload = Path::new("/opt/lib/libcolltune.so");
+    let preload = sample::preload_library(folder.path());
     let ours = "
   bcast:
     message_size: bytes of one rank's vector
@@ -324,7 +383,7 @@ fn the_environment_leaves_nothing_of_another_version() {
         &site.join("none"),
         Policy::default(),
         false,
-        Some(preload),
+        Some(&preload),
     );
     let [newer, older, none] = [newer, older, none].map(|d| d.expect("deployed").environment);
     let after = |first: &Path, second: &Path, variable: &str| {
@@ -373,7 +432,8 @@ fn texts_of_a_table_stay_in_comments() {
         table: &table,
         options: &options,
         confirmed_only: false,
-        preload: Some(Path::new("/opt/lib/libcolltune.so")),
+        preload: Some(&sample::preload_library(folder.path())),
+        replace: false,
         who: evil,
         release: None,
     };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod beside;
 mod c_header;
 mod deploy;
 mod json;

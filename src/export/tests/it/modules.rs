@@ -25,6 +25,7 @@ fn put(table: &Table, folder: &Path) -> Deployed {
         options: &Options::default(),
         confirmed_only: false,
         preload: None,
+        replace: false,
         who: "alice",
         release: None,
     };

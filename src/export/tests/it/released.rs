@@ -21,6 +21,7 @@ fn release(table: &Table, folder: &Path, digest: &str) -> Deployed {
         options: &Options::default(),
         confirmed_only: true,
         preload: None,
+        replace: false,
         who: "service",
         release: Some(ServiceRelease {
             digest,
@@ -168,12 +169,14 @@ fn a_job_of_slurm_goes_on_if_files_of_the_version_cannot_be_read() {
 #[test]
 fn all_nodes_of_a_job_are_asked_for_all_files_that_it_reads() {
     let site = tempfile::tempdir().expect("a folder");
-    let preload = site.path().join("libcolltune.so");
+    let source = tempfile::tempdir().expect("a folder");
+    let preload = crate::sample::preload_library(source.path());
     let request = DeployRequest {
         table: &table(),
         options: &Options::default(),
         confirmed_only: true,
         preload: Some(&preload),
+        replace: false,
         who: "service",
         release: Some(ServiceRelease {
             digest: "d1",
@@ -203,7 +206,13 @@ fn all_nodes_of_a_job_are_asked_for_all_files_that_it_reads() {
         String::from_utf8(output.stdout).expect("text")
     };
     assert!(job().ends_with("/with-table\n"), "{}", job());
-    for name in ["table.yaml", "environment.sh", "with-table", "openmpi.conf"] {
+    for name in [
+        "table.yaml",
+        "environment.sh",
+        "with-table",
+        "libcolltune.so",
+        "openmpi.conf",
+    ] {
         let (path, away) = (version.join(name), site.path().join("away"));
         fs::rename(&path, &away).expect("moved");
         assert_eq!(job(), "env\n", "without {name}");

@@ -1,5 +1,7 @@
 //! Tables to be exported.
 
+use std::path::{Path, PathBuf};
+
 use export::{ExportError, Exported, Options};
 use table::Table;
 use testkit::tables;
@@ -98,4 +100,11 @@ pub(crate) fn refuse(name: &str, text: &str, complaint: &str) {
         Ok(()) => panic!("accepted:\n{text}"),
         Err(error) => assert_eq!(error.to_string(), complaint, "{text}"),
     }
+}
+
+/// A file in place of `libcolltune.so`, in a folder.
+pub(crate) fn preload_library(folder: &Path) -> PathBuf {
+    let path = folder.join("libcolltune.so");
+    std::fs::write(&path, b"\x7fELF\xff, first build").expect("written");
+    path
 }

@@ -22,6 +22,7 @@ fn put(table: &Table, folder: &Path) -> Deployed {
         options: &Options::default(),
         confirmed_only: false,
         preload: None,
+        replace: false,
         who: "alice",
         release: None,
     };
@@ -157,7 +158,7 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     assert_eq!(again.name, withdrawn.name);
     assert!(first.is_dir());
 
-    // Somebody has removed the link, so that the scripts of jobs end.
+    // Without the link `current`, scripts of jobs end where they read it; withdrawing makes it again.
     let versions = list(folder).expect("versions").len();
     fs::remove_file(folder.join("current")).expect("removed");
     let again = withdraw(folder, "bob").expect("withdrawn");
@@ -245,7 +246,7 @@ fn a_link_through_the_current_version_gives_way_to_module_files() {
             .is_file()
     );
     fs::remove_dir_all(folder.join("modulefiles")).expect("removed");
-    // Somebody else's module files cannot be written, but what is wrong is withdrawn all the same.
+    // The module files cannot be written; the table is withdrawn all the same, and the error says so.
     symlink("/etc", folder.join("modulefiles")).expect("a link");
     let error = withdraw(folder, "bob").expect_err("not ours");
     assert!(matches!(error, DeployError::NotOurs { .. }), "{error}");

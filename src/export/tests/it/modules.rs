@@ -162,6 +162,29 @@ fn a_loaded_module_can_be_unloaded() {
     }
 }
 
+/// The modules of all libraries and types of node of a folder can be in one path, under names of their own.
+#[test]
+fn modules_of_several_libraries_are_loaded_by_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let first = put(&table("night"), site);
+    let mut other = table("night");
+    "5.0.7".clone_into(&mut other.provenance.library.version);
+    let beside = put(&other, site);
+    let both = "module use \"$1\" \"$2\"; module load \"$3\"";
+    for system in systems() {
+        for deployed in [&first, &beside] {
+            let paths = [&first, &beside].map(|deployed| text(&deployed.modules));
+            let words = [&*paths[0], &paths[1], &deployed.module];
+            let loaded = after(&system, &Environment::new(), both, &words);
+            let version = &deployed.version.folder;
+            assert_eq!(loaded["COLLTUNE_RELEASE"], text(version), "{system}");
+            let left = after(&system, &loaded, ENDS[1], &[]);
+            assert_eq!(settings(&left), Environment::new(), "{system}");
+        }
+    }
+}
+
 /// One plain name is listed, as before there were shared module files.
 #[test]
 fn only_the_module_of_the_current_version_is_listed() {

@@ -77,10 +77,10 @@ typedef struct colltune_decision {
  * rules that are not confirmed. COLLTUNE_MIN_CONFIDENCE=low, medium or high uses rules of that confidence or
  * more. COLLTUNE_EXTRAPOLATE=1 uses the rules of the nearest shape on shapes that were not measured. If no
  * rule of a table is used, a line on standard error says so. With COLLTUNE_FORCE=1 a table is also used with
- * another library, version or CPU than it was made for, and a line on standard error says so; =library,
- * =version, =cpu or =accelerators, or several with commas between them, forces these alone. With
- * COLLTUNE_RELOAD=1 the file is read again when a communicator is attached; its new contents are used there
- * if all ranks of the communicator have read the same. COLLTUNE_ATTACH_AFTER sets the 1 MiB; with 0
+ * another library, version or CPU or on other networks than it was made for, and a line on standard error says
+ * so; =library, =version, =cpu, =networks or =accelerators, or several with commas between them, forces these
+ * alone. With COLLTUNE_RELOAD=1 the file is read again when a communicator is attached; its new contents are
+ * used there if all ranks of the communicator have read the same. COLLTUNE_ATTACH_AFTER sets the 1 MiB; with 0
  * communicators are attached at their first call. */
 int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 

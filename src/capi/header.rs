@@ -128,7 +128,9 @@ fn code(error: &RuntimeError) -> c_int {
         RuntimeError::Table(_) => ERR_TABLE,
         RuntimeError::Differs => ERR_DIFFERS,
         RuntimeError::TableMismatch(TableMismatch::Library { .. }) => ERR_LIBRARY,
-        RuntimeError::TableMismatch(TableMismatch::Node { .. }) => ERR_NODE,
+        RuntimeError::TableMismatch(
+            TableMismatch::Node { .. } | TableMismatch::Networks { .. },
+        ) => ERR_NODE,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
         RuntimeError::Length { .. } | RuntimeError::Root { .. } | RuntimeError::Variable { .. } => {

@@ -8,7 +8,7 @@ pub const VARIABLE: &str = "COLLTUNE_FORCE";
 
 /// A description of its valid values.
 pub const EXPECTED: &str = "1 for all differences, 0 for none, or some of library, version, cpu, \
-                            accelerators, separated by commas";
+                            networks, accelerators, separated by commas";
 
 /// The differences despite which a table is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub struct Force {
     pub library: bool,
     /// It was made for another version of the library.
     pub version: bool,
-    /// It was made for another type of node.
+    /// It was made for another type of CPU.
     pub cpu: bool,
+    /// It was made on other networks.
+    pub networks: bool,
     /// A rank has loaded a driver of accelerators; then no buffer of a collective may be in device memory.
     pub accelerators: bool,
 }
@@ -29,6 +31,7 @@ impl Force {
         library: false,
         version: false,
         cpu: false,
+        networks: false,
         accelerators: false,
     };
 
@@ -37,6 +40,7 @@ impl Force {
         library: true,
         version: true,
         cpu: true,
+        networks: true,
         accelerators: true,
     };
 
@@ -54,9 +58,10 @@ impl Force {
             library,
             version,
             cpu,
+            networks,
             accelerators,
         } = self;
-        let flags = [library, version, cpu, accelerators].into_iter();
+        let flags = [library, version, cpu, networks, accelerators].into_iter();
         flags.fold(0, |bits, flag| bits << 1 | u64::from(flag))
     }
 }
@@ -76,6 +81,7 @@ impl std::str::FromStr for Force {
                 }
                 "version" => force.version = true,
                 "cpu" => force.cpu = true,
+                "networks" => force.networks = true,
                 "accelerators" => force.accelerators = true,
                 _ => return Err(format!("`{name}` is none of these: {EXPECTED}")),
             }
@@ -94,6 +100,7 @@ impl fmt::Display for Force {
             ("library", self.library),
             ("version", self.version && !self.library),
             ("cpu", self.cpu),
+            ("networks", self.networks),
             ("accelerators", self.accelerators),
         ];
         let names: Vec<&str> = named

@@ -1,6 +1,6 @@
 //! Warnings about the environment of measurements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vocabulary::{Node, Warning};
 use wire::Environment;
@@ -80,13 +80,23 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
             cores: same.iter().map(|node| node.available).max().unwrap_or(0),
         });
     }
+    let networks: BTreeSet<&Vec<String>> = nodes
+        .iter()
+        .map(|node| &node.networks)
+        .filter(|networks| !networks.is_empty())
+        .collect();
     let describe = |node: &Node| {
         let cpu = if node.cpu.is_empty() {
             "unknown CPU"
         } else {
             &node.cpu
         };
-        format!("{} cores of {cpu}", node.available)
+        let cores = format!("{} cores of {cpu}", node.available);
+        // Unknown networks may be the same.
+        if networks.len() < 2 || node.networks.is_empty() {
+            return cores;
+        }
+        format!("{cores}, {}", node.networks.join(" and "))
     };
     let mut kinds: BTreeMap<String, &str> = BTreeMap::new();
     for node in nodes {

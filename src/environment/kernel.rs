@@ -1,10 +1,12 @@
 //! Information of the kernel about this host.
 
+use std::path::Path;
 use std::time::Duration;
 
 use vocabulary::Node;
 
 use crate::cpus::{CpuBits, Topology, bits, outnumber, parse};
+use crate::networks::{DEVICES, networks};
 
 /// The CPUs that this process may use, in the kernel's notation: `0-3,8`.
 pub fn own_cpus() -> String {
@@ -63,6 +65,7 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
         bound: standing.bound,
         crowded: standing.crowded,
         switches: String::new(),
+        networks: networks(Path::new(DEVICES)),
         cpus: ranks,
     }
 }

@@ -10,6 +10,7 @@ mod cpus;
 pub mod force;
 mod judge;
 mod kernel;
+mod networks;
 mod oversubscription;
 pub mod shared_memory;
 pub mod variables;
@@ -20,4 +21,5 @@ pub use judge::judge;
 pub use kernel::{
     cores, cpu, governor, host, kernel, lack_cpus, node, others_running, own_cpu_bits, own_cpus,
 };
+pub use networks::{DEVICES, networks};
 pub use oversubscription::is_oversubscribed;

@@ -9,6 +9,11 @@ use vocabulary::units::counted;
 pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
     let provenance = &table.provenance;
     let hosts = counted(provenance.hosts.len(), "host");
+    let nodes: Vec<_> = [&provenance.cpu]
+        .into_iter()
+        .chain(&provenance.networks)
+        .cloned()
+        .collect();
     let paragraphs = [
         purpose,
         format!(
@@ -19,7 +24,7 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
         format!(
             "Measured with {} on {hosts} ({}), {}, last on {}.",
             provenance.library,
-            on_one_line(&provenance.cpu),
+            on_one_line(&nodes.join(", ")),
             counted(provenance.launches, "launch"),
             on_one_line(&provenance.date)
         ),

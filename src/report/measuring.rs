@@ -190,6 +190,9 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
         ("hosts", one_line(&provenance.hosts.join(", "))),
         ("CPU", one_line(&provenance.cpu)),
     ];
+    if !provenance.networks.is_empty() {
+        facts.push(("networks", one_line(&provenance.networks.join(", "))));
+    }
     if !provenance.pattern.is_together() {
         let times = provenance.pattern.describe();
         let predicted = "predictions of the model are for calls that begin together";

@@ -15,7 +15,8 @@ use crate::agree::{greatest, sum};
 use crate::devices;
 use crate::place::{firsts, place};
 use crate::plan::Plans;
-use crate::state::{Attached, Common, Reasons, none};
+use crate::state::{Attached, Common, Networks, Reasons, none};
+use crate::versions::Version;
 
 /// The placement of a communicator's ranks.
 struct Placement {
@@ -81,6 +82,9 @@ impl Silenced {
                     version.why_all_default(&rules, collective, FallbackReason::NoRules)
                 });
                 return Ok(Err(Box::new(reasons)));
+            }
+            if placement.shape.nodes > 1 && !self.networks_fit(common.networks, &version)? {
+                return Ok(none(FallbackReason::Networks));
             }
             let nodes = self.nodes(&placement, &rules)?;
             Ok(Ok(Attached {
@@ -158,6 +162,24 @@ impl Silenced {
         // SAFETY: the caller's.
         unsafe { greatest(self.communicator, &mut ends)? };
         Ok(ends[0] == -ends[1])
+    }
+
+    /// Whether a table may decide between nodes on the networks of all ranks; keeps a difference that was found.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::attach`].
+    unsafe fn networks_fit(
+        &self,
+        networks: &Networks<'_>,
+        version: &Version,
+    ) -> Result<bool, ExecError> {
+        let (host, table) = (networks.host, &version.loaded.table);
+        // SAFETY: the caller's; all ranks have agreed on the version.
+        let found = unsafe { host.common_networks(self.communicator, table)? };
+        let fit = found.is_none() || networks.is_forced;
+        networks.found.replace(found);
+        Ok(fit)
     }
 
     /// The nodes of the ranks. If they follow neither from the shape nor are needed, there are none; if they are

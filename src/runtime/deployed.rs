@@ -137,6 +137,7 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
             date: String::new(),
             hosts: Vec::new(),
             cpu: Provenance::ANY_CPU.to_owned(),
+            networks: Vec::new(),
             launches: 0,
             pattern: Pattern::default(),
             min_confidence: Confidence::default(),

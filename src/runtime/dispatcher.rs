@@ -19,8 +19,8 @@ use crate::agree::{greatest, is_first, is_same};
 use crate::attach::Silenced;
 use crate::attribute::Attributes;
 use crate::place::is_oversubscribed;
-use crate::state::{Attached, Common, Means, Reasons, State, none};
-use crate::table_mismatch::Host;
+use crate::state::{Attached, Common, Means, Networks, Reasons, State, none};
+use crate::table_mismatch::{Host, TableMismatch};
 use crate::versions::Versions;
 use crate::watch::Watch;
 use crate::wrong::Answers;
@@ -67,10 +67,14 @@ pub struct Dispatcher {
     pub(crate) wait: Wait,
     pub(crate) means: Means,
     attach_after: u64,
+    host: Host,
+    force: Force,
     /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
     has_said: Cell<bool>,
+    /// Whether other networks have been reported.
+    has_said_networks: Cell<bool>,
     pub(crate) attributes: Rc<Attributes>,
     /// The number of calls carried out by our algorithms, on all communicators.
     pub(crate) calls: Cell<u64>,
@@ -200,8 +204,10 @@ impl Dispatcher {
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
                 let is_watched = settings.reload;
-                is_watched.then(|| Watch::new(first, host, settings))
+                is_watched.then(|| Watch::new(first, host.clone(), settings))
             }),
+            host,
+            force: settings.force,
             timed: settings.timed,
             wait: wait(is_oversubscribed)?,
             means: Means {
@@ -213,6 +219,7 @@ impl Dispatcher {
             attach_after: attach_after(&settings),
             warn: settings.warn.filter(|_| is_first),
             has_said: Cell::new(false),
+            has_said_networks: Cell::new(false),
             attributes: Attributes::open()?,
             calls: Cell::new(0),
             next_private: Cell::new(1),
@@ -383,16 +390,41 @@ impl Dispatcher {
     ///
     /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
     pub(crate) unsafe fn attach(&self, communicator: MPI_Comm) -> Result<Attached, Reasons> {
+        let networks = Networks {
+            host: &self.host,
+            is_forced: self.force.networks,
+            found: RefCell::default(),
+        };
         let common = Common {
             versions: &self.versions,
             means: &self.means,
+            networks: &networks,
             calls: self.calls.get(),
         };
         let attached = self.undisturbed(|| {
             // SAFETY: the caller's.
             unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) }
         });
+        if let Some(found) = networks.found.take() {
+            self.tell_of_networks(&found);
+        }
         attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))
+    }
+
+    /// Warns once that the table was made on other networks.
+    fn tell_of_networks(&self, found: &TableMismatch) {
+        let Some(warn) = self.warn else { return };
+        if self.has_said_networks.replace(true) {
+            return;
+        }
+        if found.is_forced(self.force) {
+            return warn(&format!("{found}; it is used anyway"));
+        }
+        warn(&format!(
+            "{found}: calls on communicators over several nodes are left to the library; set COLLTUNE_FORCE={}, or \
+             COLLTUNE_FORCE=1 for all differences, to use the table there anyway",
+            found.forcing()
+        ));
     }
 
     /// Does something during which all collectives are the library's: those by which ranks agree may be intercepted, too.

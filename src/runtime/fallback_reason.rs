@@ -67,6 +67,9 @@ pub enum FallbackReason {
     /// may be another one.
     #[error("default (no shared memory: {0})")]
     NoChannels(NoChannels),
+    /// The ranks are on several nodes, and the table was made on other networks than those of some node.
+    #[error("default (the table was made on other networks)")]
+    Networks,
     /// Some rank has loaded an accelerator's driver, and we cannot access device memory.
     #[error("default (buffers may be on accelerators)")]
     Devices,

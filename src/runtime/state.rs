@@ -1,6 +1,6 @@
 //! The state of a communicator.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -15,6 +15,7 @@ use crate::agree::{greatest, rank_and_size};
 use crate::arguments::measured;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
+use crate::table_mismatch::{Host, TableMismatch};
 use crate::versions::{Version, Versions};
 
 /// The state of an application's communicator.
@@ -152,8 +153,19 @@ impl Means {
 pub(crate) struct Common<'a> {
     pub(crate) versions: &'a Versions,
     pub(crate) means: &'a Means,
+    pub(crate) networks: &'a Networks<'a>,
     /// The number of our calls so far.
     pub(crate) calls: u64,
+}
+
+/// How attaching a communicator judges the networks between its nodes.
+#[derive(Debug)]
+pub(crate) struct Networks<'a> {
+    pub(crate) host: &'a Host,
+    /// Whether a table is used despite other networks.
+    pub(crate) is_forced: bool,
+    /// The difference that was found on some rank, if any.
+    pub(crate) found: RefCell<Option<TableMismatch>>,
 }
 
 impl State {

@@ -1,5 +1,6 @@
 //! Checks that a table was made for this system.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use environment::force::Force;
@@ -18,13 +19,24 @@ pub enum TableMismatch {
     /// Some rank has another library, or another version of it.
     #[error("the table was made for {table}, and this is {library}")]
     Library { table: Library, library: Library },
-    /// Some nodes are of another type.
+    /// Some nodes have another CPU.
     #[error("the table was made for nodes with `{table}`, and {host} has `{cpu}`")]
     Node {
         table: String,
         /// The node of the first rank with such a node.
         host: String,
         cpu: String,
+    },
+    /// Some nodes are connected by other networks. The table then serves communicators within one node.
+    #[error(
+        "the table was made for nodes connected by {}, and {host} is connected by {networks}",
+        table.join(" and ")
+    )]
+    Networks {
+        table: Vec<String>,
+        /// The node of the first rank with such networks.
+        host: String,
+        networks: String,
     },
 }
 
@@ -35,6 +47,7 @@ impl TableMismatch {
             Self::Library { table, library } if table.name == library.name => force.version,
             Self::Library { .. } => force.library,
             Self::Node { .. } => force.cpu,
+            Self::Networks { .. } => force.networks,
         }
     }
 
@@ -44,6 +57,7 @@ impl TableMismatch {
             Self::Library { table, library } if table.name == library.name => "version",
             Self::Library { .. } => "library",
             Self::Node { .. } => "cpu",
+            Self::Networks { .. } => "networks",
         }
     }
 }
@@ -65,12 +79,41 @@ impl Host {
         }
     }
 
-    /// The differences that this rank can see.
+    /// The difference of the networks of any rank's node from the table's; the same result on all ranks. Collective,
+    /// unless the table's networks are unknown.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is a valid intracommunicator, and its ranks have the same table.
+    pub(crate) unsafe fn common_networks(
+        &self,
+        communicator: MPI_Comm,
+        table: &Table,
+    ) -> Result<Option<TableMismatch>, ExecError> {
+        let made_for = &table.provenance;
+        if made_for.networks.is_empty() {
+            return Ok(None);
+        }
+        let mine = networks();
+        let differs = !made_for.is_for_networks(mine);
+        let mine = differs.then(|| format!("{}\n{}", self.name, mine.join(" and ")));
+        // SAFETY: the caller's.
+        let first = unsafe { first_text(communicator, mine.as_ref())? };
+        Ok(
+            two_lines(first).map(|(host, networks)| TableMismatch::Networks {
+                table: made_for.networks.clone(),
+                host,
+                networks,
+            }),
+        )
+    }
+
+    /// The differences of library and CPU that this rank can see.
     pub(crate) fn mismatches(&self, table: &Table) -> Vec<TableMismatch> {
         mismatches(table, self.differences(table))
     }
 
-    /// The differences on any rank; the same result on all of them. Collective.
+    /// The differences of library and CPU on any rank; the same result on all of them. Collective.
     ///
     /// # Safety
     ///
@@ -104,17 +147,25 @@ fn cpu() -> String {
     CPU.get_or_init(environment::cpu).clone()
 }
 
+/// The networks of this node, read once.
+fn networks() -> &'static [String] {
+    static NETWORKS: OnceLock<Vec<String>> = OnceLock::new();
+    NETWORKS.get_or_init(|| environment::networks(Path::new(environment::DEVICES)))
+}
+
+/// The two parts of a text with a line break.
+fn two_lines(text: Option<String>) -> Option<(String, String)> {
+    let (first, second) = text.as_deref()?.split_once('\n')?;
+    Some((first.to_owned(), second.to_owned()))
+}
+
 fn mismatches(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
     let made_for = &table.provenance;
-    let two = |text: Option<String>| {
-        let (first, second) = text.as_deref()?.split_once('\n')?;
-        Some((first.to_owned(), second.to_owned()))
-    };
-    let library = two(library).map(|(name, version)| TableMismatch::Library {
+    let library = two_lines(library).map(|(name, version)| TableMismatch::Library {
         table: made_for.library.clone(),
         library: Library { name, version },
     });
-    let node = two(node).map(|(host, cpu)| TableMismatch::Node {
+    let node = two_lines(node).map(|(host, cpu)| TableMismatch::Node {
         table: made_for.cpu.clone(),
         host,
         cpu,

@@ -50,8 +50,8 @@ impl fmt::Display for Gate {
 impl Service {
     /// Evaluates the gates of a release of a table to a channel:
     /// - `readable`: the table deploys at least one rule;
-    /// - `library`: it was made for the channel's library, and for the CPU of the channel's machine if an earlier
-    ///   release or version names that CPU;
+    /// - `library`: it was made for the channel's library, and for the CPU and the networks of the channel's machine if
+    ///   an earlier release or version names these;
     /// - `confirmed`: all its rules are confirmed, as unconfirmed rules are not used;
     /// - `validated`: for each deployment that the release activates, the newest validation of this digest on the machine
     ///   is at most [`crate::Configuration::validation_days`] old, judged a point and found none significantly slower;
@@ -115,7 +115,23 @@ impl Service {
             );
             return Ok(gate("library", false, reason));
         }
-        let reason = match self.cpu_of(machine, digest)? {
+        let networks = |of: &Provenance| Some(of.networks.clone()).filter(|all| !all.is_empty());
+        if let Some((known, source)) = self.known_of(machine, digest, networks)?
+            && !table.provenance.is_for_networks(&known)
+        {
+            let reason = format!(
+                "the table was made on nodes connected by `{}`, and {source} on nodes connected by `{}`; release a \
+                 table that was made on `{machine}`",
+                table.provenance.networks.join("` and `"),
+                known.join("` and `")
+            );
+            return Ok(gate("library", false, reason));
+        }
+        let cpu = |of: &Provenance| {
+            let cpu = of.cpu.trim().to_owned();
+            Some(cpu).filter(|cpu| !["", Provenance::ANY_CPU].contains(&cpu.as_str()))
+        };
+        let reason = match self.known_of(machine, digest, cpu)? {
             Some((known, source)) if !table.provenance.is_for(&known) => {
                 let cpu = table.provenance.cpu.trim();
                 let reason = format!(
@@ -134,33 +150,32 @@ impl Service {
         Ok(gate("library", true, reason))
     }
 
-    /// The CPU of a machine's nodes, from its newest release, or else from the newest other table that a task made
-    /// there; and a phrase that names the table with this CPU.
-    fn cpu_of(
+    /// A property of a machine's nodes, from its newest release with a table that names it, or else from the newest other
+    /// such table that a task made there; and a phrase that names this table. `property` is what a table's provenance
+    /// says of it.
+    fn known_of<T>(
         &self,
         machine: &str,
         digest: &Digest,
-    ) -> Result<Option<(String, &'static str)>, ServiceError> {
-        let of_table = |digest: &Digest| {
-            let cpu = self.table(digest).ok()?.provenance.cpu.trim().to_owned();
-            Some(cpu).filter(|cpu| !["", Provenance::ANY_CPU].contains(&cpu.as_str()))
-        };
+        property: impl Fn(&Provenance) -> Option<T>,
+    ) -> Result<Option<(T, &'static str)>, ServiceError> {
+        let of_table = |digest: &Digest| property(&self.table(digest).ok()?.provenance);
         let mut released = self.channels()?;
         released.retain(|release| release.key.machine == machine);
         released.sort_by_key(|release| std::cmp::Reverse(release.sequence));
-        if let Some(cpu) = released
+        if let Some(known) = released
             .iter()
             .find_map(|release| of_table(&release.digest))
         {
-            return Ok(Some((cpu, "the released one")));
+            return Ok(Some((known, "the released one")));
         }
         let newest = self.versions(Some(machine), None, Slice::default())?.items;
         let mut made = newest
             .iter()
             .filter(|version| version.task.is_some() && version.digest != *digest)
             .take(MOST_VERSIONS);
-        let cpu = made.find_map(|version| of_table(&version.digest));
-        Ok(cpu.map(|cpu| (cpu, "the last one of the machine")))
+        let known = made.find_map(|version| of_table(&version.digest));
+        Ok(known.map(|known| (known, "the last one of the machine")))
     }
 
     fn compared(&self, key: &ChannelKey, table: &Table) -> Gate {
@@ -178,7 +193,7 @@ impl Service {
     }
 }
 
-/// The most versions that are read to find a machine's CPU.
+/// The most versions that are read to find a machine's CPU or networks.
 const MOST_VERSIONS: usize = 8;
 
 fn gate(name: &str, is_open: bool, reason: String) -> Gate {

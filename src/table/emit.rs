@@ -77,6 +77,7 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
         date,
         hosts,
         cpu,
+        networks,
         launches,
         pattern,
         min_confidence,
@@ -92,6 +93,13 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
     let hosts: Vec<_> = hosts.iter().map(|host| scalar(host).into_owned()).collect();
     list(f, "  hosts: [", &hosts, "]\n")?;
     writeln!(f, "  cpu: {}", scalar(cpu))?;
+    if !networks.is_empty() {
+        let networks: Vec<_> = networks
+            .iter()
+            .map(|text| scalar(text).into_owned())
+            .collect();
+        list(f, "  networks: [", &networks, "]\n")?;
+    }
     writeln!(f, "  launches: {launches}")?;
     if !pattern.is_together() {
         writeln!(f, "  pattern: {pattern}")?;

@@ -10,10 +10,12 @@ use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Through};
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
 /// The newest version of the file format that this crate reads and writes.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
-/// The version that is written for tables without messages through shared memory, so that older versions of this crate
-/// can read them.
+/// The version that is written for tables without networks, so that older versions of this crate can read them.
+const VERSION_WITHOUT_NETWORKS: u32 = 4;
+
+/// The version that is written for tables without networks and without messages through shared memory.
 const VERSION_WITHOUT_SHARED: u32 = 3;
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
@@ -39,6 +41,9 @@ pub struct Table {
 impl Table {
     /// The version of the format in which the table is written.
     pub(crate) fn format_version(&self) -> u32 {
+        if !self.provenance.networks.is_empty() {
+            return FORMAT_VERSION;
+        }
         let chosen = self.entries().flat_map(|entry| &entry.rules);
         let timed = self.entries().flat_map(|entry| &entry.candidates);
         let judged = self.verdicts.iter().map(|verdict| &verdict.candidate);
@@ -47,7 +52,7 @@ impl Table {
             .chain(timed.map(|times| &times.candidate))
             .chain(judged);
         match named.any(|candidate| candidate.parameters().through == Through::Shared) {
-            true => FORMAT_VERSION,
+            true => VERSION_WITHOUT_NETWORKS,
             false => VERSION_WITHOUT_SHARED,
         }
     }
@@ -76,6 +81,10 @@ pub struct Provenance {
     pub hosts: Vec<String>,
     /// CPU model of the first host, or [`Provenance::ANY_CPU`]; empty if unknown.
     pub cpu: String,
+    /// The networks of the first host (`environment::networks`), over which the messages between nodes went; empty if
+    /// they are unknown, or if nothing was measured on several nodes.
+    #[serde(default)]
+    pub networks: Vec<String>,
     /// Number of launches, the statistical unit.
     pub launches: u32,
     /// The pattern of the measured calls.
@@ -99,11 +108,17 @@ impl Provenance {
         is_open || cpu.is_empty() || self.cpu.trim() == cpu
     }
 
-    /// Whether nodes of one type were measured, so far as that is known: what is unknown about either, or
-    /// [`Self::ANY_CPU`], is equal to everything.
+    /// Whether the table is meant for nodes with these networks. Unknown networks, of the table or of the node, match
+    /// any.
+    pub fn is_for_networks(&self, networks: &[String]) -> bool {
+        [&*self.networks, networks].contains(&[].as_slice()) || self.networks == networks
+    }
+
+    /// Whether both tables are meant for nodes of one type: with the same CPU and the same networks. What is unknown,
+    /// or [`Provenance::ANY_CPU`], matches any.
     pub fn has_same_nodes(&self, other: &Self) -> bool {
-        let cpu = other.cpu.trim();
-        self.is_for(cpu) || cpu == Self::ANY_CPU
+        let of_any = other.cpu.trim() == Self::ANY_CPU;
+        (of_any || self.is_for(other.cpu.trim())) && self.is_for_networks(&other.networks)
     }
 }
 

@@ -79,6 +79,7 @@ pub fn provenance(library: Library) -> Provenance {
         date: "2026-11-20".to_owned(),
         hosts: vec!["n1".to_owned()],
         cpu: Provenance::ANY_CPU.to_owned(),
+        networks: Vec::new(),
         launches: 6,
         pattern: Pattern::Together,
         min_confidence: Confidence::Medium,

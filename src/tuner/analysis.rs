@@ -312,6 +312,7 @@ impl CampaignAnalysis {
             date: origin.date(),
             hosts: last.hosts.clone(),
             cpu: last.cpu.clone(),
+            networks: self.networks(),
             launches: self.found.launches(),
             pattern: self.found.pattern,
             min_confidence: origin.min_confidence,
@@ -324,6 +325,19 @@ impl CampaignAnalysis {
                 .chain(TurnedBack::warning(&self.found.turned_back))
                 .collect(),
         }
+    }
+
+    /// The networks of the first node of the last launch on several nodes; empty if there is none, or if they are
+    /// unknown. Launches on one node say nothing about networks.
+    fn networks(&self) -> Vec<String> {
+        let mut starts = self.origin.starts.iter().rev();
+        let nodes = starts.find_map(|start| match &*start.environment.nodes {
+            [first, _, ..] => Some(first),
+            _ => None,
+        });
+        nodes
+            .map(|first| first.networks.clone())
+            .unwrap_or_default()
     }
 
     /// The environment of the last launch.

@@ -9,8 +9,8 @@ use launcher::{check_libdir, discover, find_driver, list_settings, list_variable
 use libraries::Serving;
 use schemars::JsonSchema;
 use serde::Serialize;
-use vocabulary::Library;
 use vocabulary::units::format_bytes;
+use vocabulary::{Library, Node};
 use wire::Environment;
 
 use crate::SearchPaths;
@@ -26,6 +26,8 @@ pub struct Diagnosis {
     pub effects: BTreeMap<String, SettingEffect>,
     /// Hardware threads that this process may use.
     pub threads: u32,
+    /// The networks of this machine ([`environment::networks`]); empty if unknown.
+    pub networks: Vec<String>,
     /// The shared memory that a process may use, in bytes, or the reason why there is none.
     pub shared_memory: Result<u64, String>,
     /// The reason why ranks may not read each other's memory, as they do for some long messages.
@@ -143,7 +145,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     }
     let effects = steering::effects(&asked, &given);
     let settings = steering::in_force(&asked, &libraries, &given);
-    let (environment, threads) = here(settings, &effects);
+    let (environment, node) = here(settings, &effects);
     let mut advice = advice(&libraries, environment.cores);
     if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
@@ -157,7 +159,8 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     Diagnosis {
         environment,
         effects,
-        threads,
+        threads: node.threads,
+        networks: node.networks,
         shared_memory: shared_memory(),
         unreadable_memory: why_unreadable(),
         unusable: unusable.collect(),
@@ -196,18 +199,18 @@ fn shared_memory() -> Result<u64, String> {
     Ok(limit)
 }
 
-/// The environment with the settings of its libraries, and the number of hardware threads.
+/// The environment with the settings of its libraries, and this machine as a node.
 fn here(
     settings: BTreeMap<String, String>,
     effects: &BTreeMap<String, SettingEffect>,
-) -> (Environment, u32) {
+) -> (Environment, Node) {
     let node = environment::node(vec![own_cpus()], Some(environment::cores()));
     let clock = statistics::clock::examine();
     let mut environment = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
         cores: environment::cores(),
-        cpu: node.cpu,
+        cpu: node.cpu.clone(),
         kernel: kernel(),
         governor: governor(),
         load: others_running(),
@@ -218,7 +221,7 @@ fn here(
         ..Environment::default()
     };
     environment.warnings = judge(&measured(&environment, effects));
-    (environment, node.threads)
+    (environment, node)
 }
 
 /// The environment without the rules that launches set aside, and without variables that are known to have no effect.

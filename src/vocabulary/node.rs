@@ -25,6 +25,9 @@ pub struct Node {
     /// otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub switches: String,
+    /// The networks that connect it with other nodes (`environment::networks`); empty if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<String>,
     /// The CPUs that each of its ranks may use, in rank order, in the kernel's notation: `0-3,8`.
     pub cpus: Vec<String>,
 }

@@ -82,14 +82,14 @@ pub enum Warning {
         counted(cores, "core")
     )]
     SharedMachine { nodes: u32, ranks: u32, cores: u32 },
-    /// Nodes differ in their CPUs.
+    /// Nodes differ in their CPUs or networks.
     #[error(
         "the nodes differ ({}), and the slowest determines every time: measure on nodes of one kind, with a \
          host file that names only these",
         kinds.join("; ")
     )]
     UnlikeNodes {
-        /// An example of each kind: its host, its cores, its CPU.
+        /// An example of each kind: its host, its cores, its CPU, and its networks if these differ.
         kinds: Vec<String>,
     },
     /// Settings change the library's own choice of algorithms.

@@ -10,7 +10,7 @@ use vocabulary::quote;
 
 use super::export::OptionArgs;
 use super::in_force::JudgedTable;
-use super::lookup::{warn_of_cpu, warn_of_simulation};
+use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::owner::OwnerArgs;
 use super::run::preloaded;
 use super::{Answer, CliError, Console};
@@ -165,6 +165,7 @@ impl Args {
         let format = export::read_by(&library);
         if format.is_some() {
             warn_of_cpu(table, console);
+            warn_of_networks(table, console);
         }
         let mut options = self.options.options(table, format);
         if let Some(format) = format {

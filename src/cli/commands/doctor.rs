@@ -63,6 +63,9 @@ pub(super) struct Findings<'a> {
     threads: u32,
     /// The model of the CPU; empty if unknown.
     cpu: &'a str,
+    /// The networks that connect this machine with others, without those that are slower than another one; empty if
+    /// unknown.
+    networks: &'a [String],
     /// The release of the kernel.
     kernel: &'a str,
     /// The frequency governor; empty if unknown.
@@ -107,6 +110,7 @@ impl<'a> Findings<'a> {
             cores: environment.cores,
             threads: diagnosis.threads,
             cpu: &environment.cpu,
+            networks: &diagnosis.networks,
             kernel: &environment.kernel,
             governor: &environment.governor,
             load: environment.load,
@@ -258,6 +262,7 @@ fn machine(diagnosis: &Diagnosis) -> String {
             counted(cores, "rank")
         ),
         format!("CPU: {}", known(cpu)),
+        format!("networks: {}", known(&diagnosis.networks.join(", "))),
         format!("kernel: {}", known(kernel)),
         format!("governor: {}", known(governor)),
         format!(

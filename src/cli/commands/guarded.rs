@@ -17,7 +17,7 @@ use vocabulary::units::counted;
 use vocabulary::{CommShape, Warning};
 
 use super::campaign::places;
-use super::lookup::{warn_of_cpu, warn_of_simulation};
+use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::{CliError, Console};
 use crate::events::EventsArg;
 use crate::values;
@@ -82,6 +82,7 @@ impl TableArgs {
         warn_of_simulation(&table, console);
         if self.deployment == Deployment::Library {
             warn_of_cpu(&table, console);
+            warn_of_networks(&table, console);
         }
         let named = NamedSources {
             campaign: self.campaign.as_deref(),

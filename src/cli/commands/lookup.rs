@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use table::{DecisionJson, Table};
 use vocabulary::units::format_seconds;
 
@@ -55,6 +57,20 @@ pub(super) fn warn_of_cpu(table: &Table, console: Console) {
         console.warn(format_args!(
             "the table was measured on nodes with `{}`, and this machine has `{cpu}`: the library does not check that.",
             provenance.cpu
+        ));
+    }
+}
+
+/// Warns if such a table was measured on other networks than this machine's.
+pub(super) fn warn_of_networks(table: &Table, console: Console) {
+    let provenance = &table.provenance;
+    let networks = environment::networks(Path::new(environment::DEVICES));
+    if !provenance.library.is_simulated() && !provenance.is_for_networks(&networks) {
+        console.warn(format_args!(
+            "the table was measured on nodes connected by {}, and this machine is connected by {}: the library does not \
+             check that.",
+            provenance.networks.join(" and "),
+            networks.join(" and ")
         ));
     }
 }

@@ -74,10 +74,10 @@ pub(crate) struct Args {
     /// Write the summary to this file when the program has ended
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Use the table despite differences: `library`, `version`, `cpu`, `accelerators`; without names despite all
+    /// Use the table despite differences: `library`, `version`, `cpu`, `networks`, `accelerators`; all without names
     ///
-    /// The table may be made for another library, another version of it or another type of CPU; `accelerators` also
-    /// uses it in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
+    /// The table may be made for another library, another version of it, another type of CPU or other networks; `accelerators`
+    /// also uses it in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
     #[arg(
         long,
         value_name = "DIFFERENCES",

@@ -377,14 +377,24 @@ impl Content<'_> {
     fn unchecked(&self) -> Option<String> {
         let (name, _) = self.exported?;
         let provenance = &self.table.provenance;
+        let networks = match &*provenance.networks {
+            [] => String::new(),
+            some => format!(" connected by {}", on_one_line(&some.join(" and "))),
+        };
         Some(format!(
-            "The library applies {name} without checking the type of CPU or its own version: use it only with {}, on \
-             nodes with {}.",
+            "The library applies {name} without checking the type of CPU{} or its own version: use it only with {}, on \
+             nodes with {}{}.",
+            if networks.is_empty() {
+                ""
+            } else {
+                ", the networks"
+            },
             provenance.library,
             match provenance.cpu.trim() {
                 "" | Provenance::ANY_CPU => "CPUs of the measured type".to_owned(),
                 cpu => format!("the CPU {}", on_one_line(cpu)),
-            }
+            },
+            networks
         ))
     }
 

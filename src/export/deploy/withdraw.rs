@@ -66,6 +66,7 @@ pub fn empty_table(library: Library) -> Table {
             date: Timestamp::now().strftime("%Y-%m-%d").to_string(),
             hosts: Vec::new(),
             cpu: Provenance::ANY_CPU.to_owned(),
+            networks: Vec::new(),
             launches: 0,
             pattern: Pattern::Together,
             min_confidence: Confidence::default(),

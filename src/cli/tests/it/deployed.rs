@@ -176,6 +176,33 @@ fn deploy_warns_of_another_cpu() {
     assert!(ran.err.contains(warning), "{}", ran.err);
 }
 
+/// Nor does it check on which networks.
+#[test]
+fn deploy_warns_of_other_networks() {
+    let here = environment::networks(std::path::Path::new(environment::DEVICES));
+    let place = Place::new();
+    let on = |networks: &str| {
+        let named = format!("cpu: any\n  networks: [{networks}]");
+        place.write(
+            "night.yaml",
+            table(&[DEFAULT, CONFIRMED]).replace("cpu: any", &named),
+        );
+        place.run(&DEPLOY)
+    };
+    let ran = on("Other network");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    // Unknown networks match any.
+    let warning =
+        "warning: the table was measured on nodes connected by Other network, and this machine";
+    assert_eq!(ran.err.contains(warning), !here.is_empty(), "{}", ran.err);
+    let readme = place.read("site/current/README.txt");
+    let note = "of CPU, the networks or its own version: use it only with openmpi-4.1.4, on nodes with CPUs of the \
+                measured type connected by Other network.";
+    assert!(readme.replace('\n', " ").contains(note), "{readme}");
+    let ran = on(&here.join(", "));
+    assert!(!ran.err.contains("connected by"), "{}", ran.err);
+}
+
 /// A table for another library or type of node becomes current beside the first one, unless it is to replace it.
 #[test]
 fn tables_for_several_libraries_are_current_in_one_folder() {

@@ -134,6 +134,7 @@ fn doctor_finds_libraries_and_drivers() {
             "kernel",
             "libraries",
             "load",
+            "networks",
             "no_shared_memory",
             "reasons",
             "searched",
@@ -237,7 +238,9 @@ fn doctor_warns_before_measuring_of_conditions_that_disturb_times() {
         );
     }
     assert_eq!(text.matches(setting).count(), 2, "{text}");
-    for name in ["cores", "CPU", "kernel", "governor", "load", "timer"] {
+    for name in [
+        "cores", "CPU", "networks", "kernel", "governor", "load", "timer",
+    ] {
         let begin = format!("{name}: ");
         assert!(
             text.lines().any(|found| found.starts_with(&begin)),

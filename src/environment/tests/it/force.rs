@@ -14,6 +14,10 @@ fn a_value_names_differences() {
         cpu: true,
         ..Force::NONE
     };
+    let networks = Force {
+        networks: true,
+        ..Force::NONE
+    };
     let library = Force {
         library: true,
         version: true,
@@ -32,16 +36,17 @@ fn a_value_names_differences() {
         ("library", library),
         ("version", version),
         ("version, library", library),
-        ("library,cpu,accelerators", Force::ALL),
+        ("networks", networks),
+        ("library,cpu,networks,accelerators", Force::ALL),
     ] {
         assert_eq!(of(value), Some(expected), "{value}");
         assert_eq!(of(&expected.to_string()), Some(expected), "{value}");
     }
     // A typing error has no silent effect.
-    for value in ["cpus", "2", "cpu;version", "CPU"] {
+    for value in ["cpus", "network", "2", "cpu;version", "CPU"] {
         assert_eq!(of(value), None, "{value}");
     }
-    let all = [Force::NONE, Force::ALL, cpu, library, version];
+    let all = [Force::NONE, Force::ALL, cpu, networks, library, version];
     let bits: std::collections::BTreeSet<u64> = all.map(Force::bits).into();
     assert_eq!(bits.len(), all.len());
 }

@@ -16,6 +16,7 @@ fn node(host: &str, ranks: u32) -> Node {
         bound: ranks,
         crowded: 0,
         switches: String::new(),
+        networks: Vec::new(),
         cpus: vec![String::new(); ranks as usize],
     }
 }
@@ -115,6 +116,29 @@ fn nodes_that_are_one_machine_or_differ_cause_a_warning() {
         &quiet(vec![node("a", 2), other, smaller, node("d", 2)]),
         &[unlike],
     );
+}
+
+#[test]
+fn nodes_on_different_networks_cause_a_warning() {
+    let on = |host, network: &str| Node {
+        networks: vec![network.to_owned()],
+        ..node(host, 2)
+    };
+    let unlike = Warning::UnlikeNodes {
+        kinds: vec![
+            "b: 4 cores of Some CPU, Ethernet 10 Gb/s (ixgbe)".to_owned(),
+            "a: 4 cores of Some CPU, Omni-Path 100 Gb/s (hfi1)".to_owned(),
+        ],
+    };
+    let [a, b] = [
+        on("a", "Omni-Path 100 Gb/s (hfi1)"),
+        on("b", "Ethernet 10 Gb/s (ixgbe)"),
+    ];
+    check(&quiet(vec![a, b]), &[unlike]);
+    // Unknown networks may be the same.
+    let same = on("c", "Omni-Path 100 Gb/s (hfi1)");
+    let a = on("a", "Omni-Path 100 Gb/s (hfi1)");
+    check(&quiet(vec![a, same, node("d", 2)]), &[]);
 }
 
 #[test]

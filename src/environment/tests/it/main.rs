@@ -3,5 +3,6 @@
 mod crowd;
 mod force;
 mod judge;
+mod networks;
 mod this_machine;
 mod variables;

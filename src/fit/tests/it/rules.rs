@@ -16,6 +16,7 @@ fn provenance() -> Provenance {
     Provenance {
         store: ".colltune/test.db".to_owned(),
         cpu: "test".to_owned(),
+        networks: Vec::new(),
         ..tables::provenance(library)
     }
 }

@@ -6,6 +6,7 @@ mod interface;
 mod large;
 mod launch;
 mod memory;
+mod networks;
 mod nodes;
 mod order;
 mod policy;

@@ -380,6 +380,7 @@ pub(crate) fn view() -> View {
             date: "2026-11-20".to_owned(),
             hosts: vec!["node-17".to_owned()],
             cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
+            networks: Vec::new(),
             launches: 6,
             pattern: Pattern::Together,
             min_confidence: Confidence::Medium,

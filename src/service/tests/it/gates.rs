@@ -190,6 +190,31 @@ fn a_table_of_another_cpu_does_not_pass() {
 }
 
 #[test]
+fn a_table_of_other_networks_does_not_pass() {
+    let bed = Bed::new();
+    let on = |networks: &str, algorithm: &str| {
+        let named = format!("cpu: any\n  networks: [{networks}]");
+        choosing(algorithm).replace("cpu: any", &named)
+    };
+    let fresh = Some((0, 0));
+    bed.release(&bed.validated(&on("Omni-Path, Ethernet", "chain")))
+        .expect("released");
+    check_gates(
+        &bed,
+        &on("Omni-Path, Ethernet", "pipeline"),
+        fresh,
+        &[],
+        &[],
+    );
+    let reason = "made on nodes connected by `Ethernet`, and the released one on nodes connected by `Omni-Path` and \
+                  `Ethernet`";
+    let other = on("Ethernet", "pipeline");
+    check_gates(&bed, &other, fresh, &["library"], &[reason]);
+    // Unknown networks match any.
+    check_gates(&bed, &choosing("pipeline"), fresh, &[], &[]);
+}
+
+#[test]
 fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
     let bed = Bed::new();
     let digest = bed.added(&choosing("chain"));

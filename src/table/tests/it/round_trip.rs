@@ -298,9 +298,11 @@ fn provenance() -> impl Strategy<Value = Provenance> {
         select(patterns.to_vec()),
         select(confidences.to_vec()),
     );
-    (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
-        |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
+    let lists = [20, 3, 3].map(|most| vec(text(), 0..most));
+    (texts, launches, lists).prop_map(
+        |((campaign, store, name, version, colltune, date, cpu), measured, lists)| {
             let (launches, pattern, min_confidence) = measured;
+            let [hosts, networks, warnings] = lists;
             // Unprintable characters are refused there.
             let [name, version] = [name, version].map(|text| text.replace(is_unprintable, ""));
             let library = Library { name, version };
@@ -312,6 +314,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 date,
                 hosts,
                 cpu,
+                networks,
                 launches,
                 pattern,
                 min_confidence,

@@ -46,6 +46,7 @@ pub(crate) fn provenance() -> Provenance {
         date: "2026-11-20".to_owned(),
         hosts: vec!["n1".to_owned(), "n2".to_owned()],
         cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
+        networks: Vec::new(),
         launches: 6,
         pattern: Pattern::Together,
         min_confidence: Confidence::Medium,

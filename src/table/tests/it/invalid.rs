@@ -154,7 +154,7 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 4`";
+    let help = "a table begins with `format: colltune-table 5`";
     let none = "this is not a decision table: it has no `format`";
     check("format: colltune-table 3\n", "", none, "1:1", help);
     let message = "`colltune-tables 3` is not the format of a decision table";
@@ -176,8 +176,8 @@ fn formats() {
     // The version comes first, whatever else a later format may hold.
     check(
         "colltune-table 3\nname",
-        "colltune-table 5\ntitle",
-        "the table has format version 5; this colltune reads versions up to 4",
+        "colltune-table 6\ntitle",
+        "the table has format version 6; this colltune reads versions up to 5",
         "1:9 (format)",
         "update colltune",
     );

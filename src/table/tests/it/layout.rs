@@ -1,7 +1,7 @@
 //! The text of tables.
 
 use schedule::Collective;
-use table::{MeasuredPoint, Table};
+use table::{MeasuredPoint, Provenance, Table};
 use vocabulary::{Parameters, Through};
 
 use crate::sample;
@@ -30,6 +30,46 @@ fn tables_without_shared_memory_can_be_read_by_earlier_versions() {
     assert!(text.contains(written), "{text}");
     let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
     assert_eq!(read, table);
+}
+
+#[test]
+fn tables_without_networks_can_be_read_by_earlier_versions() {
+    let mut table = sample::table();
+    assert!(!table.to_yaml().contains("networks"));
+    table.provenance.networks = ["Ethernet (ena)", "EFA 100 Gb/s (efa)"]
+        .map(str::to_owned)
+        .to_vec();
+    let text = table.to_yaml();
+    assert!(text.contains("\nformat: colltune-table 5\n"), "{text}");
+    let written = "\n  networks: [Ethernet (ena), EFA 100 Gb/s (efa)]\n";
+    assert!(text.contains(written), "{text}");
+    let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+    assert_eq!(read, table);
+}
+
+#[test]
+fn nodes_are_the_same_if_known_cpus_and_networks_are() {
+    let nodes = |cpu: &str, networks: &[&str]| Provenance {
+        cpu: cpu.to_owned(),
+        networks: networks.iter().map(|text| (*text).to_owned()).collect(),
+        ..sample::provenance()
+    };
+    let check = |one: &Provenance, other: &Provenance, expected: bool| {
+        assert_eq!(one.has_same_nodes(other), expected, "{one:?} {other:?}");
+        assert_eq!(other.has_same_nodes(one), expected, "{other:?} {one:?}");
+    };
+    let known = nodes("Xeon", &["Omni-Path", "Ethernet"]);
+    check(&known, &known, true);
+    check(&known, &nodes("Epyc", &["Omni-Path", "Ethernet"]), false);
+    check(&known, &nodes("Xeon", &["Omni-Path"]), false);
+    check(&known, &nodes("Xeon", &["InfiniBand", "Ethernet"]), false);
+    // What is unknown matches any.
+    check(&known, &nodes("Xeon", &[]), true);
+    check(&known, &nodes("any", &["Omni-Path", "Ethernet"]), true);
+    check(&known, &nodes(" any ", &[]), true);
+    check(&known, &nodes("", &["Omni-Path"]), false);
+    check(&known, &nodes("Epyc", &[]), false);
+    check(&nodes("any", &[]), &nodes("", &[]), true);
 }
 
 #[test]

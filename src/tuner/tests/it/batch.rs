@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use launcher::BatchEnd;
 use store::{LaunchOutcome, Store, StoreError};
-use tuner::{Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells, submit, tune};
+use tuner::{
+    CampaignAnalysis, Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells,
+    submit, tune,
+};
 use vocabulary::{Candidate, Pattern, Subject};
 use wire::PlannedWork;
 
@@ -331,6 +334,9 @@ fn each_number_of_nodes_has_separate_jobs_on_request() {
         );
     }
     assert_eq!(cluster.asked.len(), 14);
+    // The networks that were measured are those of launches on several nodes.
+    let analysis = CampaignAnalysis::of(&store(&bench), None, None).expect("analysed");
+    assert_eq!(analysis.provenance().networks, ["A network"]);
 }
 
 #[test]

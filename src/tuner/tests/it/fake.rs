@@ -284,6 +284,7 @@ pub(crate) fn play(
 /// The first record of a world with these ranks on each node, if they are known.
 fn started(plan: &Plan, ranks: u32, world: &[u32]) -> Record {
     let node = |ranks: &u32| Node {
+        networks: vec!["A network".to_owned()],
         cpus: vec!["0-3".to_owned(); *ranks as usize],
         ..Node::default()
     };

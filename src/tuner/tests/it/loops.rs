@@ -95,6 +95,8 @@ fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
     assert_eq!(last.found.summaries, repeated.analysis.found.summaries);
 
     assert_eq!(repeated.table.provenance.pattern, Pattern::Repeated);
+    // Nothing was measured between nodes.
+    assert!(repeated.table.provenance.networks.is_empty());
     let report = std::fs::read_to_string(&repeated.report_path).expect("a report");
     assert!(report.contains("times of repeated calls"));
     let query = Query {

@@ -111,7 +111,21 @@ impl Provenance {
     /// Whether the table is meant for nodes with these networks. Unknown networks, of the table or of the node, match
     /// any.
     pub fn is_for_networks(&self, networks: &[String]) -> bool {
-        [&*self.networks, networks].contains(&[].as_slice()) || self.networks == networks
+        self.networks.is_empty() || networks.is_empty() || self.networks == networks
+    }
+
+    /// The type of node that the table is meant for, as in "nodes with `AMD EPYC 7763` connected by Ethernet (ixgbe)".
+    pub fn describe_nodes(&self) -> String {
+        let cpu = match self.cpu.trim() {
+            "" => "nodes of an unknown type".to_owned(),
+            Self::ANY_CPU => "nodes of any type".to_owned(),
+            cpu => format!("nodes with `{cpu}`"),
+        };
+        if self.networks.is_empty() {
+            cpu
+        } else {
+            format!("{cpu} connected by {}", self.networks.join(" and "))
+        }
     }
 
     /// Whether both tables are meant for nodes of one type: with the same CPU and the same networks. What is unknown,

@@ -217,10 +217,10 @@ impl Args {
             && let Some(first) = deploy::target_of(&self.to)?
         {
             console.remark(format_args!(
-                "it is current in {}, beside the one for {} on nodes with `{}` in {}",
+                "it is current in {}, beside the one for {} on {} in {}",
                 quoted(folder),
                 first.library,
-                first.cpu,
+                first.describe_nodes(),
                 quoted(&self.to)
             ))?;
         }
@@ -268,12 +268,12 @@ impl Args {
             "jobs with the former get this one, too"
         };
         console.warn(format_args!(
-            "the version before was for {} on nodes with `{}`, this one is for {} on nodes with `{}`: {consequence}; \
-             `colltune deploy --rollback --to {}` undoes this.",
+            "the version before was for {} on {}, this one is for {} on {}: {consequence}; `colltune deploy --rollback \
+             --to {}` undoes this.",
             was.library,
-            was.cpu,
+            was.describe_nodes(),
             is.library,
-            is.cpu,
+            is.describe_nodes(),
             quoted(&self.to)
         ));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use printable::{is_unprintable, on_one_line};
 use sha2::{Digest, Sha256};
-use table::{Policy, Provenance, Table, Withheld};
+use table::{Policy, Table, Withheld};
 use vocabulary::quote;
 
 use super::error::listed;
@@ -377,24 +377,16 @@ impl Content<'_> {
     fn unchecked(&self) -> Option<String> {
         let (name, _) = self.exported?;
         let provenance = &self.table.provenance;
-        let networks = match &*provenance.networks {
-            [] => String::new(),
-            some => format!(" connected by {}", on_one_line(&some.join(" and "))),
+        let and_networks = if provenance.networks.is_empty() {
+            ""
+        } else {
+            ", the networks"
         };
         Some(format!(
-            "The library applies {name} without checking the type of CPU{} or its own version: use it only with {}, on \
-             nodes with {}{}.",
-            if networks.is_empty() {
-                ""
-            } else {
-                ", the networks"
-            },
+            "The library applies {name} without checking the type of CPU{and_networks} or its own version: use it only \
+             with {}, on {}.",
             provenance.library,
-            match provenance.cpu.trim() {
-                "" | Provenance::ANY_CPU => "CPUs of the measured type".to_owned(),
-                cpu => format!("the CPU {}", on_one_line(cpu)),
-            },
-            networks
+            on_one_line(&provenance.describe_nodes())
         ))
     }
 

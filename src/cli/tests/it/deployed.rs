@@ -196,8 +196,8 @@ fn deploy_warns_of_other_networks() {
         "warning: the table was measured on nodes connected by Other network, and this machine";
     assert_eq!(ran.err.contains(warning), !here.is_empty(), "{}", ran.err);
     let readme = place.read("site/current/README.txt");
-    let note = "of CPU, the networks or its own version: use it only with openmpi-4.1.4, on nodes with CPUs of the \
-                measured type connected by Other network.";
+    let note = "of CPU, the networks or its own version: use it only with openmpi-4.1.4, on nodes of any \
+                type connected by Other network.";
     assert!(readme.replace('\n', " ").contains(note), "{readme}");
     let ran = on(&here.join(", "));
     assert!(!ran.err.contains("connected by"), "{}", ran.err);
@@ -213,7 +213,7 @@ fn tables_for_several_libraries_are_current_in_one_folder() {
     place.write("night.yaml", night.replace("4.1.4", "5.0.7"));
     let beside = warned(&place, &DEPLOY);
     for said in [
-        "it is current in DIR/site/openmpi-5.0, beside the one for openmpi-4.1.4 on nodes with `any` in site",
+        "it is current in DIR/site/openmpi-5.0, beside the one for openmpi-4.1.4 on nodes of any type in site",
         ". DIR/site/openmpi-5.0/current/environment.sh",
         "module use DIR/site/openmpi-5.0/modulefiles` and `module load colltune-table/openmpi-5.0`",
     ] {

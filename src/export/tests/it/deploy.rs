@@ -191,8 +191,8 @@ fn a_version_has_the_rules_that_the_policy_deploys() {
     for name in ["README.txt", "environment.sh"] {
         let words: Vec<String> = read(name).split_whitespace().map(str::to_owned).collect();
         let text = words.join(" ").replace(" # ", " ");
-        let note = "checking the type of CPU or its own version: use it only with openmpi-4.1.4, on nodes with the CPU \
-                    Some CPU.";
+        let note = "checking the type of CPU or its own version: use it only with openmpi-4.1.4, on nodes with \
+                    `Some CPU`.";
         assert!(text.contains(note), "{text}");
     }
 

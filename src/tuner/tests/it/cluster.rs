@@ -115,7 +115,10 @@ impl State {
                 .after_tasks
                 .map(|(tasks, end)| (tasks, Outcome::Ended(end)))
                 .or(fate.in_time.map(|tasks| (tasks, Outcome::Success))),
-            worlds: fate.worlds.clone(),
+            worlds: match fate.worlds.is_empty() {
+                true => vec![vec![job.ppn; (job.ranks / job.ppn) as usize]],
+                false => fate.worlds.clone(),
+            },
             ..LaunchFailure::default()
         };
         let mut records = match fate.at_once {

@@ -9,8 +9,8 @@ use printable::{Plain, is_unprintable};
 
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
-    fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule,
-    schema, serve, simulate, tune, validate,
+    fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, samples,
+    schedule, schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -74,6 +74,7 @@ verbs! {
     Evaluate(evaluate::Args),
     Import(import::Args),
     Report(report::Args),
+    Samples(samples::Args),
     Lookup(lookup::Args),
     Explain(explain::Args),
     Export(export::Args),

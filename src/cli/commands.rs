@@ -24,6 +24,7 @@ pub(crate) mod pull;
 pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod samples;
 pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod serve;

@@ -9,6 +9,7 @@ use campaign::{Campaign, CampaignError};
 use client::{PullError, RemoteError};
 use export::ExportError;
 use export::deploy::DeployError;
+use frame::FrameError;
 use guard::GuardError;
 use import::ImportError;
 use schedule::export::TooLong;
@@ -147,6 +148,13 @@ pub(crate) enum CliError {
         found: &'static str,
         expected: &'static str,
     },
+    #[error("{} is given twice", path.display())]
+    StoreTwice { path: PathBuf },
+    #[error("this format is binary, and standard output is a terminal")]
+    BinaryToTerminal,
+    /// A data frame of samples that cannot be made.
+    #[error(transparent)]
+    Frame(FrameError),
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
     /// A report for continuous integration that cannot be written as XML.
@@ -178,7 +186,7 @@ impl CliError {
             | Self::NoLauncher { .. }
             | Self::NoPreload { .. }
             | Self::Command { .. } => ErrorKind::Environment,
-            Self::Json(_) | Self::Junit(_) => ErrorKind::Internal,
+            Self::Json(_) | Self::Junit(_) | Self::Frame(_) => ErrorKind::Internal,
             Self::Usage(_)
             | Self::UnknownAlgorithm { .. }
             | Self::AmbiguousAlgorithm { .. }
@@ -203,6 +211,8 @@ impl CliError {
             | Self::NotDetachable
             | Self::NothingSubmitted
             | Self::UnknownJob { .. }
+            | Self::StoreTwice { .. }
+            | Self::BinaryToTerminal
             | Self::NoNameInJson { .. }
             | Self::Output(_) => ErrorKind::Input,
         }
@@ -294,6 +304,10 @@ impl CliError {
             Self::NoPreload { .. } => {
                 "`make driver MPICC=...` builds it, with the measuring program"
             }
+            Self::StoreTwice { .. } => "name each store once: its repetitions would be there twice",
+            Self::BinaryToTerminal => {
+                "name a file with `--output`, or send the output to a program or a file"
+            }
             Self::NothingSubmitted => {
                 "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
             }
@@ -358,6 +372,16 @@ impl From<TunerError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         TunerError::from(error).into()
+    }
+}
+
+impl From<FrameError> for CliError {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::Store(error) => error.into(),
+            FrameError::Output(error) => Self::Output(error),
+            other => Self::Frame(other),
+        }
     }
 }
 

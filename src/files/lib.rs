@@ -25,4 +25,4 @@ pub use private::{NotOwn, not_own};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use remedy::remedy;
 pub use trust::{UntrustedFolder, check_folder};
-pub use write::{is_disk_full, is_same, is_special, probe, write};
+pub use write::{is_disk_full, is_same, is_special, probe, write, write_by};

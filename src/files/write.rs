@@ -34,9 +34,21 @@ pub(crate) const MOST_LINKS: u32 = 40;
 /// Those of the system; [`ErrorKind::IsADirectory`] for a folder, [`ErrorKind::TimedOut`] for a FIFO without a reader.
 /// A regular file is then unchanged, unless only the last step failed, the sync of the folder after the renaming.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_by(path, |output| output.write_all(content))
+}
+
+/// Like [`write`], for content that `produce` writes piece by piece, so that it need not be in memory as a whole.
+///
+/// # Errors
+///
+/// Those of [`write`] and of `produce`, after which a regular file is unchanged.
+pub fn write_by<T, E: From<Error>>(
+    path: &Path,
+    produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     match Target::of(path)? {
-        Target::Special(name) => write_in_place(&name, content),
-        Target::File { name, before } => replace(&name, before.as_ref(), content),
+        Target::Special(name) => write_in_place(&name, produce),
+        Target::File { name, before } => replace(&name, before.as_ref(), produce),
     }
 }
 
@@ -145,10 +157,14 @@ fn names_a_file(path: &Path) -> bool {
 }
 
 /// Creates a regular file or replaces an existing one.
-fn replace(name: &Path, before: Option<&Metadata>, content: &[u8]) -> io::Result<()> {
+fn replace<T, E: From<Error>>(
+    name: &Path,
+    before: Option<&Metadata>,
+    produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     let folder = created_folder(name)?;
     let mut file = temporary(folder).map_err(|error| refused(folder, &error))?;
-    file.write_all(content)?;
+    let produced = produce(&mut file)?;
     if let Some(before) = before {
         keep(file.as_file(), before)?;
     }
@@ -156,10 +172,10 @@ fn replace(name: &Path, before: Option<&Metadata>, content: &[u8]) -> io::Result
     file.persist(name).map_err(|error| error.error)?;
     // Otherwise a power failure may undo the renaming; the file is whole either way. A folder may be writable without
     // being readable.
-    match File::open(folder) {
-        Ok(folder) => folder.sync_all(),
-        Err(_) => Ok(()),
+    if let Ok(folder) = File::open(folder) {
+        folder.sync_all()?;
     }
+    Ok(produced)
 }
 
 /// Gives a file the owner, group and permissions of the file that it replaces.
@@ -177,16 +193,20 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode((mode & 0o707) | of_group))
 }
 
-fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
+fn write_in_place<T, E: From<Error>>(
+    name: &Path,
+    produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     match name.file_name() {
         // Opening the name again would give a second file position, and later output would overwrite this output.
         Some(number) if is_own(name) && number == "1" => {
             let mut out = io::stdout().lock();
-            out.write_all(content)?;
-            out.flush()
+            let produced = produce(&mut out)?;
+            out.flush()?;
+            Ok(produced)
         }
-        Some(number) if is_own(name) && number == "2" => io::stderr().lock().write_all(content),
-        _ => open_in_place(name)?.write_all(content),
+        Some(number) if is_own(name) && number == "2" => produce(&mut io::stderr().lock()),
+        _ => produce(&mut open_in_place(name)?),
     }
 }
 

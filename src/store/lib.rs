@@ -14,6 +14,9 @@
 //!    transaction.
 //! 5. [`Store::end_launch`].
 //!
+//! [`Store::samples_of_launch`] gives the samples of one launch with all that is stored about them, also the invalid
+//! repetitions, so that a store of any size can be copied into other formats.
+//!
 //! A process killed at any moment leaves a consistent store. Records that the driver had written and the store had not
 //! taken are still in the spool: at the next start [`Store::unfinished_launches`] returns the launch, and steps 4 and 5
 //! are repeated from the beginning of the file.
@@ -35,6 +38,7 @@ mod read_only;
 mod schema;
 mod spool;
 mod verdict;
+mod whole;
 
 pub use error::{Obstacle, StoreError, StoreMismatch};
 pub use file_system::network_file_system;
@@ -46,3 +50,4 @@ pub use lock::{Lock, beside};
 pub use open::Store;
 pub use query::{CampaignRow, LaunchRow};
 pub use spool::SpoolReader;
+pub use whole::StoredSample;

@@ -300,15 +300,19 @@ impl Definitions {
     /// Like [`Self::of`], for the row of a measurement; a candidate that the subject cannot have is damage.
     fn of_measured(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         let (subject, candidate) = self.of(row)?;
-        let is_possible = match &subject {
-            Subject::Cell(cell) => cell.is_possible() && cell.admits(&candidate),
-            Subject::Experiment(_) => candidate == Candidate::Default,
-        };
-        if is_possible {
+        if is_possible(&subject, &candidate) {
             return Ok((subject, candidate));
         }
         let wrong = format!("{candidate} was never measured in {subject}");
         Err(damage(1, Type::Text, wrong))
+    }
+}
+
+/// Whether a candidate can have been measured in a subject.
+pub(crate) fn is_possible(subject: &Subject, candidate: &Candidate) -> bool {
+    match subject {
+        Subject::Cell(cell) => cell.is_possible() && cell.admits(candidate),
+        Subject::Experiment(_) => *candidate == Candidate::Default,
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 26] = [
+const REQUIREMENTS: [(&str, &str); 27] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -29,6 +29,7 @@ const REQUIREMENTS: [(&str, &str); 26] = [
         "Environment Modules",
         "`scripts/environment-modules` unpacks them; they need tclsh",
     ),
+    ("DuckDB", "`scripts/duckdb` installs it"),
     ("Chromium", SETUP),
     ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),
@@ -68,8 +69,9 @@ const REQUIREMENTS: [(&str, &str); 26] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 5] = [
+const OPTIONAL: [(&str, &str); 6] = [
     ("CPU with a name", "only x86 has one"),
+    ("DuckDB", PACKAGE_INDEX),
     (
         "Environment Modules",
         "they come from Debian's package, which not every network reaches",

@@ -47,6 +47,8 @@ tables/small.yaml | check tables/small.yaml --cells 2 --launches 2 --junit check
 .colltune/small.db | report .colltune/small.db -o page.md | page.md
 .colltune/small.db | report .colltune/small.db --format html -o page.html | page.html
 .colltune/small.db | report .colltune/small.db --format csv
+.colltune/small.db | samples .colltune/small.db --format csv
+.colltune/small.db | samples .colltune/small.db --format parquet -o small.parquet | small.parquet
 .colltune/small.db | explain tables/small.yaml -c bcast -n 2 -k 2 -b 64K
 .colltune/small.db | simulate -c allreduce --ranks 8 --bytes 64K --machine .colltune/small.db
 .colltune/small.db | tune campaign.yaml | measured

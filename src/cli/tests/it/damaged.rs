@@ -13,7 +13,7 @@ const STORE: &str = ".colltune/made.db";
 const TABLE: &str = "before.yaml";
 
 /// The verbs that read a store; each damaged store is read by the next one.
-const VERBS: [&str; 8] = [
+const VERBS: [&str; 9] = [
     "decide STORE",
     "report STORE --format html",
     "fit STORE",
@@ -21,6 +21,7 @@ const VERBS: [&str; 8] = [
     "plan campaign.yaml",
     "evaluate STORE",
     "report STORE",
+    "samples STORE --format csv",
     "explain TABLE -c allreduce -n 1 -k 2 -b 8K",
 ];
 

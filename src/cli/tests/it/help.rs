@@ -16,6 +16,7 @@ const VERBS: &[&str] = &[
     "evaluate",
     "import",
     "report",
+    "samples",
     "lookup",
     "explain",
     "export",

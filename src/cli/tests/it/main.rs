@@ -44,6 +44,7 @@ mod remote;
 mod rendered;
 mod results;
 mod run;
+mod samples;
 mod schedules;
 mod serve;
 mod serving;

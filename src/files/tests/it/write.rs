@@ -1,13 +1,13 @@
 //! Writing replaces regular files, follows links, and writes to other files in place.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use files::{is_same, is_special, probe, write};
+use files::{is_same, is_special, probe, write, write_by};
 use nix::libc::O_NONBLOCK;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{Uid, mkfifo};
@@ -90,6 +90,31 @@ fn a_regular_file_is_replaced_whole_and_keeps_its_permissions() {
         assert_eq!(names(at.path()), ["file"]);
         fs::remove_file(&path).expect("removed");
     }
+}
+
+#[test]
+fn a_file_written_piece_by_piece_is_replaced_whole_or_not_at_all() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    write(&path, b"before").expect("written");
+    let failed: io::Result<()> = write_by(&path, |output| {
+        output.write_all(b"half")?;
+        Err(ErrorKind::Other.into())
+    });
+    assert_eq!(failed.expect_err("an error").kind(), ErrorKind::Other);
+    assert_eq!(
+        (text(&path), names(folder.path())),
+        ("before".to_owned(), vec!["a".to_owned()])
+    );
+    let pieces: io::Result<u32> = write_by(&path, |output| {
+        output.write_all(b"first, ")?;
+        output.write_all(b"second")?;
+        Ok(2)
+    });
+    assert_eq!(
+        (pieces.expect("written"), text(&path)),
+        (2, "first, second".to_owned())
+    );
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! The rows of the data frame, from stores to a file.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
+use std::rc::Rc;
+
+use polars::prelude::*;
+use schedule::Collective;
+use store::{LaunchRow, Store, StoredSample};
+use vocabulary::{CommShape, Library, Subject};
+
+use crate::columns::{Launch, Run};
+use crate::file::FrameFile;
+use crate::{COLUMNS, FrameError, FrameFormat};
+
+/// The most rows that are made and written at once: a row group of Parquet, a batch of Arrow.
+pub const BATCH_ROWS: usize = 1 << 17;
+
+/// The samples that are wanted. Each list that is not empty must contain the sample's value.
+#[derive(Clone, Debug, Default)]
+pub struct SampleFilter {
+    /// Libraries with their versions.
+    pub libraries: Vec<Library>,
+    /// Collectives; experiments have none.
+    pub collectives: Vec<Collective>,
+    /// Shapes of communicators.
+    pub shapes: Vec<CommShape>,
+    /// Sizes of calls, in bytes.
+    pub bytes: Vec<u64>,
+}
+
+impl SampleFilter {
+    fn admits_launch(&self, launch: &LaunchRow) -> bool {
+        self.libraries.is_empty() || self.libraries.contains(&launch.library)
+    }
+
+    fn admits(&self, sample: &StoredSample) -> bool {
+        let (collective, bytes) = match sample.subject {
+            Subject::Cell(cell) => (Some(cell.collective), cell.bytes),
+            Subject::Experiment(experiment) => (None, experiment.bytes),
+        };
+        let has_collective = || collective.is_some_and(|it| self.collectives.contains(&it));
+        (self.collectives.is_empty() || has_collective())
+            && (self.shapes.is_empty() || self.shapes.contains(&sample.subject.shape()))
+            && (self.bytes.is_empty() || self.bytes.contains(&bytes))
+    }
+}
+
+/// The extent of a written file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenSamples {
+    /// Rows.
+    pub repetitions: u64,
+    /// Launches with at least one row.
+    pub launches: u32,
+}
+
+/// Writes the wanted samples of stores as a data frame with the [`COLUMNS`].
+///
+/// # Errors
+/// [`FrameError::Store`] and [`FrameError::Output`], after which the output is incomplete.
+pub fn write_samples(
+    stores: &[Store],
+    wanted: &SampleFilter,
+    format: FrameFormat,
+    output: &mut dyn Write,
+) -> Result<WrittenSamples, FrameError> {
+    let failure = RefCell::new(None);
+    let mut buffered = BufWriter::with_capacity(1 << 20, output);
+    let mut batch = Batch {
+        file: FrameFile::begin(format, &mut buffered, &failure)?,
+        runs: Vec::new(),
+        rows: 0,
+    };
+    let mut written = WrittenSamples::default();
+    for store in stores {
+        let campaigns = store.campaigns()?.into_iter();
+        let names: HashMap<_, _> = campaigns.map(|row| (row.digest, row.name)).collect();
+        for row in store.launches()? {
+            if !wanted.admits_launch(&row) {
+                continue;
+            }
+            let mut samples = store.samples_of_launch(row.number)?;
+            samples.retain(|sample| wanted.admits(sample) && !sample.seconds.is_empty());
+            if samples.is_empty() {
+                continue;
+            }
+            let launch = Rc::new(Launch {
+                store: store.path().display().to_string(),
+                campaign: names.get(&row.campaign).cloned().unwrap_or_default(),
+                environment: store
+                    .environment_of_launch(row.number)?
+                    .map(|start| start.environment),
+                orders: store.rank_orders_of_launch(row.number)?,
+                row,
+            });
+            written.launches += 1;
+            for sample in samples {
+                written.repetitions += sample.seconds.len() as u64;
+                batch.add(&launch, sample)?;
+            }
+        }
+    }
+    batch.finish()?;
+    buffered.flush()?;
+    Ok(written)
+}
+
+/// The rows that are written next.
+struct Batch<'w> {
+    file: FrameFile<'w>,
+    runs: Vec<Run>,
+    /// Rows of all runs, fewer than [`BATCH_ROWS`].
+    rows: usize,
+}
+
+impl Batch<'_> {
+    /// Adds the rows of a sample, and writes each batch that is full.
+    fn add(&mut self, launch: &Rc<Launch>, sample: StoredSample) -> Result<(), FrameError> {
+        let sample = Rc::new(sample);
+        let rows = sample.seconds.len();
+        let mut start = 0;
+        while start < rows {
+            let end = rows.min(start + BATCH_ROWS - self.rows);
+            self.runs.push(Run {
+                launch: Rc::clone(launch),
+                sample: Rc::clone(&sample),
+                repetitions: start..end,
+            });
+            self.rows += end - start;
+            start = end;
+            if self.rows == BATCH_ROWS {
+                self.write()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), FrameError> {
+        let columns = COLUMNS.iter().map(|column| column.of(&self.runs));
+        let frame = DataFrame::new(self.rows, columns.collect::<PolarsResult<_>>()?)?;
+        self.file.write(&frame)?;
+        self.runs.clear();
+        self.rows = 0;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), FrameError> {
+        if self.rows > 0 {
+            self.write()?;
+        }
+        self.file.finish()
+    }
+}

@@ -252,9 +252,14 @@ impl Args {
         let Some(before) = &deployed.before else {
             return;
         };
-        // A version that cannot be read any more has no jobs that read it.
-        let Ok(before) = Table::load(&folder.join(before).join("table.yaml")) else {
-            return;
+        let before = match Table::load(&folder.join(before).join("table.yaml")) {
+            Ok(before) => before,
+            Err(error) => {
+                console.warn(format_args!(
+                    "the table of the version before cannot be read, so it is not known what it was for: {error}."
+                ));
+                return;
+            }
         };
         let (was, is) = (&before.provenance, &table.provenance);
         let is_withdrawn = before.collectives.is_empty();
@@ -274,7 +279,7 @@ impl Args {
             was.describe_nodes(),
             is.library,
             is.describe_nodes(),
-            quoted(&self.to)
+            quoted(folder)
         ));
     }
 

@@ -19,7 +19,7 @@ use crate::values;
 /// The columns say what was measured, by which launch, and where; docs/samples.md lists them. Rows are in the order of
 /// the stores, launches, measurements, candidates and repetitions. Options select rows: each that is given must fit,
 /// and one that is given several times fits if one of its values does. Nothing is computed from the times. The file is
-/// written as a whole or not at all, and stores of any size are written in little memory.
+/// written as a whole or not at all. One launch is read at a time, so memory does not grow with the number of launches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

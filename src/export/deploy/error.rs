@@ -59,11 +59,25 @@ pub enum DeployError {
     #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs { path: PathBuf, reason: String },
     /// The folder for one library and type of node is to have a table for another one.
+    #[error("{} has the tables for {holds}, and this table is for {given}", folder.display())]
+    OtherTarget {
+        folder: PathBuf,
+        /// A library and a type of node.
+        holds: String,
+        given: String,
+    },
+    /// It is not known which library and type of node the current version is for.
     #[error(
-        "{} has the tables for {holds}, beside those for others, and this table is for another library or type of node",
-        folder.display()
+        "the table of the version {} cannot be read, so it is not known what jobs with it would lose: {source}",
+        version.display()
     )]
-    OtherTarget { folder: PathBuf, holds: Library },
+    UnknownTarget {
+        version: PathBuf,
+        source: Box<TableError>,
+    },
+    /// A version never changes, so no other one is deployed into it.
+    #[error("{} is a version of a deployed table, and not a folder of versions", version.display())]
+    InVersion { version: PathBuf },
     /// A version whose files have changed since it was written.
     #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
     Altered { folder: PathBuf, file: String },
@@ -154,6 +168,11 @@ impl DeployError {
                     quote(&above)
                 ));
             }
+            Self::UnknownTarget { .. } => {
+                "`--replace` deploys this table in its place; `colltune deploy --withdraw --to FOLDER` lets the library \
+                 decide"
+            }
+            Self::InVersion { .. } => "`--to` names the folder above it",
             Self::Altered { .. } => {
                 "restore the file, or deploy the table under another `name`; leave the version where it is, as \
                  jobs may use it"

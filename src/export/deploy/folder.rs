@@ -221,6 +221,26 @@ fn described(
     }
 }
 
+/// The absolute path of a folder, as jobs are to read it. Links stay, but not `..`: the path would no longer lead anywhere
+/// if the folder before it were removed.
+pub(super) fn absolute(folder: &Path) -> Result<PathBuf, DeployError> {
+    let path = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    Ok(without_parents(path))
+}
+
+fn without_parents(path: PathBuf) -> PathBuf {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path;
+    }
+    if let Ok(real) = fs::canonicalize(&path) {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => without_parents(above.to_owned()).join(name),
+        _ => path,
+    }
+}
+
 /// The version that a folder's link leads to.
 pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
     let path = folder.join(CURRENT);

@@ -171,7 +171,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
             library: table.provenance.library.clone(),
         });
     }
-    let given = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    let given = folder::absolute(folder)?;
     let chosen = choose_folder(request, &given)?;
     let preload = request.preload.map(read_preload).transpose()?;
     if let Some(preload) = &preload
@@ -185,7 +185,8 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         ));
     }
     let of_release = request.release.map(|release| release.module);
-    let module = of_release.or(targets::module_of_folder(&chosen, &given));
+    let of_folder = targets::module_of_folder(&chosen, &given);
+    let module = of_release.or(of_folder.as_deref());
     let content = Content {
         table: &table,
         policy: request.options.policy,
@@ -211,6 +212,16 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         return Err(DeployError::Busy { folder: given });
     }
     versions.put(&version, &files)?;
+    if request.replace {
+        for beside in targets::folders_beside_for(request.table, &chosen)? {
+            notes.push(format!(
+                "Jobs that read {} keep its table, which is for the same library and type of node: tables for them are \
+                 deployed to {} from now on. `colltune deploy --withdraw --to` names the former.",
+                beside.display(),
+                chosen.display()
+            ));
+        }
+    }
     let current = chosen.join(folder::CURRENT);
     let deployed = Deployed {
         version: versions.version(&version)?,
@@ -232,7 +243,15 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
 
 /// The folder whose current version the table is to be. Each channel of a service has a folder of its own.
 fn choose_folder(request: &DeployRequest<'_>, given: &Path) -> Result<PathBuf, DeployError> {
-    if request.replace || request.release.is_some() {
+    if request.release.is_some() {
+        return Ok(given.to_owned());
+    }
+    if folder::is_version(given) {
+        return Err(DeployError::InVersion {
+            version: given.to_owned(),
+        });
+    }
+    if request.replace {
         return Ok(given.to_owned());
     }
     targets::folder_for(request.table, given)
@@ -275,7 +294,7 @@ impl Prepared {
 /// [`DeployError::NothingDeployed`] if no version is current, [`DeployError::NothingBefore`] if none was before, [`DeployError::Gone`] if its folder no longer exists; otherwise
 /// those of [`deploy`].
 pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
-    let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    let folder = folder::absolute(folder)?;
     if folder::current(&folder)?.is_none() {
         return Err(DeployError::NothingDeployed { folder });
     }

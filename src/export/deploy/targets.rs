@@ -19,39 +19,50 @@ use super::folder::{self, HISTORY, LOCK};
 use super::{DeployError, files};
 use crate::choices::series;
 
-/// The longest description of a CPU in the name of a folder, in bytes.
-const LONGEST_CPU: usize = 40;
+/// The longest name of a CPU or a network in the name of a folder, in bytes.
+const LONGEST_NODES: usize = 40;
 
 /// The folder in which a table becomes current: `folder` itself, if it has no versions yet or those for the table's
 /// library and type of node, and otherwise a folder in it.
 ///
 /// # Errors
-/// [`DeployError::OtherTarget`] if `folder` is itself such a folder, for another library or type of node; folders that
-/// cannot be listed.
+/// [`DeployError::OtherTarget`] if `folder` is itself such a folder, for another library or type of node;
+/// [`DeployError::UnknownTarget`]; folders that cannot be listed.
 pub(super) fn folder_for(table: &Table, folder: &Path) -> Result<PathBuf, DeployError> {
     let provenance = &table.provenance;
     let Some(first) = target_of(folder)? else {
         return Ok(folder.to_owned());
     };
+    let mut same = Vec::new();
     if is_same_target(&first, provenance) {
-        return Ok(folder.to_owned());
-    }
-    if parent_of(folder).is_some() {
+        same.push((folder.to_owned(), first.clone()));
+    } else if parent_of(folder).is_some() {
         return Err(DeployError::OtherTarget {
             folder: folder.to_owned(),
-            holds: first.library,
+            holds: describe(&first),
+            given: describe(provenance),
         });
     }
     for beside in folders_beside(folder)? {
-        let target = target_of(&beside)?;
-        if target.is_some_and(|target| is_same_target(&target, provenance)) {
-            return Ok(beside);
+        if let Some(target) = target_of(&beside)?
+            && is_same_target(&target, provenance)
+        {
+            same.push((beside, target));
         }
     }
-    Ok(unused_name(folder, &first, provenance))
+    // A table for unknown nodes is for all nodes, but one for the very nodes is closer.
+    let are_nodes_equal = |(_, target): &&(PathBuf, Provenance)| {
+        target.cpu.trim() == provenance.cpu.trim() && target.networks == provenance.networks
+    };
+    let closest = same.iter().find(are_nodes_equal).or(same.first());
+    Ok(match closest {
+        Some((folder, _)) => folder.clone(),
+        None => unused_name(folder, &first, provenance),
+    })
 }
 
 /// The folders of further libraries and types of node in a folder of versions, by name; none if there is no such folder.
+/// A site may have moved one of them and linked it.
 ///
 /// # Errors
 /// The folder cannot be listed.
@@ -59,73 +70,137 @@ pub fn folders_beside(folder: &Path) -> Result<Vec<PathBuf>, DeployError> {
     if !folder.is_dir() || parent_of(folder).is_some() {
         return Ok(Vec::new());
     }
-    let list = DeployError::file("list", folder);
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let mut beside: Vec<PathBuf> = entries
-        .map_err(list)?
+    let mut places: Vec<PathBuf> = entries
+        .map_err(DeployError::file("list", folder))?
         .into_iter()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
         .map(|entry| entry.path())
-        .filter(|path| path.join(HISTORY).is_file())
+        .filter(|path| has_versions(path))
         .collect();
-    beside.sort_unstable();
-    Ok(beside)
+    // Folders come before links, which may lead to the folder itself or to another one in it.
+    places.sort_unstable_by_key(|path| (path.is_symlink(), path.clone()));
+    let mut seen: Vec<PathBuf> = fs::canonicalize(folder).into_iter().collect();
+    places.retain(|path| {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let is_new = !seen.contains(&real);
+        seen.push(real);
+        is_new
+    });
+    places.sort_unstable();
+    Ok(places)
 }
 
-/// The library, the CPU and everything else that the tables of a folder of versions are for: those of the current version,
-/// or, where that is withdrawn or unreadable, of the one that was current before. `None` if no version can be read.
+/// The folders beside whose tables are for the same library and type of node as a table.
+pub(super) fn folders_beside_for(
+    table: &Table,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, DeployError> {
+    let mut same = Vec::new();
+    for beside in folders_beside(folder)? {
+        let target = target_of(&beside)?;
+        if target.is_some_and(|target| is_same_target(&target, &table.provenance)) {
+            same.push(beside);
+        }
+    }
+    Ok(same)
+}
+
+/// What the tables of a folder of versions are for: the library, the CPU and the networks of the current version, or,
+/// where that is withdrawn, of the one that was current before. Nodes that its table does not name are those of an earlier
+/// one for the same library. `None` if there is no version.
 ///
 /// # Errors
-/// The folder cannot be listed.
+/// [`DeployError::UnknownTarget`] if the table of the current version cannot be read; the folder cannot be listed.
 pub fn target_of(folder: &Path) -> Result<Option<Provenance>, DeployError> {
     if !folder.is_dir() {
         return Ok(None);
     }
     let current = folder::current(folder).ok().flatten();
     let mut names = folder::names_by_age(folder, current.as_deref())?;
+    names.retain(|name| Some(name) != current.as_ref());
     names.extend(current);
-    let mut withdrawn = None;
-    for name in names.iter().rev() {
-        let Ok(table) = Table::load(&folder.join(name).join(files::TABLE)) else {
+    let mut newest_first = names.iter().rev().map(|name| folder.join(name));
+    let Some(newest) = newest_first.next() else {
+        return Ok(None);
+    };
+    let load = |version: &Path| Table::load(&version.join(files::TABLE));
+    let first = load(&newest).map_err(|source| DeployError::UnknownTarget {
+        version: newest,
+        source: Box::new(source),
+    })?;
+    let is_withdrawn = first.collectives.is_empty();
+    let mut target = (!is_withdrawn).then(|| first.provenance.clone());
+    for earlier in newest_first {
+        if target.as_ref().is_some_and(are_nodes_known) {
+            break;
+        }
+        let Some(table) = load(&earlier)
+            .ok()
+            .filter(|table| !table.collectives.is_empty())
+        else {
             continue;
         };
-        if !table.collectives.is_empty() {
-            return Ok(Some(table.provenance));
+        let nodes = table.provenance;
+        match &mut target {
+            None => target = Some(nodes),
+            Some(target) if is_same_library(target, &nodes) => {
+                target.cpu = nodes.cpu;
+                target.networks = nodes.networks;
+            }
+            Some(_) => {}
         }
-        withdrawn.get_or_insert(table.provenance);
     }
-    Ok(withdrawn)
+    Ok(Some(target.unwrap_or(first.provenance)))
+}
+
+fn are_nodes_known(target: &Provenance) -> bool {
+    !["", Provenance::ANY_CPU].contains(&target.cpu.trim())
+}
+
+/// Whether this is a folder of versions.
+fn has_versions(folder: &Path) -> bool {
+    folder.join(HISTORY).is_file() || matches!(folder::current(folder), Ok(Some(_)))
 }
 
 /// The folder of versions that this folder of versions is in; `None` if it is not in one.
-fn parent_of(folder: &Path) -> Option<&Path> {
-    let parent = folder.parent()?;
-    let has_versions = parent.join(HISTORY).is_file();
-    (has_versions && folder.join(HISTORY).is_file()).then_some(parent)
+fn parent_of(folder: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(folder).ok()?;
+    let parent = real.parent()?;
+    (has_versions(parent) && has_versions(&real)).then(|| parent.to_owned())
 }
 
 /// The name of the module of a folder of versions in another one, which differs from those of the others; `None` if it is
 /// in none, and modules have the names of tables.
-pub(super) fn module_of_folder<'f>(folder: &'f Path, given: &Path) -> Option<&'f str> {
+pub(super) fn module_of_folder(folder: &Path, given: &Path) -> Option<String> {
     if folder == given && parent_of(folder).is_none() {
         return None;
     }
-    folder.file_name().and_then(OsStr::to_str)
+    let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    real.file_name().and_then(OsStr::to_str).map(str::to_owned)
 }
 
-/// Whether programs that can use a table made on one system can use those made on another one.
-fn is_same_target(one: &Provenance, other: &Provenance) -> bool {
+/// What a table is for, as a phrase.
+fn describe(target: &Provenance) -> String {
+    format!("{} on {}", target.library, target.describe_nodes())
+}
+
+fn is_same_library(one: &Provenance, other: &Provenance) -> bool {
     let (this, that) = (&one.library, &other.library);
     let is_same_series = match (series(&this.version), series(&that.version)) {
         (Some(this), Some(that)) => this == that,
         _ => this.version == that.version,
     };
-    this.name == that.name && is_same_series && one.has_same_nodes(other)
+    this.name == that.name && is_same_series
 }
 
-/// The name of a new folder beside that of `first`: the library, its series of releases and, if the nodes differ, the CPU;
-/// with a number if another folder has this name.
+/// Whether programs that can use a table made on one system can use those made on another one.
+fn is_same_target(one: &Provenance, other: &Provenance) -> bool {
+    is_same_library(one, other) && one.has_same_nodes(other)
+}
+
+/// The name of a new folder beside that of `first`: the library, its series of releases and, if the nodes differ, the CPU
+/// or, if that is the same, the first network; with a number if another folder has this name.
 fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBuf {
     let library = &target.library;
     let version = series(&library.version).map_or_else(
@@ -134,11 +209,17 @@ fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBu
     );
     let mut name = format!("{}-{version}", library.name);
     if !first.has_same_nodes(target) {
-        name = format!("{name}-{}", short_cpu(&target.cpu));
+        let is_cpu_same = first.cpu.trim() == target.cpu.trim();
+        let network = target.networks.first().filter(|_| is_cpu_same);
+        let nodes = network.map_or_else(|| short_name(&target.cpu), |network| short_name(network));
+        name = format!("{name}-{nodes}");
     }
     let name = files::plain(&name);
     // A process that was killed may have begun a folder, which this one then completes.
-    let is_begun = |path: &PathBuf| path.join(LOCK).is_file() && !path.join(HISTORY).exists();
+    let is_begun = |path: &PathBuf| {
+        let is_left = |name| fs::symlink_metadata(path.join(name)).is_ok();
+        !path.is_symlink() && is_left(LOCK) && !is_left(HISTORY) && !is_left(folder::CURRENT)
+    };
     let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err() || is_begun(path);
     let plain = folder.join(&name);
     if is_free(&plain) {
@@ -148,46 +229,50 @@ fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBu
     (2..).map(numbered).find(is_free).unwrap_or(plain)
 }
 
-/// A CPU's name as lower-case words joined by hyphens, without trademarks and the frequency: `Intel(R) Xeon(R) Platinum
-/// 8380 CPU @ 2.30GHz` is `intel-xeon-platinum-8380`.
-fn short_cpu(cpu: &str) -> String {
-    let model = cpu.split('@').next().unwrap_or_default().to_lowercase();
-    let words = model
+/// The name of a CPU or a network as lower-case words joined by hyphens, without trademarks, the frequency and the driver:
+/// `Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz` is `intel-xeon-platinum-8380`.
+fn short_name(text: &str) -> String {
+    let model = text.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
+    let model = model.split(['@', '(']).next().unwrap_or_default();
+    let words: Vec<&str> = model
         .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !["", "r", "tm", "cpu", "processor"].contains(word));
-    let mut short = String::new();
-    for word in words {
-        if short.len() + word.len() >= LONGEST_CPU {
-            break;
-        }
-        if !short.is_empty() {
-            short.push('-');
-        }
-        short += word;
-    }
+        .filter(|word| !["", "cpu", "processor"].contains(word))
+        .collect();
+    let mut short = words.join("-");
+    short.truncate(LONGEST_NODES);
+    let short = short.trim_end_matches('-');
     if short.is_empty() {
-        short += "other-nodes";
+        "other-nodes".to_owned()
+    } else {
+        short.to_owned()
     }
-    short
 }
 
 #[cfg(test)]
 mod tests {
-    use super::short_cpu;
+    use super::short_name;
 
     #[test]
-    fn names_of_cpus_become_parts_of_names_of_folders() {
+    fn names_of_nodes_become_parts_of_names_of_folders() {
         let names = [
             (
                 "Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz",
                 "intel-xeon-platinum-8380",
             ),
             ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763-64-core"),
+            (
+                "InfiniBand 200 Gb/s (mlx5_core MT4123)",
+                "infiniband-200-gb-s",
+            ),
+            (
+                "A Name That Is Much Longer Than Forty Bytes Are",
+                "a-name-that-is-much-longer-than-forty-by",
+            ),
             ("../..", "other-nodes"),
             ("", "other-nodes"),
         ];
-        for (cpu, short) in names {
-            assert_eq!(short_cpu(cpu), short);
+        for (text, short) in names {
+            assert_eq!(short_name(text), short);
         }
     }
 }

@@ -22,7 +22,7 @@ use super::{DeployError, DeployedVersion, HistoryAction};
 /// [`DeployError::NothingDeployed`] if there is no version; [`DeployError::NotOurs`] if `current` is something else;
 /// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy`].
 pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
-    let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    let folder = folder::absolute(folder)?;
     name_of_current(&folder)?;
     let versions = Folder::take(&folder, false, false)?;
     let current = name_of_current(&folder)?;

@@ -233,14 +233,13 @@ fn tables_for_several_libraries_are_current_in_one_folder() {
     );
 
     // Of both, only the one that is named is withdrawn.
-    let ran = place.run(&["deploy", "--withdraw", "--to", "site"]).good();
-    let others = "name these folders with --to to change them: site/openmpi-5.0";
-    assert!(
-        ran.out.contains(others) || ran.err.contains(others),
-        "{}{}",
-        ran.out,
-        ran.err
-    );
+    let withdraw = ["deploy", "--withdraw", "--to", "site"];
+    let ran = place.run(&withdraw).good();
+    let others = "name their folders with --to to change them: site/openmpi-5.0";
+    assert!(ran.out.contains(others), "{}", ran.out);
+    let json = place.run(&[&withdraw[..], &["--json"]].concat()).good().out;
+    let json: Value = serde_json::from_str(&json).expect("JSON alone");
+    assert_eq!(json["current"], true);
     assert!(
         place
             .read("site/openmpi-5.0/current/README.txt")
@@ -271,7 +270,7 @@ fn deploy_warns_if_it_replaces_a_table_for_another_library_or_release() {
     place.write("night.yaml", night.replace("4.1.4", "4.1.8"));
     let other = warned(&place, &DEPLOY);
     assert!(
-        other.err.contains(release) && other.err.contains("--rollback --to site"),
+        other.err.contains(release) && other.err.contains("--rollback --to DIR/site` undoes"),
         "{}",
         other.err
     );

@@ -91,6 +91,11 @@ const WRITERS: &[Writer] = &[
         &[TABLE, "copy.db"],
     ),
     writer(
+        "samples --output",
+        "samples .colltune/small.db --format csv -o OUT",
+        &[STORE],
+    ),
+    writer(
         "export --output",
         "export tables/small.yaml --format c-header --library lib.so -o OUT",
         &[TABLE, "lib.so"],
@@ -187,6 +192,7 @@ const READ: &[&str] = &[
     "check --campaign",
     "check --store",
     "run table",
+    "samples stores",
     "simulate --machine",
 ];
 

@@ -1,6 +1,7 @@
 //! Tables for several libraries and types of node in one folder.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use export::Options;
@@ -173,12 +174,128 @@ fn a_folder_for_one_library_takes_tables_for_another_one_only_if_asked_to() {
     // After an update of the library, jobs go on to read the same link.
     let replaced = put_with(&newer, site, true).expect("deployed");
     assert_eq!(home(&replaced), site);
+    // Jobs that read the other one are not forgotten.
+    let note = format!("Jobs that read {} keep its table", beside.display());
+    assert!(
+        replaced.notes.iter().any(|said| said.contains(&note)),
+        "{:?}",
+        replaced.notes
+    );
     assert_eq!(served(site).0, "openmpi-6.0.0");
     assert_eq!(home(&put(&newer, site).expect("deployed")), site);
     assert_eq!(
         home(&put(&table(), site).expect("deployed")),
         site.join("openmpi-4.1")
     );
+}
+
+/// It is then not known what jobs with it would lose.
+#[test]
+fn a_version_with_a_damaged_table_is_not_taken_for_an_empty_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let first = put(&table(), site).expect("deployed").version;
+    let path = first.folder.join("table.yaml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("writable");
+    fs::write(&path, "junk").expect("written");
+    let newer = sample::table("openmpi", "6.0.0", OPEN_MPI);
+    let error = put(&newer, site).expect_err("refused");
+    assert!(
+        matches!(error, DeployError::UnknownTarget { .. }),
+        "{error}"
+    );
+    assert!(error.help().expect("a remedy").contains("--replace"));
+    let current = fs::read_link(site.join("current")).expect("a link");
+    assert_eq!(current.as_os_str(), &*first.name);
+    put_with(&newer, site, true).expect("deployed");
+}
+
+#[test]
+fn nothing_is_deployed_into_a_version() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let version = put(&table(), site).expect("deployed").version.folder;
+    let files = || {
+        let entries = fs::read_dir(&version).expect("listed");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    let before = files();
+    for replace in [false, true] {
+        for place in [&version, &site.join("current")] {
+            let error = put_with(&changed(), place, replace).expect_err("refused");
+            assert!(matches!(error, DeployError::InVersion { .. }), "{error}");
+        }
+    }
+    assert_eq!(files(), before);
+}
+
+/// However a folder is named, it is the same.
+#[test]
+fn links_and_parents_lead_to_the_same_folders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("site");
+    let newer = sample::table("openmpi", "6.0.0", OPEN_MPI);
+    put(&table(), &site).expect("deployed");
+    let beside = home(&put(&newer, &site).expect("deployed"));
+    let link = folder.path().join("link");
+    symlink(&beside, &link).expect("linked");
+    for name in [&link, &beside.join("modulefiles/..")] {
+        let error = put(&table(), name).expect_err("refused");
+        assert!(matches!(error, DeployError::OtherTarget { .. }), "{error}");
+        let deployed = put(&newer, name).expect("deployed");
+        assert_eq!(deployed.module, "colltune-table/openmpi-6.0");
+    }
+    // Paths that jobs read do not depend on another folder.
+    let deployed = put(&table(), &beside.join("..")).expect("deployed");
+    assert_eq!(deployed.environment, site.join("current/environment.sh"));
+
+    // A site may move one of them to another disk, and a backup may lack the histories.
+    let moved = folder.path().join("moved");
+    fs::rename(&beside, &moved).expect("moved");
+    symlink(&moved, &beside).expect("linked");
+    fs::remove_file(moved.join("history")).expect("removed");
+    fs::remove_file(site.join("history")).expect("removed");
+    assert_eq!(home(&put(&newer, &site).expect("deployed")), beside);
+    assert_eq!(folders_beside(&site).expect("listed"), [beside]);
+}
+
+/// The tables of a folder are for the nodes of those that name nodes.
+#[test]
+fn a_table_for_unknown_nodes_does_not_let_another_type_of_node_replace_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let milan = on_cpu(table(), "AMD EPYC 7763");
+    put(&table(), site).expect("deployed");
+    put(&on_cpu(changed(), "any"), site).expect("deployed");
+    let beside = home(&put(&milan, site).expect("deployed"));
+    assert_eq!(beside, site.join("openmpi-4.1-amd-epyc-7763"));
+
+    // A folder for the very nodes is closer than one for unknown ones.
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    put(&on_cpu(table(), "any"), site).expect("deployed");
+    assert_eq!(home(&put(&table(), site).expect("deployed")), site);
+    let beside = home(&put(&milan, site).expect("deployed"));
+    assert_ne!(beside, site);
+    assert_eq!(home(&put(&milan, site).expect("deployed")), beside);
+}
+
+#[test]
+fn nodes_on_other_networks_have_a_folder_that_names_the_network() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let on = |network: &str| {
+        let mut table = table();
+        table.provenance.networks = vec![network.to_owned()];
+        table
+    };
+    put(&on("Ethernet 10 Gb/s (ixgbe)"), site).expect("deployed");
+    let faster = put(&on("InfiniBand 200 Gb/s (mlx5_core MT4123)"), site).expect("deployed");
+    assert_eq!(home(&faster), site.join("openmpi-4.1-infiniband-200-gb-s"));
 }
 
 /// Nothing that a site has put into the folder is overwritten or taken for a folder of versions.

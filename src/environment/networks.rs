@@ -76,7 +76,7 @@ pub fn networks(devices: &Path) -> Vec<String> {
     });
     let texts: BTreeSet<String> = kinds
         .iter()
-        .map(|(kind, ports)| describe(kind, *ports))
+        .map(|(kind, ports)| describe_ports(kind, *ports))
         .collect();
     texts.into_iter().collect()
 }
@@ -84,7 +84,7 @@ pub fn networks(devices: &Path) -> Vec<String> {
 /// The network of interfaces that are used through the kernel alone.
 const ETHERNET: &str = "Ethernet";
 
-fn describe(kind: &PortKind, ports: Ports) -> String {
+fn describe_ports(kind: &PortKind, ports: Ports) -> String {
     let PortKind {
         network,
         driver,
@@ -114,10 +114,13 @@ fn rdma_ports(class: &Path) -> Vec<Port> {
         let Some(driver) = driver(&device).filter(|_| !is_software && !is_virtual(&device)) else {
             continue;
         };
-        let adapter = text(&folder.join("hca_type"));
-        let is_iwarp = text(&folder.join("node_type")).starts_with('4');
+        let adapter = read_trimmed(&folder.join("hca_type"));
+        let is_iwarp = read_trimmed(&folder.join("node_type")).starts_with('4');
         for port in folders(&folder.join("ports")) {
-            let network = match (driver.as_str(), text(&port.join("link_layer")).as_str()) {
+            let network = match (
+                driver.as_str(),
+                read_trimmed(&port.join("link_layer")).as_str(),
+            ) {
                 ("hfi1", _) => "Omni-Path",
                 ("efa", _) => "EFA",
                 (_, "Ethernet") if is_iwarp => "iWARP",
@@ -132,8 +135,8 @@ fn rdma_ports(class: &Path) -> Vec<Port> {
                     adapter: adapter.clone(),
                 },
                 // As in `4: ACTIVE`.
-                is_active: text(&port.join("state")).starts_with('4'),
-                megabits: gigabits(&text(&port.join("rate"))),
+                is_active: read_trimmed(&port.join("state")).starts_with('4'),
+                megabits: gigabits(&read_trimmed(&port.join("rate"))),
             });
         }
     }
@@ -172,7 +175,7 @@ fn ethernet_ports(class: &Path) -> Vec<Port> {
         // Service processors appear as adapters at the USB of some nodes.
         let is_usb = link_name(&device.join("subsystem")).as_deref() == Some("usb");
         let is_other = is_usb || is_listed.contains(&true) || is_wireless.contains(&true);
-        if is_other || is_virtual(&device) || text(&interface.join("type")) != TYPE {
+        if is_other || is_virtual(&device) || read_trimmed(&interface.join("type")) != TYPE {
             return None;
         }
         let kind = PortKind {
@@ -191,12 +194,12 @@ fn ethernet_ports(class: &Path) -> Vec<Port> {
 
 /// Whether an interface is connected. Drivers that do not know that say `unknown`.
 fn is_up(interface: &Path) -> bool {
-    ["up", "unknown"].contains(&text(&interface.join("operstate")).as_str())
+    ["up", "unknown"].contains(&read_trimmed(&interface.join("operstate")).as_str())
 }
 
 /// The rate of an interface in Mb/s; the kernel reports -1, or an error, if it is unknown.
 fn megabits(interface: &Path) -> Option<u64> {
-    let megabits = text(&interface.join("speed")).parse().ok()?;
+    let megabits = read_trimmed(&interface.join("speed")).parse().ok()?;
     (1..u64::from(u32::MAX))
         .contains(&megabits)
         .then_some(megabits)
@@ -244,7 +247,7 @@ fn folders(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 /// The trimmed text of a kernel file; empty if it cannot be read.
-fn text(path: &Path) -> String {
+fn read_trimmed(path: &Path) -> String {
     fs::read_to_string(path)
         .unwrap_or_default()
         .trim()

@@ -102,7 +102,7 @@ enum Values {
     Valid,
 }
 
-const fn text(
+const fn text_column(
     name: &'static str,
     meaning: &'static str,
     value: fn(&Run) -> Option<Cow<'_, str>>,
@@ -114,7 +114,7 @@ const fn text(
     }
 }
 
-const fn whole(
+const fn integer_column(
     name: &'static str,
     meaning: &'static str,
     value: fn(&Run) -> Option<u64>,
@@ -136,26 +136,26 @@ const fn other(name: &'static str, meaning: &'static str, values: Values) -> Sam
 
 /// All columns, in their order. No name is a reserved word of SQL.
 pub const COLUMNS: [SampleColumn; 41] = [
-    text("store", "path of the store, as it was given", |run| {
+    text_column("store", "path of the store, as it was given", |run| {
         given(&run.launch.store)
     }),
-    text("campaign", "name of the campaign or the import", |run| {
+    text_column("campaign", "name of the campaign or the import", |run| {
         given(&run.launch.campaign)
     }),
-    text(
+    text_column(
         "library",
         "name of the MPI library, as in `openmpi`",
         |run| given(&run.launch.row.library.name),
     ),
-    text("version", "version of the MPI library", |run| {
+    text_column("version", "version of the MPI library", |run| {
         given(&run.launch.row.library.version)
     }),
-    text(
+    text_column(
         "colltune",
         "version of colltune that measured or imported",
         |run| given(&run.launch.environment.as_ref()?.colltune),
     ),
-    text(
+    text_column(
         "hosts",
         "names of the hosts in the order of ranks, separated by commas; null if unknown",
         |run| {
@@ -163,17 +163,17 @@ pub const COLUMNS: [SampleColumn; 41] = [
             (!hosts.is_empty()).then_some(Cow::Owned(hosts))
         },
     ),
-    text(
+    text_column(
         "cpu",
         "CPU model of the first of these hosts; null if unknown",
         |run| given(&run.launch.environment.as_ref()?.cpu),
     ),
-    whole(
+    integer_column(
         "launch",
         "number of the launch, the statistical unit, within its store, from 1",
         |run| Some(run.launch.row.number.into()),
     ),
-    text(
+    text_column(
         "purpose",
         "purpose of the launch: `exploring` or `confirming`",
         |run| {
@@ -188,21 +188,21 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "begin of the launch in UTC; for imports, the time of the import",
         Values::Date(|run| Some(run.launch.row.started_unix_seconds)),
     ),
-    whole(
+    integer_column(
         "measurement",
         "number of the measurement in its launch, from 1: rows with the same one are of candidates that took turns",
         |run| Some(u64::from(run.sample.measurement) + 1),
     ),
-    text("shape", "nodes and ranks on each, as in `4x2`", |run| {
+    text_column("shape", "nodes and ranks on each, as in `4x2`", |run| {
         Some(Cow::Owned(run.shape().to_string()))
     }),
-    whole("nodes", "number of nodes", |run| {
+    integer_column("nodes", "number of nodes", |run| {
         Some(run.shape().nodes.into())
     }),
-    whole("ppn", "ranks on each node", |run| {
+    integer_column("ppn", "ranks on each node", |run| {
         Some(run.shape().ppn.into())
     }),
-    text(
+    text_column(
         "rank_order",
         "order of the ranks on the nodes: `block`, `cyclic` or `other`; null if unknown",
         |run| {
@@ -210,17 +210,17 @@ pub const COLUMNS: [SampleColumn; 41] = [
             Some(Cow::Borrowed(order.name()))
         },
     ),
-    text(
+    text_column(
         "collective",
         "the collective; null for experiments on the machine",
         |run| Some(Cow::Borrowed(run.cell()?.collective.name())),
     ),
-    text(
+    text_column(
         "experiment",
         "kind of the experiment, as in `ping_pong`; null for collectives",
         |run| Some(Cow::Borrowed(run.experiment()?.kind.name())),
     ),
-    whole(
+    integer_column(
         "bytes",
         "size of the call in bytes, as under [Units](reference.md#units); of an experiment, of its message or vector",
         |run| {
@@ -230,12 +230,12 @@ pub const COLUMNS: [SampleColumn; 41] = [
             })
         },
     ),
-    text(
+    text_column(
         "datatype",
         "type of the elements; `byte` where nothing is combined; null for experiments that combine nothing",
         |run| Some(Cow::Borrowed(run.datatype()?.name())),
     ),
-    text(
+    text_column(
         "operator",
         "operator of the reduction; null where nothing is combined",
         |run| {
@@ -244,67 +244,67 @@ pub const COLUMNS: [SampleColumn; 41] = [
             Some(Cow::Borrowed(operator?.name()))
         },
     ),
-    text(
+    text_column(
         "candidate",
         "full name of the candidate with its parameters, unique within a call; null for experiments",
         |run| Some(Cow::Owned(run.candidate()?.to_string())),
     ),
-    text(
+    text_column(
         "algorithm",
         "name of the candidate without its parameters; null for experiments",
         |run| Some(Cow::Borrowed(run.candidate()?.algorithm())),
     ),
-    whole(
+    integer_column(
         "block_bytes",
         "parameter of the candidate: size of a pipeline block in bytes",
         |run| run.parameters().block_bytes,
     ),
-    whole(
+    integer_column(
         "blocks",
         "parameter of the candidate: number of pipeline blocks",
         |run| run.parameters().blocks.map(u64::from),
     ),
-    whole(
+    integer_column(
         "radix",
         "parameter of the candidate: radix of a tree",
         |run| run.parameters().radix.map(u64::from),
     ),
-    text(
+    text_column(
         "reduce",
         "parameter of the candidate: inner reduce of a composed algorithm",
         |run| run.parameters().reduce.map(Cow::Owned),
     ),
-    text(
+    text_column(
         "bcast",
         "parameter of the candidate: inner broadcast of a composed algorithm",
         |run| run.parameters().bcast.map(Cow::Owned),
     ),
-    text(
+    text_column(
         "node",
         "parameter of the candidate: phase within nodes",
         |run| run.parameters().node.map(Cow::Owned),
     ),
-    text(
+    text_column(
         "network",
         "parameter of the candidate: phase between nodes",
         |run| run.parameters().network.map(Cow::Owned),
     ),
-    whole(
+    integer_column(
         "leaders_per_node",
         "parameter of the candidate: ranks of a node that exchange data with other nodes",
         |run| run.parameters().leaders_per_node.map(u64::from),
     ),
-    whole(
+    integer_column(
         "segment_bytes",
         "parameter of the candidate: size of a native algorithm's segment in bytes",
         |run| run.parameters().segment_bytes,
     ),
-    whole(
+    integer_column(
         "fanout",
         "parameter of the candidate: children in a native algorithm's tree, or its chains",
         |run| run.parameters().fanout.map(u64::from),
     ),
-    text(
+    text_column(
         "through",
         "transport of messages within nodes, `mpi` or `shared`, for colltune's algorithms and experiments",
         |run| {
@@ -313,7 +313,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
             Some(Cow::Borrowed(of_experiment.or_else(of_ours)?.name()))
         },
     ),
-    text(
+    text_column(
         "pattern",
         "pattern of the calls: `together`, `repeated` or `skewed`; null for experiments",
         |run| {
@@ -321,12 +321,12 @@ pub const COLUMNS: [SampleColumn; 41] = [
             Some(Cow::Borrowed(run.sample.pattern.name()))
         },
     ),
-    whole(
+    integer_column(
         "warmup_calls",
         "calls before the first repetition, which were not timed",
         |run| Some(run.sample.warmup.into()),
     ),
-    whole("batch", "calls in a repetition", |run| {
+    integer_column("batch", "calls in a repetition", |run| {
         Some(run.sample.batch.into())
     }),
     other(
@@ -334,7 +334,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "largest disagreement of the ranks' clocks in seconds; null without a global clock",
         Values::Real(|run| run.sample.residual_seconds),
     ),
-    whole(
+    integer_column(
         "left_after_round",
         "round of turns after which the candidate left early because another was faster; null if it stayed",
         |run| Some(run.sample.left?.round.into()),

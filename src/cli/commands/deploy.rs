@@ -194,9 +194,10 @@ impl Args {
             console.warn(format_args!("not deployed: {withheld}"));
         }
         self.warn_of_replaced(table, &deployed, console);
-        match self.json {
-            true => console.json(&Answers::Deployed(deployed)),
-            false => self.print(&deployed, console),
+        if self.json {
+            console.json(&Answers::Deployed(deployed))
+        } else {
+            self.print(&deployed, console)
         }
     }
 

@@ -6,8 +6,9 @@
 //! DIR/openmpi-4.1-amd-epyc-7763/ the versions for the same library on another type of node
 //! ```
 //!
-//! Each of them is a folder of versions with a link, a history and module files of its own. So a table never replaces one
-//! whose jobs could not use it, and paths through `DIR/current` mean the same library and type of node for ever.
+//! Each of them is a folder of versions with a link, a history and module files of its own. So a table replaces one
+//! whose jobs could not use it only if this is asked for, and paths through `DIR/current` stay those of the same library
+//! and type of node.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -39,8 +40,8 @@ pub(super) fn folder_for(table: &Table, folder: &Path) -> Result<PathBuf, Deploy
     } else if parent_of(folder).is_some() {
         return Err(DeployError::OtherTarget {
             folder: folder.to_owned(),
-            holds: describe(&first),
-            given: describe(provenance),
+            holds: describe_target(&first),
+            given: describe_target(provenance),
         });
     }
     for beside in folders_beside(folder)? {
@@ -181,7 +182,7 @@ pub(super) fn module_of_folder(folder: &Path, given: &Path) -> Option<String> {
 }
 
 /// What a table is for, as a phrase.
-fn describe(target: &Provenance) -> String {
+fn describe_target(target: &Provenance) -> String {
     format!("{} on {}", target.library, target.describe_nodes())
 }
 

@@ -1,0 +1,284 @@
+//! Unmodified programs, with a table that chooses our algorithms for everything: their results stay the same, and the
+//! summary shows the candidates that carried out the calls.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use testkit::{process, tables};
+
+use crate::mpi::{place_with, run};
+use crate::run::{Place, Ran};
+
+/// One of our algorithms for each collective; for commutative operators and others.
+const ALGORITHMS: [(&str, &str); 6] = [
+    ("bcast", "binary_pipelined, block_bytes: 1K"),
+    ("reduce", "binary"),
+    ("allreduce", "recursive_doubling"),
+    ("gather", "linear"),
+    ("scatter", "linear"),
+    ("allgather", "ring"),
+];
+
+fn table() -> String {
+    let mut collectives = String::new();
+    for (collective, algorithm) in ALGORITHMS {
+        let (message_size, operators) = match collective {
+            "reduce" | "allreduce" => ("bytes of one rank's vector", "        operators: any\n"),
+            "bcast" => ("bytes of one rank's vector", ""),
+            "scatter" => ("bytes of one rank's part", ""),
+            _ => ("bytes of one rank's contribution", ""),
+        };
+        collectives += &format!(
+            "  {collective}:\n    message_size: {message_size}\n    shapes:\n      - nodes: 1\n        \
+             ppn: 2\n{operators}        rules:\n          - {{from: 0, candidate: \
+             {collective}/{algorithm}, speedup: 1.5, confidence: high, \
+             confirmed: true}}\n"
+        );
+    }
+    tables::yaml("ours", "openmpi", "4.1.4", &collectives)
+}
+
+/// Runs a command of the place, alone and with the table.
+fn twice(place: &Place, command: &[&str]) -> (Ran, Ran) {
+    place.write("table.yaml", table());
+    let mut launch = Command::new(command[0]);
+    launch.args(&command[1..]).current_dir(place.path(""));
+    let alone = process::run(&mut launch, Duration::from_secs(100));
+    assert!(alone.status.success(), "{alone:?}");
+    let alone = Ran {
+        code: alone.status.code(),
+        out: place.anonymous(alone.out.as_bytes()),
+        err: place.anonymous(alone.err.as_bytes()),
+    };
+    let mut args = vec!["run", "table.yaml", "--force", "--"];
+    args.extend(command);
+    let with = run(place, &args);
+    assert_eq!(with.code, Some(0), "{}{}", with.out, with.err);
+    (alone, with)
+}
+
+/// The number of calls that an algorithm carried out, by the summary.
+#[track_caller]
+pub(crate) fn calls(ran: &Ran, candidate: &str) -> u64 {
+    let rows = ran.out.lines().filter(|line| line.starts_with("colltune:"));
+    let rows = rows.filter(|row| row.ends_with(candidate));
+    let calls = rows.filter_map(|row| row.split_whitespace().nth(2)?.parse::<u64>().ok());
+    calls.sum()
+}
+
+/// Our plain benchmark, built by the library's compiler.
+pub(crate) fn allreduce(place: &Place, variable: &str, compiler: &str) {
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../collectives/preload/benches/allreduce.c"
+    );
+    let compiler = std::env::var(variable).unwrap_or_else(|_| compiler.to_owned());
+    let compiled = Command::new(compiler)
+        .args(["-O2", "-Wall", "-Werror", "-o", "allreduce", source])
+        .current_dir(place.path(""))
+        .status();
+    assert!(compiled.expect("the compiler starts").success());
+    place.write(
+        "start",
+        "#!/bin/sh\nexec timeout 60 ./allreduce 8 32768 0.01\n",
+    );
+    executable(&place.path("start"));
+}
+
+fn executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+        .expect("the file is there");
+}
+
+/// The line with the result.
+#[track_caller]
+fn checksum(ran: &Ran) -> &str {
+    let mut lines = ran.out.lines();
+    lines
+        .find(|line| line.starts_with("# checksum"))
+        .expect("a checksum")
+}
+
+fn check_allreduce(place: &Place, launcher: &[&str]) {
+    let command = [launcher, &["-n", "2", "./start"]].concat();
+    let (alone, with) = twice(place, &command);
+    assert_eq!(checksum(&alone), checksum(&with));
+    let calls = calls(&with, "allreduce/recursive_doubling");
+    assert!(calls >= 7 * 20, "{}", with.out);
+}
+
+#[test]
+fn an_allreduce_benchmark_of_openmpi_computes_the_same() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    allreduce(&place, "MPICC_OPENMPI", "mpicc.openmpi");
+    check_allreduce(&place, &["mpirun.openmpi", "--allow-run-as-root"]);
+}
+
+#[test]
+fn an_allreduce_benchmark_of_mpich_computes_the_same() {
+    let Some(place) = place_with("mpich", "") else {
+        return;
+    };
+    allreduce(&place, "MPICC_MPICH", "mpicc.mpich");
+    check_allreduce(&place, &["mpiexec.mpich"]);
+}
+
+/// The results of HPC Challenge, without its times.
+fn verdicts(text: &str) -> Vec<String> {
+    let marks = ["Success=", "rror", "residual=", "Err="];
+    let lines = text.lines().filter(|line| line.contains('='));
+    let lines = lines.filter(|line| marks.iter().any(|mark| line.contains(mark)));
+    lines.map(str::to_owned).collect()
+}
+
+/// HPL, PTRANS, RandomAccess, FFT and others, as Debian built them against Open MPI.
+#[test]
+fn hpc_challenge_under_openmpi_finds_the_same() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    let defaults = Path::new("/usr/share/doc/hpcc/examples/_hpccinf.txt");
+    let defaults = std::fs::read_to_string(defaults).ok();
+    let Some(defaults) = testkit::require("HPC Challenge", defaults) else {
+        return;
+    };
+    let mut lines: Vec<&str> = defaults.lines().collect();
+    for (line, small) in [(6, "64 Ns"), (8, "16 NBs"), (11, "1 Ps"), (12, "2 Qs")] {
+        lines[line - 1] = small;
+    }
+    place.write("hpccinf.txt", lines.join("\n") + "\n");
+    let results = place.path("hpccoutf.txt");
+    let command = [
+        "mpirun.openmpi",
+        "--allow-run-as-root",
+        "-n",
+        "2",
+        "timeout",
+        "60",
+        "hpcc",
+    ];
+    // It appends.
+    let (_, with) = twice(&place, &command);
+    let text = std::fs::read_to_string(&results).expect("hpcc has results");
+    let found = verdicts(&text);
+    let (alone, ours) = found.split_at(found.len() / 2);
+    assert!(alone.contains(&"Success=1".to_owned()), "{found:?}");
+    assert_eq!(alone, ours);
+    for candidate in ["bcast/binary_pipelined[block_bytes=1K]", "reduce/binary"] {
+        assert!(calls(&with, candidate) > 0, "{}", with.out);
+    }
+}
+
+/// IMB-MPI1, as installed by `scripts/benchmarks`.
+fn imb() -> Option<PathBuf> {
+    let program = process::cached("benchmarks/IMB-MPI1");
+    testkit::require("Intel MPI Benchmarks", program)
+}
+
+/// MPICH's library under the name that libraries with the same ABI use.
+fn libmpi(place: &Place) -> Option<()> {
+    let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+    let mut names = folders
+        .iter()
+        .map(|folder| Path::new(folder).join("libmpich.so.12"));
+    let found = names.find(|name| name.exists());
+    let library = testkit::require("library of MPICH by the name libmpich.so.12", found)?;
+    let link = place.path("lib12");
+    std::fs::create_dir(&link).expect("the place is new");
+    std::os::unix::fs::symlink(library, link.join("libmpi.so.12")).expect("the place is new");
+    Some(())
+}
+
+/// As Intel built them, for the binary interface of MPICH.
+#[test]
+fn the_intel_mpi_benchmarks_under_mpich_run_with_ours() {
+    let (Some(place), Some(program)) = (place_with("mpich", ""), imb()) else {
+        return;
+    };
+    if libmpi(&place).is_none() {
+        return;
+    }
+    let script = format!(
+        "#!/bin/sh\nLD_LIBRARY_PATH=$PWD/lib12 exec timeout 60 {} -npmin 2 -msglog 3:14 -iter 20 \
+         Allreduce Bcast Reduce Allgather Gather Scatter\n",
+        program.display()
+    );
+    place.write("start", script);
+    executable(&place.path("start"));
+    let (alone, with) = twice(&place, &["mpiexec.mpich", "-n", "2", "./start"]);
+    let sizes = |ran: &Ran| -> Vec<String> {
+        let lines = ran
+            .out
+            .lines()
+            .filter(|line| !line.starts_with("colltune:"));
+        let rows = lines.filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        rows.map(|bytes| bytes.to_string()).collect()
+    };
+    assert!(sizes(&alone).len() >= 6 * 12, "{}", alone.out);
+    assert_eq!(sizes(&alone), sizes(&with));
+    for (collective, algorithm) in ALGORITHMS {
+        let id = algorithm.split(',').next().unwrap_or_default();
+        let name = format!("{collective}/{id}");
+        let row = with.out.lines().any(|line| {
+            line.starts_with("colltune:")
+                && line
+                    .split_whitespace()
+                    .last()
+                    .is_some_and(|last| last.starts_with(&name))
+        });
+        assert!(row, "{name}: {}", with.out);
+    }
+}
+
+/// A program that takes half as long with a table, and counts its runs.
+const BENCHMARK: &str = "#!/bin/sh
+echo run >> order
+echo '# Size  Avg Latency(us)'
+awk -v faster=\"${1:-1}\" 'BEGIN { print 8, 4 / faster; print 64, 100 / faster }'
+echo \"# checksum ${2:-17}\"
+";
+
+/// A script in place of `colltune run TABLE -- mpirun ...`.
+fn beside(colltune: &str) -> (Option<i32>, String, String) {
+    let place = Place::new();
+    for (name, text) in [("mpirun", BENCHMARK), ("colltune", colltune)] {
+        place.write(name, text);
+        executable(&place.path(name));
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scripts/beside");
+    let output = Command::new(script)
+        .args(["table.yaml", "3", "./mpirun"])
+        .env("COLLTUNE", "./colltune")
+        .current_dir(place.path(""))
+        .output();
+    let output = output.expect("the script starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn a_benchmark_is_run_in_turns_and_its_results_compared() {
+    let (code, out, err) =
+        beside("#!/bin/sh\n[ \"$1 $2 $3\" = 'run table.yaml --' ] && exec ./mpirun 2\n");
+    assert_eq!(code, Some(0), "{err}");
+    let rows = "| 8 | 4.00 | 2.00 | 2.00 | 2.00 | 2.00 |\n\
+                | 64 | 100.00 | 50.00 | 2.00 | 2.00 | 2.00 |\n";
+    assert!(out.ends_with(rows), "{out}");
+    let turns: Vec<&str> = err
+        .lines()
+        .filter_map(|line| line.rsplit(", ").next())
+        .collect();
+    let expected = ["without", "with", "with", "without", "without", "with"];
+    assert_eq!(turns, expected);
+    let (code, _, err) = beside("#!/bin/sh\nexec ./mpirun 2 18\n");
+    assert_eq!(code, Some(1));
+    assert!(err.contains("results differ in run 1"), "{err}");
+}

@@ -1,0 +1,491 @@
+//! Slurm.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Receipt, Words, clock};
+use super::command_line::PRELOADING;
+use super::commands::{Answer, Commands};
+use super::{BatchEnd, LaunchError};
+
+/// Part of the message of commands about a job that is no longer known.
+const UNKNOWN: &str = "Invalid job id";
+/// Messages of `scancel` about a job that has ended.
+const OVER: [&str; 3] = ["already completing", "already completed", UNKNOWN];
+/// Messages of commands that have not reached the controller.
+const UNREACHED: [&str; 4] = [
+    "Unable to contact slurm controller",
+    "Connection refused",
+    "Slurm backup controller in standby mode",
+    "temporarily unable to accept",
+];
+/// Messages of commands that the controller may have obeyed without an answer.
+const UNANSWERED: [&str; 2] = ["Socket timed out", "Zero Bytes were transmitted"];
+
+/// The message of `sbatch --test-only` about nodes that are down.
+const NOT_NOW: &str = "Requested node configuration is not available";
+
+const WORDS: Words = Words {
+    name: "slurm",
+    title: "Slurm",
+    mark: "#SBATCH",
+    partition: "partition",
+    lacks: &[],
+    template: include_str!("../../../jobs/templates/slurm.sh.j2"),
+    bootstrap: Some("slurm"),
+    switches: Some(["SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME"]),
+    step: Some("srun"),
+    submit: "sbatch",
+};
+
+/// Slurm: `sbatch`, `squeue`, `scontrol`, `sacct`, `sinfo`, `scancel`.
+#[derive(Debug)]
+pub(super) struct Slurm;
+
+impl BatchSystem for Slurm {
+    fn words(&self) -> &'static Words {
+        &WORDS
+    }
+
+    /// A wall time with the days as a separate field.
+    fn wall_time(&self, seconds: u64) -> String {
+        let time = clock(seconds % 86400);
+        match seconds / 86400 {
+            0 => time,
+            days => format!("{days}-{time}"),
+        }
+    }
+
+    fn step_arguments(
+        &self,
+        arguments: &[OsString],
+        variables: &[(&str, OsString)],
+        value: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Vec<OsString>, LaunchError> {
+        // The first one that is set takes precedence.
+        let mut own = EXPORTING.into_iter().filter_map(|name| {
+            let value = value(name).filter(|value| !value.is_empty())?;
+            Some((name, value))
+        });
+        let own = own.next();
+        let mut words = Vec::new();
+        // Each part of a heterogeneous step has its own options.
+        for (number, part) in arguments.split(|word| word == ":").enumerate() {
+            words.extend((number > 0).then(|| ":".into()));
+            words.extend(exporting(part, variables, own.as_ref())?);
+        }
+        Ok(words)
+    }
+
+    fn check(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<(), LaunchError> {
+        let answer = sbatch(commands, request, "--test-only")?;
+        // The message also appears if nodes are temporarily down; `sbatch` itself refuses impossible requests.
+        match answer.fails_with(&[NOT_NOW]) {
+            true => Ok(()),
+            false => changed(answer),
+        }
+    }
+
+    fn submit(
+        &self,
+        commands: &Commands,
+        request: &JobRequest<'_>,
+    ) -> Result<Receipt, LaunchError> {
+        let answer = match sbatch(commands, request, "--parsable") {
+            // It was ended, perhaps after the controller had the script.
+            Err(LaunchError::Silent { message, .. }) => return Ok(Receipt::Unreadable(message)),
+            answer => answer?,
+        };
+        if answer.fails_with(&UNANSWERED) {
+            return Ok(Receipt::Unreadable(answer.printed()));
+        }
+        let answer = answer.changed(&UNREACHED)?;
+        Ok(match printed_id(answer.last_line()) {
+            Some((id, cluster)) => Receipt::Id(JobId {
+                id: id.to_owned(),
+                cluster: cluster.map(str::to_owned),
+                name: request.name.to_owned(),
+            }),
+            None => Receipt::Unreadable(answer.printed()),
+        })
+    }
+
+    fn status(
+        &self,
+        commands: &Commands,
+        jobs: &[JobId],
+    ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError> {
+        let mut known = BTreeMap::new();
+        let mut clusters: BTreeMap<&Option<String>, Vec<&JobId>> = BTreeMap::new();
+        for job in jobs {
+            clusters.entry(&job.cluster).or_default().push(job);
+        }
+        for members in clusters.values() {
+            let Some(first) = members.first() else {
+                continue;
+            };
+            let ids: Vec<&str> = members.iter().map(|job| job.id.as_str()).collect();
+            let arguments = [
+                "-h",
+                "-a",
+                "-t",
+                "all",
+                "-o",
+                "%i|%T|%r",
+                "-j",
+                &ids.join(","),
+            ];
+            let listed = about(commands, "squeue", first, &arguments)?.unwrap_or_default();
+            for job in members {
+                let mut lines = listed.lines().filter_map(|line| {
+                    let mut fields = line.trim().splitn(4, '|');
+                    let (id, state) = (fields.next()?, fields.next()?);
+                    let is_it = id == job.id && fields.next()? == job.name;
+                    is_it.then_some((state, fields.next()?))
+                });
+                let line = lines.next();
+                let now = line.and_then(|(state, reason)| {
+                    let status = status(state, Some(reason), None)?;
+                    (!matches!(status, JobStatus::Ended { .. })).then_some(status)
+                });
+                let status = match now {
+                    Some(status) => Some(status),
+                    None => ended(commands, job, line.map(|(state, _)| state))?,
+                };
+                known.extend(status.map(|status| ((*job).clone(), status)));
+            }
+        }
+        Ok(known)
+    }
+
+    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
+        let named = format!("--name={name}");
+        let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &named];
+        let listed = commands.ask("squeue", arguments)?.into_output()?;
+        let ids = listed
+            .lines()
+            .filter_map(|line| line.trim().parse::<u64>().ok());
+        Ok(ids.max().map(|id| JobId {
+            id: id.to_string(),
+            cluster: None,
+            name: name.to_owned(),
+        }))
+    }
+
+    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
+        let arguments = cluster(job).chain([job.id.clone()]);
+        let answer = commands.ask("scancel", arguments)?;
+        match answer.fails_with(&OVER) {
+            true => Ok(()),
+            false => changed(answer),
+        }
+    }
+
+    fn cancel_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+        cluster: Option<&str>,
+    ) -> Result<(), LaunchError> {
+        let cluster = cluster.map(|cluster| format!("-M{cluster}"));
+        let arguments = [format!("--name={name}")].into_iter().chain(cluster);
+        let answer = commands.ask("scancel", arguments)?;
+        if answer.fails_with(&OVER) {
+            Ok(())
+        } else {
+            changed(answer)
+        }
+    }
+}
+
+/// The outcome of a command that changes something.
+fn changed(answer: Answer) -> Result<(), LaunchError> {
+    let away = [&UNREACHED[..], &UNANSWERED].concat();
+    answer.changed(&away).map(drop)
+}
+
+/// The id and the cluster in a line of `sbatch`: `ID` or `ID;CLUSTER` with `--parsable`, otherwise
+/// `Submitted batch job ID`, possibly with ` on cluster CLUSTER`.
+fn printed_id(line: &str) -> Option<(&str, Option<&str>)> {
+    let (id, cluster) = match line.strip_prefix("Submitted batch job ") {
+        Some(rest) => match rest.split_once(" on cluster ") {
+            Some((id, cluster)) => (id, Some(cluster)),
+            None => (rest, None),
+        },
+        None => match line.split_once(';') {
+            Some((id, cluster)) => (id, Some(cluster)),
+            None => (line, None),
+        },
+    };
+    let is_id = id.bytes().all(|byte| byte.is_ascii_digit()) && id.parse::<u64>().is_ok();
+    let is_cluster = |name: &str| {
+        let usable = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        !name.is_empty() && !name.starts_with('-') && name.chars().all(usable)
+    };
+    (is_id && cluster.is_none_or(is_cluster)).then_some((id, cluster))
+}
+
+/// The option for the variables that ranks get.
+const EXPORT: &str = "--export";
+/// Variables with the same meaning as this option.
+const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
+
+/// The value of a word that is [`EXPORT`], possibly abbreviated; the inner `None` if the next word is the value.
+fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
+    let bytes = word.as_encoded_bytes().strip_prefix(b"--")?;
+    let mut parts = bytes.splitn(2, |byte| *byte == b'=');
+    let name = parts.next()?;
+    let value = parts.next().map(OsStr::from_bytes);
+    (name.len() >= "exp".len() && b"export".starts_with(name)).then_some(value)
+}
+
+fn refused(message: String) -> LaunchError {
+    LaunchError::Step {
+        program: "srun",
+        message,
+    }
+}
+
+/// The words without the first [`EXPORT`] with a value, and that value. The option belongs to `srun` if only options
+/// precede it. Otherwise it may be an argument of the program, and is an error.
+fn without_export(
+    arguments: &[OsString],
+) -> Result<(Vec<OsString>, Option<OsString>), LaunchError> {
+    let is_option =
+        |word: &&OsString| word.len() > 1 && word.as_encoded_bytes()[0] == b'-' && *word != "--";
+    let options = arguments.iter().take_while(is_option).count();
+    let found = arguments.iter().enumerate();
+    let mut found = found.filter_map(|(place, word)| Some((place, exported(word)?)));
+    match found.next() {
+        None => Ok((arguments.to_vec(), None)),
+        Some((place, Some(value))) if place < options => {
+            let mut kept = arguments.to_vec();
+            let value = value.to_owned();
+            kept.remove(place);
+            Ok((kept, Some(value)))
+        }
+        Some((place, _)) => Err(refused(format!(
+            "colltune cannot tell whether {} is an option of srun or an argument of the program: write \
+             {EXPORT}=VALUE, {EXPORT}=ALL if nothing else is meant, before all other options of srun",
+            arguments[place].display()
+        ))),
+    }
+}
+
+/// Arguments of `srun` that export these variables besides those that its option or variable already names. Variables
+/// that are not preloaded are only named: their values, which may contain commas, are in the environment of `srun`.
+fn exporting(
+    arguments: &[OsString],
+    variables: &[(&str, OsString)],
+    own: Option<&(&str, OsString)>,
+) -> Result<Vec<OsString>, LaunchError> {
+    let (mut words, option) = without_export(arguments)?;
+    let (name, given) = match (option, own) {
+        (Some(value), _) => (EXPORT, value),
+        (None, Some((name, value))) => (*name, value.clone()),
+        (None, None) => (EXPORT, "ALL".into()),
+    };
+    if given.eq_ignore_ascii_case("NONE") || given.eq_ignore_ascii_case("NIL") {
+        let given = given.display();
+        return Err(refused(format!(
+            "{name}={given} exports no variable to the ranks: remove it, or name those that ranks need"
+        )));
+    }
+    // Ours comes first, so that it is certainly an option.
+    let mut option = OsString::from("--export=");
+    option.push(given);
+    for (name, value) in variables {
+        option.push(",");
+        option.push(name);
+        if *name == PRELOADING {
+            if value.to_string_lossy().contains(',') {
+                let value = value.display();
+                return Err(refused(format!(
+                    "{name}={value} has a comma, which separates variables in --export"
+                )));
+            }
+            option.push("=");
+            option.push(value);
+        }
+    }
+    words.insert(0, option);
+    Ok(words)
+}
+
+/// The option with a job's cluster.
+fn cluster(job: &JobId) -> impl Iterator<Item = String> {
+    job.cluster.iter().map(|cluster| format!("-M{cluster}"))
+}
+
+fn sbatch(
+    commands: &Commands,
+    request: &JobRequest<'_>,
+    option: &str,
+) -> Result<Answer, LaunchError> {
+    // In this name, Slurm takes `%` as the beginning of a pattern.
+    let output = request.output.to_string_lossy().replace('%', "%%");
+    let mut arguments: Vec<OsString> = vec![
+        option.into(),
+        format!("--job-name={}", request.name).into(),
+        format!("--output={output}").into(),
+    ];
+    if !request.begin_in.is_zero() {
+        arguments.push(format!("--begin=now+{}", request.begin_in.as_secs()).into());
+    }
+    arguments.push(request.script.into());
+    commands.ask(WORDS.submit, arguments)
+}
+
+/// Queries a job; `None` if it is not known.
+fn about(
+    commands: &Commands,
+    program: &'static str,
+    job: &JobId,
+    arguments: &[&str],
+) -> Result<Option<String>, LaunchError> {
+    let arguments = cluster(job).chain(arguments.iter().map(|text| (*text).to_owned()));
+    let answer = commands.ask(program, arguments)?;
+    match answer.fails_with(&[UNKNOWN]) {
+        true => Ok(None),
+        false => answer.into_output().map(Some),
+    }
+}
+
+/// The end of a job that `squeue` does not list, or lists without details.
+fn ended(
+    commands: &Commands,
+    job: &JobId,
+    state: Option<&str>,
+) -> Result<Option<JobStatus>, LaunchError> {
+    let shown = about(commands, "scontrol", job, &["show", "job", "-o", &job.id])?;
+    let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
+    let Some(shown) = shown else {
+        return Ok(match state {
+            Some(state) => status(state, None, None),
+            None => accounted(commands, job),
+        });
+    };
+    let value = |key| value(&shown, key);
+    let exit = value("ExitCode").and_then(code);
+    let state = value("JobState").or(state).unwrap_or_default();
+    let mut status = status(state, value("Reason"), exit);
+    if let Some(JobStatus::Ended {
+        end: End::By(BatchEnd::NodeFailed),
+        failed_nodes,
+    }) = &mut status
+    {
+        *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
+            Some(node) => vec![node.to_owned()],
+            None => down(commands, job, value("NodeList").unwrap_or_default()),
+        };
+    }
+    Ok(status)
+}
+
+/// The nodes that are down; older releases do not report which node a job has lost.
+fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
+    let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
+    let listed = about(commands, "sinfo", job, &arguments);
+    let listed = listed.ok().flatten().unwrap_or_default();
+    let down = listed.lines().filter_map(|line| {
+        let (node, state) = line.trim().split_once(' ')?;
+        (state.starts_with("down") || state.ends_with('*')).then(|| node.to_owned())
+    });
+    let down: BTreeSet<String> = down.collect();
+    down.into_iter().collect()
+}
+
+/// The accounting's information about a job, if there is accounting.
+fn accounted(commands: &Commands, job: &JobId) -> Option<JobStatus> {
+    let format = "--format=JobName,State,ExitCode";
+    let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
+    let listed = about(commands, "sacct", job, &arguments).ok()??;
+    let mut lines = listed.lines().filter_map(|line| {
+        let (state, exit) = line
+            .strip_prefix(&job.name)?
+            .strip_prefix('|')?
+            .split_once('|')?;
+        status(state, None, code(exit))
+    });
+    lines.next()
+}
+
+/// The meaning of a state, by its first word; `None` for an unknown one.
+fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobStatus> {
+    let by = |end| Some(End::By(end));
+    let end = match state.split_whitespace().next()? {
+        "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
+        | "SPECIAL_EXIT" => {
+            let said = reason.filter(|reason| !["", "None", "(null)"].contains(reason));
+            let reason = said.map(str::to_owned);
+            return Some(JobStatus::Queued { reason });
+        }
+        "RUNNING" | "CONFIGURING" | "COMPLETING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
+        | "STOPPED" | "SUSPENDED" => return Some(JobStatus::Running),
+        "COMPLETED" => Some(End::Exited(0)),
+        "TIMEOUT" | "DEADLINE" => by(BatchEnd::WallTime),
+        "CANCELLED" | "REVOKED" => by(BatchEnd::Cancelled),
+        "PREEMPTED" => by(BatchEnd::Preempted),
+        "NODE_FAIL" | "BOOT_FAIL" => by(BatchEnd::NodeFailed),
+        "OUT_OF_MEMORY" => by(BatchEnd::OutOfMemory),
+        "FAILED" => None,
+        _ => return None,
+    };
+    Some(JobStatus::Ended {
+        end: end.unwrap_or(End::Exited(exit.filter(|code| *code != 0).unwrap_or(1))),
+        failed_nodes: Vec::new(),
+    })
+}
+
+/// The exit code of a shell for `CODE:SIGNAL`.
+fn code(text: &str) -> Option<i32> {
+    let (code, signal) = text.split_once(':')?;
+    match (code.parse().ok()?, signal.parse().ok()?) {
+        (0, signal @ 1..) => Some(128 + signal),
+        (code, _) => Some(code),
+    }
+}
+
+/// The value of `KEY=...` on a line.
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let mut words = line.split_whitespace();
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printed_id;
+
+    #[test]
+    fn an_id_is_read_with_its_cluster() {
+        let check = |line, expected| assert_eq!(printed_id(line), expected, "{line}");
+        check("132826", Some(("132826", None)));
+        check("75168975;nautilus", Some(("75168975", Some("nautilus"))));
+        check("Submitted batch job 7", Some(("7", None)));
+        check(
+            "Submitted batch job 7 on cluster n-1",
+            Some(("7", Some("n-1"))),
+        );
+    }
+
+    #[test]
+    fn a_line_with_more_than_an_id_has_none() {
+        for line in [
+            "",
+            "+7",
+            "-7",
+            "7 8",
+            "7;",
+            "7;-Mx",
+            "7;a b",
+            "Job 7",
+            "12 node-hours",
+            "18446744073709551616",
+            "Submitted batch job",
+            "Submitted batch job 7 on cluster ",
+        ] {
+            assert_eq!(printed_id(line), None, "{line}");
+        }
+    }
+}

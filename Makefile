@@ -30,7 +30,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 COLLTUNE := $(RELEASE)/colltune
 STAGE := $(DESTDIR)$(PREFIX)
 
-.PHONY: help setup tune bench driver test test-long build install
+.PHONY: help setup tune bench driver quick test test-long build install
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -51,6 +51,10 @@ bench: setup ## measure the cost of executing a schedule, and of a call through 
 
 driver: setup ## build the measuring program and libcolltune.so for one library, MPICC=mpicc
 	@scripts/driver '$(MPICC)' >/dev/null
+
+quick: ## check formatting, run clippy and the tests without MPI of what differs from the last commit
+	@scripts/setup test
+	@scripts/quick
 
 test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use launcher::{
     Installation, Job, Launcher, LibraryChoice, LibraryName, LocalLauncher, LocalOptions, Outcome,
-    discover, select,
+    discover_libraries, select_installation,
 };
 
 /// The MPI library, chosen by `scripts/with-mpi`.
@@ -31,7 +31,7 @@ pub fn installation() -> Installation {
             ..LibraryChoice::default()
         };
         let path = env::var_os("PATH").expect("PATH is set");
-        select(&choice, &discover(&path)).expect("the library is installed")
+        select_installation(&choice, &discover_libraries(&path)).expect("the library is installed")
     };
     FOUND.get_or_init(find).clone()
 }
@@ -40,7 +40,13 @@ pub fn installation() -> Installation {
 /// to find out whether ranks can be bound.
 pub fn launcher() -> &'static LocalLauncher {
     static STARTER: OnceLock<LocalLauncher> = OnceLock::new();
-    let new = || LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores());
+    let new = || {
+        LocalLauncher::new(
+            installation(),
+            LocalOptions::default(),
+            launcher::usable_cores(),
+        )
+    };
     STARTER.get_or_init(new)
 }
 

@@ -98,7 +98,7 @@ pub fn forcing(place: usize, library: Library) -> Table {
         let entries = classes.into_iter().flat_map(|operators| {
             let is_ordered = operators == Operators::Noncommutative;
             let candidate = candidate(collective, is_ordered, place);
-            let algorithm = schedule::find(candidate.algorithm());
+            let algorithm = schedule::find_algorithm(candidate.algorithm());
             let needs_even = algorithm.is_some_and(|algorithm| algorithm.even_ranks);
             let served = (2..=5_u32).filter(move |ppn| !needs_even || ppn.is_multiple_of(2));
             served.map(move |ppn| entry(ppn, operators, candidate.clone()))
@@ -117,7 +117,7 @@ fn candidate(collective: Collective, is_ordered: bool, place: usize) -> Candidat
     let fits = |algorithm: &&'static Algorithm| {
         !is_ordered || table::out_of_order(algorithm, &parameters(algorithm, place)).is_none()
     };
-    let algorithms: Vec<_> = schedule::of(collective).filter(fits).collect();
+    let algorithms: Vec<_> = schedule::algorithms_of(collective).filter(fits).collect();
     let algorithm = algorithms[place % algorithms.len()];
     Candidate::Ours {
         algorithm: algorithm.name(),

@@ -191,7 +191,7 @@ pub unsafe extern "C" fn colltune_decide(
     else {
         return fail(ERR_ARGUMENT, "no such collective, or no ranks");
     };
-    let operators = OperatorClass::of(commutative != 0);
+    let operators = OperatorClass::from_commutes(commutative != 0);
     let shape = CommShape { nodes, ppn };
     *decision = table.decide(shape, |rules| rules.decide(collective, operators, bytes));
     SUCCESS

@@ -57,7 +57,7 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
 /// `COLLTUNE_FORCE`: the differences despite which the table is used.
 fn forced_differences() -> Result<Force, RuntimeError> {
     let value = given(force::VARIABLE);
-    Force::of_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
+    Force::from_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
         name: force::VARIABLE,
         value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
         expected: force::EXPECTED,
@@ -82,7 +82,7 @@ fn attach_after() -> Result<u64, RuntimeError> {
 /// `COLLTUNE_SHARED_MEMORY`: the memory that a process may share with others of its node, in bytes.
 fn shared_bytes() -> Result<u64, RuntimeError> {
     let value = given(shared_memory::VARIABLE);
-    shared_memory::limit(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
+    shared_memory::limit_from_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
         name: shared_memory::VARIABLE,
         value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
         expected: shared_memory::EXPECTED,
@@ -93,7 +93,7 @@ fn shared_bytes() -> Result<u64, RuntimeError> {
 fn policy() -> Result<Policy, RuntimeError> {
     let name = "COLLTUNE_MIN_CONFIDENCE";
     let least = |value: OsString| {
-        let known = value.to_str().and_then(Confidence::named);
+        let known = value.to_str().and_then(Confidence::from_name);
         known.ok_or_else(|| RuntimeError::Variable {
             name,
             value: quoted(&value.to_string_lossy(), MOST_QUOTED),

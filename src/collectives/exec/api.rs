@@ -44,7 +44,7 @@ pub fn library_text() -> String {
 
 /// The library, by its description of itself.
 pub fn library() -> Library {
-    libraries::library(&library_text())
+    libraries::library_from_description(&library_text())
 }
 
 /// Longer than the description of any library.

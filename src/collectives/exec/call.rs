@@ -66,7 +66,7 @@ impl Call {
         parameters: &Parameters,
         nodes: &Nodes,
     ) -> Result<Schedule, ExecError> {
-        let found = schedule::find(algorithm)
+        let found = schedule::find_algorithm(algorithm)
             .filter(|found| found.collective == self.collective)
             .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.to_owned()))?;
         let unit_bytes = self.unit_bytes();

@@ -159,7 +159,7 @@ impl Communicator {
             tag: 0,
             rank: rank as u32,
             size: size as u32,
-            nodes: Nodes::together(size as u32),
+            nodes: Nodes::one_node(size as u32),
             channels: None,
             is_lost: Rc::default(),
         })
@@ -187,7 +187,7 @@ impl Communicator {
             tag,
             rank: self.rank,
             size: self.size,
-            nodes: Nodes::together(self.size),
+            nodes: Nodes::one_node(self.size),
             channels: None,
             is_lost: Rc::default(),
         }

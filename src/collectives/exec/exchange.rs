@@ -78,14 +78,14 @@ impl Exchange {
     /// [`Self::advance`] is called for this round.
     pub(crate) unsafe fn begin(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         self.progress.clear();
-        let start = |transfer: &Transfer| TransferProgress::of(transfer.message);
+        let start = |transfer: &Transfer| TransferProgress::of_size(transfer.message);
         self.progress.extend(step.sends.iter().map(start));
         self.progress.extend(step.recvs.iter().map(start));
         if let (sends @ [_, _, ..], Some(mut channels)) = (step.sends, self.channels.borrow()) {
             let mut stage = 0;
             for (transfer, progress) in sends.iter().zip(&mut self.progress) {
                 if transfer.place.is_some() && !transfer.is_repeated {
-                    stage = channels.stage();
+                    stage = channels.begin_stage();
                 }
                 *progress = progress.of_stage(stage);
             }

@@ -49,7 +49,7 @@ impl Machine {
         channels: Option<Rc<NodeChannels>>,
     ) -> Result<Self, ExecError> {
         let mut machine = Self::without_scratch(unit, combiner, wait, channels);
-        for index in 0..layout.scratch().len() {
+        for index in 0..layout.scratch_rooms().len() {
             let units = layout.capacity(Buffer::Scratch(index as u8));
             let (memory, base) = unit.allocate(units)?;
             machine.bases.push(base);

@@ -187,7 +187,8 @@ impl NativeCall {
     ) -> Result<Self, ExecError> {
         let tool = Tool::open()?;
         let listed = list(&tool)?.into_iter().find(|listed| {
-            listed.algorithm.collective == call.collective && listed.algorithm.name() == algorithm
+            listed.algorithm.collective == call.collective
+                && listed.algorithm.full_name() == algorithm
         });
         let listed = listed.ok_or_else(|| ExecError::NoSuchNative(algorithm.to_owned()))?;
         let wanted = Parameters {

@@ -163,8 +163,9 @@ fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>
     if ranks == 1 {
         return Ok(Ok((None, Taken::new(0))));
     }
-    let within =
-        |bytes: u64| SegmentLayout::within(ranks, usize::try_from(bytes).unwrap_or(usize::MAX));
+    let within = |bytes: u64| {
+        SegmentLayout::within_limit(ranks, usize::try_from(bytes).unwrap_or(usize::MAX))
+    };
     let layout = within(limit / PART).or_else(|| within(limit));
     let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= left) else {
         return Ok(Err(NoChannels::Limit));

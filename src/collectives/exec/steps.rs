@@ -470,7 +470,7 @@ impl Resolver {
             panic!("{span} leaves its buffer");
         };
         let stride = self.unit.stride as u64;
-        let runs = place.runs.map(|run| run.times(stride));
+        let runs = place.runs.map(|run| run.in_smaller_units(stride));
         (place.memory.index(), runs)
     }
 

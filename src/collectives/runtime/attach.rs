@@ -141,7 +141,7 @@ impl Silenced {
                 nodes: nodes as u32,
                 ppn: ppn as u32,
             },
-            order: RankOrder::of(out_of_block == 0, out_of_turn == 0),
+            order: RankOrder::from_checks(out_of_block == 0, out_of_turn == 0),
             is_even: least == -ppn,
             first: place.map_or(0, |place| place.rank.first),
         }))
@@ -154,7 +154,7 @@ impl Silenced {
     ///
     /// As in [`Self::attach`].
     unsafe fn round_alike(&self, rules: &CommunicatorRules) -> Result<bool, ExecError> {
-        let rounding = rules.rounding() as i32;
+        let rounding = rules.rounding_checksum() as i32;
         if rounding == 0 {
             return Ok(true);
         }
@@ -207,9 +207,9 @@ impl Silenced {
             RankOrder::Cyclic => Some(Placed::Cyclic { nodes: shape.nodes }),
             RankOrder::Other | RankOrder::Unknown => None,
         };
-        let nodes = found.and_then(|placed| placed.nodes(shape.ranks()));
+        let nodes = found.and_then(|placed| placed.resolve_nodes(shape.ranks()));
         let knows_nodes = |choice: &Choice| {
-            let found = schedule::find(choice.candidate.algorithm());
+            let found = schedule::find_algorithm(choice.candidate.algorithm());
             found.is_some_and(Algorithm::knows_nodes)
         };
         if nodes.is_some() || !any(rules, knows_nodes) {
@@ -217,7 +217,7 @@ impl Silenced {
         }
         // SAFETY: the caller's.
         let firsts = unsafe { firsts(self.communicator, first)? };
-        Ok(Some(Nodes::of_list(&firsts)))
+        Ok(Some(Nodes::from_labels(&firsts)))
     }
 }
 

@@ -135,7 +135,13 @@ impl Dispatcher {
         let flags = [loaded.is_ok(), reload, unconfirmed, extrapolate];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
-        numbers.extend([force.bits(), least, digest, threads as u64, attach_after]);
+        numbers.extend([
+            force.difference_bits(),
+            least,
+            digest,
+            threads as u64,
+            attach_after,
+        ]);
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -179,7 +185,7 @@ impl Dispatcher {
     ) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         let is_first = unsafe { is_first(communicator)? };
-        let speaks = is_first && !settings.timed && self.usage().is_nothing();
+        let speaks = is_first && !settings.timed && self.usage().is_all_unused();
         if let (Some(warn), Some(unused)) = (settings.warn.filter(|_| speaks), self.unused()) {
             warn(&format!("no rule of the table is used: {unused}"));
         }
@@ -248,14 +254,16 @@ impl Dispatcher {
     /// The number of rules that the policy deploys of the table that this rank used last.
     fn usage(&self) -> Usage {
         let last = self.versions.last();
-        last.loaded.table.usage(last.policy, Deployment::Colltune)
+        last.loaded
+            .table
+            .count_usage(last.policy, Deployment::Colltune)
     }
 
     /// Reports the rules of the table that the policy does not deploy, with reasons and remedies; `None` if it
     /// deploys all.
     pub fn unused(&self) -> Option<String> {
         let usage = self.usage();
-        let mut text = match usage.unused() {
+        let mut text = match usage.unused_rules() {
             0 => return None,
             _ => usage.to_string(),
         };

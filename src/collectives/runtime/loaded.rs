@@ -72,7 +72,7 @@ impl From<Table> for Loaded {
 
 /// Opens a file and reads its state. Network file systems update this only when a file is opened.
 pub(crate) fn open(path: &Path) -> io::Result<(File, Stamp)> {
-    let file = files::open(path)?;
+    let file = files::open_regular(path)?;
     let stamp = Stamp::of(&file.metadata()?);
     Ok((file, stamp))
 }

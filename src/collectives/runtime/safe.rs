@@ -59,7 +59,7 @@ impl Runtime {
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
         match decision.matched.is_stand_in() && !self.dispatcher.extrapolates() {
-            true => Decision::absent(query),
+            true => Decision::without_rule(query),
             false => decision,
         }
     }

@@ -458,7 +458,7 @@ impl Dispatcher {
             }
             _ => return Err(FallbackReason::Native.into()),
         };
-        let algorithm = schedule::find(algorithm).ok_or(FallbackReason::Unsuited)?;
+        let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| count as u64).collect();
         // SAFETY: the caller's.
         let arguments = unsafe { arguments(call, &counts)? };
@@ -480,7 +480,7 @@ impl Dispatcher {
             )
         }));
         let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
-        let matched = rules.matched(collective, class);
+        let matched = rules.shape_match(collective, class);
         let (name, by) = match matched.is_stand_in() {
             false => (choice.candidate.to_string(), By::Table),
             true => (format!("{} ({matched})", choice.candidate), By::Nearest),
@@ -628,7 +628,7 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
     // SAFETY: the caller of the collective passed a valid one.
     let operator = unsafe { OperatorHandle::new(call.operator) };
     let operator = operator.map_err(|_| FallbackReason::Invalid)?;
-    Ok(OperatorClass::of(operator.is_commutative()))
+    Ok(OperatorClass::from_commutes(operator.is_commutative()))
 }
 
 /// Calls the communicator's error handler (MPI 4.0, section 9.3) and returns the error code.

@@ -74,7 +74,7 @@ impl Host {
     pub(crate) fn new(library: Library) -> Self {
         Self {
             library,
-            name: environment::host(),
+            name: environment::host_name(),
             cpu: cpu(),
         }
     }
@@ -136,7 +136,7 @@ impl Host {
         let Library { name, version } = &self.library;
         [
             (made_for.library != self.library).then(|| format!("{name}\n{version}")),
-            (!made_for.is_for(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu)),
+            (!made_for.is_for_cpu(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu)),
         ]
     }
 }
@@ -144,13 +144,13 @@ impl Host {
 /// The CPU model, read once: with many cores the kernel takes milliseconds to report it.
 fn cpu() -> String {
     static CPU: OnceLock<String> = OnceLock::new();
-    CPU.get_or_init(environment::cpu).clone()
+    CPU.get_or_init(environment::host_cpu_model).clone()
 }
 
 /// The networks of this node, read once.
 fn networks() -> &'static [String] {
     static NETWORKS: OnceLock<Vec<String>> = OnceLock::new();
-    NETWORKS.get_or_init(|| environment::networks(Path::new(environment::DEVICES)))
+    NETWORKS.get_or_init(|| environment::find_networks(Path::new(environment::DEVICES)))
 }
 
 /// The two parts of a text with a line break.

@@ -28,7 +28,7 @@ pub(crate) struct Version {
 impl Version {
     pub(crate) fn new(loaded: Loaded, policy: Policy) -> Self {
         Self {
-            deployed: loaded.table.deployed(policy).0,
+            deployed: loaded.table.deployed_by(policy).0,
             loaded,
             policy,
             shapes: RefCell::default(),
@@ -71,7 +71,7 @@ impl Version {
     ) -> CommunicatorRules {
         let compile = match is_even {
             true => CommunicatorRules::new,
-            false => CommunicatorRules::uneven,
+            false => CommunicatorRules::for_uneven,
         };
         compile(table, shape, order, self.policy.extrapolate)
     }
@@ -87,7 +87,7 @@ impl Version {
     ) -> f64 {
         let query = query(rules, collective, operators, bytes);
         let decision = self.deployed.lookup(&query);
-        let matched = rules.matched(collective, operators);
+        let matched = rules.shape_match(collective, operators);
         match (decision.default_seconds, decision.expected_seconds) {
             (Some(default), Some(expected)) if !matched.is_stand_in() => default - expected,
             _ => 0.0,
@@ -102,7 +102,7 @@ impl Version {
         operators: OperatorClass,
         bytes: u64,
     ) -> FallbackReason {
-        if rules.matched(collective, operators).is_stand_in() && !self.policy.extrapolate {
+        if rules.shape_match(collective, operators).is_stand_in() && !self.policy.extrapolate {
             return FallbackReason::Shape;
         }
         let query = query(rules, collective, operators, bytes);
@@ -137,7 +137,7 @@ impl Version {
             let mut choices = rules.choices(collective, class).iter();
             choices.any(|choice| choice.candidate != Candidate::Default)
         };
-        let matched = OperatorClass::ALL.map(|class| rules.matched(collective, class));
+        let matched = OperatorClass::ALL.map(|class| rules.shape_match(collective, class));
         let answers =
             |matched: &ShapeMatch| !matched.is_stand_in() && *matched != ShapeMatch::Absent;
         let is_measured = matched.iter().any(answers);

@@ -62,53 +62,53 @@ pub(crate) use verbs;
 
 verbs! {
     Console:
-    Doctor(doctor::Args),
-    Init(init::Args),
-    Plan(plan::Args),
-    Tune(tune::Args),
-    Measure(measure::Args),
-    Jobs(jobs::Args),
-    Cancel(cancel::Args),
-    Fit(fit::Args),
-    Decide(decide::Args),
-    Evaluate(evaluate::Args),
-    Import(import::Args),
-    Report(report::Args),
-    Samples(samples::Args),
-    Lookup(lookup::Args),
-    Explain(explain::Args),
-    Export(export::Args),
-    Deploy(deploy::Args),
-    Diff(diff::Args),
-    Validate(validate::Args),
-    Check(check::Args),
-    Run(run::Args),
-    Serve(serve::Args),
-    Pull(pull::Args),
-    Remote(remote::Args),
+    Doctor(doctor::DoctorArgs),
+    Init(init::InitArgs),
+    Plan(plan::PlanArgs),
+    Tune(tune::TuneArgs),
+    Measure(measure::MeasureArgs),
+    Jobs(jobs::JobsArgs),
+    Cancel(cancel::CancelArgs),
+    Fit(fit::FitArgs),
+    Decide(decide::DecideArgs),
+    Evaluate(evaluate::EvaluateArgs),
+    Import(import::ImportArgs),
+    Report(report::ReportArgs),
+    Samples(samples::SamplesArgs),
+    Lookup(lookup::LookupArgs),
+    Explain(explain::ExplainArgs),
+    Export(export::ExportArgs),
+    Deploy(deploy::DeployArgs),
+    Diff(diff::DiffArgs),
+    Validate(validate::ValidateArgs),
+    Check(check::CheckArgs),
+    Run(run::RunArgs),
+    Serve(serve::ServeArgs),
+    Pull(pull::PullArgs),
+    Remote(remote::RemoteArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
-    Schedule(schedule::Args),
-    Schema(schema::Args),
-    Simulate(simulate::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Schedule(schedule::ScheduleArgs),
+    Schema(schema::SchemaArgs),
+    Simulate(simulate::SimulateArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Reads the command line and runs the verb; help, and wrong usage without `--json`, end the process here.
-pub(crate) fn run() -> Result<Answer, CliError> {
+pub(crate) fn run_command_line() -> Result<Answer, CliError> {
     let given = with_negative_numbers(Cli::command()).try_get_matches();
     let Cli { quiet, verb } = match given.and_then(|given| Cli::from_arg_matches(&given)) {
         Ok(cli) => cli,
-        Err(error) if is_json() && error.use_stderr() => return Err(CliError::Usage(error)),
-        Err(error) => end(&error),
+        Err(error) if is_json_wanted() && error.use_stderr() => return Err(CliError::Usage(error)),
+        Err(error) => print_usage_and_exit(&error),
     };
-    check_names_for_json()?;
+    refuse_non_utf8_for_json()?;
     verb.run(Console::new(quiet))
 }
 
 /// Prints help, or the error of wrong usage, and ends the process.
-fn end(error: &clap::Error) -> ! {
+fn print_usage_and_exit(error: &clap::Error) -> ! {
     let mut args = std::env::args_os();
     if !args.any(|arg| arg.to_string_lossy().contains(is_unprintable)) {
         error.exit();
@@ -135,13 +135,13 @@ fn own_args() -> impl Iterator<Item = OsString> {
 }
 
 /// Whether errors are printed as JSON.
-pub(crate) fn is_json() -> bool {
+pub(crate) fn is_json_wanted() -> bool {
     own_args().any(|arg| arg == "--json")
 }
 
 /// Refuses arguments that are not UTF-8 if JSON is printed, which cannot contain them.
-fn check_names_for_json() -> Result<(), CliError> {
-    let prints_json = is_json() || own_args().any(|arg| arg == "--events");
+fn refuse_non_utf8_for_json() -> Result<(), CliError> {
+    let prints_json = is_json_wanted() || own_args().any(|arg| arg == "--events");
     let strange = own_args().find(|arg| arg.to_str().is_none());
     match strange.filter(|_| prints_json) {
         Some(name) => Err(CliError::NoNameInJson { name }),

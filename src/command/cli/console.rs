@@ -62,32 +62,32 @@ impl Console {
     }
 
     /// Writes a result to a file and says so, or prints it without one; with unprintable characters escaped in both.
-    pub(crate) fn put(self, file: Option<&Path>, text: &str) -> Result<(), CliError> {
+    pub(crate) fn write_or_print(self, file: Option<&Path>, text: &str) -> Result<(), CliError> {
         let Some(path) = file else {
             return self.print(text.trim_end());
         };
-        tuner::write(path, &Plain(text).to_string())?;
-        self.written(path)
+        tuner::write_text(path, &Plain(text).to_string())?;
+        self.remark_written(path)
     }
 
     /// Says that a file is written.
-    pub(crate) fn written(self, path: &Path) -> Result<(), CliError> {
+    pub(crate) fn remark_written(self, path: &Path) -> Result<(), CliError> {
         self.remark(format_args!("{} is written", path.display()))
     }
 
-    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
-        self.print(json(value)?)
+    pub(crate) fn print_json(self, value: &impl Serialize) -> Result<(), CliError> {
+        self.print(to_pretty_json(value)?)
     }
 
     /// Prints an answer as JSON or as this text.
-    pub(crate) fn answer(
+    pub(crate) fn print_answer(
         self,
         as_json: bool,
         answer: &impl Serialize,
         text: impl FnOnce() -> String,
     ) -> Result<Answer, CliError> {
         match as_json {
-            true => self.json(answer)?,
+            true => self.print_json(answer)?,
             false => self.print(text())?,
         }
         Ok(Answer::Good)
@@ -100,14 +100,14 @@ impl Console {
 }
 
 /// A result as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
+pub(crate) fn to_pretty_json(value: &impl Serialize) -> Result<String, CliError> {
     // A value sorts the keys.
     let value = serde_json::to_value(value).map_err(CliError::Json)?;
     Ok(format!("{value:#}"))
 }
 
 /// The most characters of a warning, an error or a remedy; quotations are shortened before.
-pub(crate) const MOST: usize = 1600;
+pub(crate) const MOST_CHARACTERS: usize = 1600;
 
 /// Prints an error as one line of JSON to standard error.
 pub(crate) fn print_json_error(error: &impl Serialize) {
@@ -121,5 +121,9 @@ pub(crate) fn print_json_error(error: &impl Serialize) {
 pub(crate) fn print_diagnostic(kind: &str, text: impl Display) {
     let text = Plain(text).to_string();
     // If standard error is closed, the message is lost.
-    let _ = writeln!(io::stderr(), "{kind}: {}", shortened(&text, MOST));
+    let _ = writeln!(
+        io::stderr(),
+        "{kind}: {}",
+        shortened(&text, MOST_CHARACTERS)
+    );
 }

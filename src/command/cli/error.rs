@@ -29,7 +29,7 @@ use crate::commands::simulate::SimulateError;
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    #[error("{}", of_usage(.0)[0])]
+    #[error("{}", split_usage_error(.0)[0])]
     Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
@@ -58,7 +58,7 @@ pub(crate) enum CliError {
     Owner { user: String, source: io::Error },
     #[error("no service is given")]
     NoService,
-    #[error("{source}; {}", kept(table.as_deref()))]
+    #[error("{source}; {}", kept_table_clause(table.as_deref()))]
     Pull {
         source: Box<PullError>,
         table: Option<PathBuf>,
@@ -124,7 +124,7 @@ pub(crate) enum CliError {
     NoLauncher { source: TunerError },
     #[error(
         "there is no libcolltune.so for {library}; searched for {}",
-        list(searched)
+        join_paths(searched)
     )]
     NoPreload {
         library: Library,
@@ -136,7 +136,7 @@ pub(crate) enum CliError {
     Exists { path: PathBuf },
     #[error("only batch jobs continue without colltune, and this campaign submits none")]
     NotDetachable,
-    #[error("there is no job {id}{}", searched_for_jobs(searched))]
+    #[error("there is no job {id}{}", searched_folders_clause(searched))]
     UnknownJob {
         id: String,
         /// The folders of launches that were searched.
@@ -221,26 +221,26 @@ impl CliError {
     /// A remedy, if the message does not say it already.
     pub(crate) fn help(&self) -> Option<String> {
         let own = self.own_help();
-        own.or_else(|| files::remedy(self).map(str::to_owned))
+        own.or_else(|| files::remedy_for(self).map(str::to_owned))
     }
 
     /// The mistake in a file that a person wrote.
     pub(crate) fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
-            Self::Tuner(error) => Some(expected(error)?.0),
+            Self::Tuner(error) => Some(mistake_in_file(error)?.0),
             _ => None,
         }
     }
 
     fn own_help(&self) -> Option<String> {
         let text = match self {
-            Self::Tuner(error) => return error.help().or_else(|| not_a_store(error)),
+            Self::Tuner(error) => return error.help().or_else(|| not_a_store_help(error)),
             Self::Import(error) => return error.help(),
             Self::Export(error) => return error.help(),
             Self::Deploy(error) => return error.help(),
             Self::Guard(error) => return error.help(),
             Self::Usage(error) => {
-                let [_, help] = of_usage(error);
+                let [_, help] = split_usage_error(error);
                 return Some(help).filter(|help| !help.is_empty());
             }
             Self::Simulate(error) => return error.help(),
@@ -365,7 +365,7 @@ impl From<ServiceError> for CliError {
 
 impl From<TunerError> for CliError {
     fn from(error: TunerError) -> Self {
-        other_kind(&error).unwrap_or_else(|| Self::Tuner(error))
+        other_kind_error(&error).unwrap_or_else(|| Self::Tuner(error))
     }
 }
 
@@ -396,7 +396,7 @@ const MACHINE: &str = "a machine";
 const TABLE: &str = "a decision table";
 
 /// The mistake in a file, and the kind of file that was expected.
-fn expected(error: &TunerError) -> Option<(&Diagnostic, &'static str)> {
+fn mistake_in_file(error: &TunerError) -> Option<(&Diagnostic, &'static str)> {
     match error {
         TunerError::Campaign(CampaignError::Invalid(mistake)) => Some((mistake, CAMPAIGN)),
         TunerError::Machine(MachineError::File(mistake)) => Some((mistake, MACHINE)),
@@ -406,8 +406,8 @@ fn expected(error: &TunerError) -> Option<(&Diagnostic, &'static str)> {
 }
 
 /// The error about a file that is valid as a file of another kind.
-fn other_kind(error: &TunerError) -> Option<CliError> {
-    let (mistake, expected) = expected(error)?;
+fn other_kind_error(error: &TunerError) -> Option<CliError> {
+    let (mistake, expected) = mistake_in_file(error)?;
     let path = &mistake.path;
     let found = if Table::load(path).is_ok() {
         TABLE
@@ -424,7 +424,7 @@ fn other_kind(error: &TunerError) -> Option<CliError> {
 }
 
 /// A remedy if a campaign or a table was given in place of a store: the name of its store.
-fn not_a_store(error: &TunerError) -> Option<String> {
+fn not_a_store_help(error: &TunerError) -> Option<String> {
     let TunerError::Store(StoreError::NotAStore { path, .. }) = error else {
         return None;
     };
@@ -442,7 +442,7 @@ fn not_a_store(error: &TunerError) -> Option<String> {
 }
 
 /// The message and the remedy in clap's text, each on one line.
-fn of_usage(error: &clap::Error) -> [String; 2] {
+fn split_usage_error(error: &clap::Error) -> [String; 2] {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -450,7 +450,7 @@ fn of_usage(error: &clap::Error) -> [String; 2] {
 }
 
 /// A clause about the table that stays after a failed pull.
-fn kept(table: Option<&Path>) -> String {
+fn kept_table_clause(table: Option<&Path>) -> String {
     match table {
         Some(table) => format!("{} stays", table.display()),
         None => "there is no earlier table".to_owned(),
@@ -458,14 +458,14 @@ fn kept(table: Option<&Path>) -> String {
 }
 
 /// The end of a sentence about a job that was not found.
-fn searched_for_jobs(folders: &[PathBuf]) -> String {
+fn searched_folders_clause(folders: &[PathBuf]) -> String {
     match folders {
         [] => ": no job was submitted here".to_owned(),
-        folders => format!(" in {}", list(folders)),
+        folders => format!(" in {}", join_paths(folders)),
     }
 }
 
-fn list(paths: &[PathBuf]) -> String {
+fn join_paths(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())

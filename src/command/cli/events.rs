@@ -36,7 +36,7 @@ impl EventsArg {
 
     /// An observer that prints events, or else the one that `display` makes. `stop` is set when the reader of events
     /// goes away.
-    pub(crate) fn observer(
+    pub(crate) fn make_observer(
         self,
         console: Console,
         display: fn(Console) -> ProgressDisplay,
@@ -54,22 +54,22 @@ impl EventsArg {
     }
 
     /// Prints the outcome as the last event if events are printed, or else as JSON.
-    pub(crate) fn conclude(
+    pub(crate) fn print_outcome(
         self,
         outcome: &impl Serialize,
         console: Console,
     ) -> Result<(), CliError> {
         let event = "outcome";
         match self.events {
-            true => print_line(&Last { event, outcome }),
-            false => console.json(outcome),
+            true => print_json_line(&OutcomeEvent { event, outcome }),
+            false => console.print_json(outcome),
         }
     }
 }
 
 /// The last line.
 #[derive(Serialize)]
-struct Last<'a, T> {
+struct OutcomeEvent<'a, T> {
     event: &'static str,
     outcome: &'a T,
 }
@@ -82,7 +82,7 @@ struct EventWriter {
 
 impl Observer for EventWriter {
     fn notice(&mut self, event: TuningEvent<'_>) {
-        if print_line(&event).is_err() {
+        if print_json_line(&event).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
         if !matches!(event, TuningEvent::SetAside { .. }) {
@@ -91,7 +91,7 @@ impl Observer for EventWriter {
     }
 }
 
-fn print_line(value: &impl Serialize) -> Result<(), CliError> {
+fn print_json_line(value: &impl Serialize) -> Result<(), CliError> {
     let line = serde_json::to_string(value).map_err(CliError::Json)?;
     // One write for the line, so that readers of a pipe get it whole.
     let line = format!("{}\n", Plain(line));

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::ErrorKind;
 
-use crate::console::{MOST, print_diagnostic, print_json_error};
+use crate::console::{MOST_CHARACTERS, print_diagnostic, print_json_error};
 use crate::error::CliError;
 
 /// The answer of a command that did not fail.
@@ -67,8 +67,8 @@ impl Problem {
     fn new(kind: ErrorKind, message: &str, help: Option<&str>) -> Self {
         Self {
             kind,
-            message: shortened(message, MOST).into_owned(),
-            help: help.map(|help| shortened(help, MOST).into_owned()),
+            message: shortened(message, MOST_CHARACTERS).into_owned(),
+            help: help.map(|help| shortened(help, MOST_CHARACTERS).into_owned()),
             file: None,
             line: None,
             column: None,
@@ -76,12 +76,12 @@ impl Problem {
         }
     }
 
-    fn of(kind: ErrorKind, error: &CliError) -> Self {
+    fn from_error(kind: ErrorKind, error: &CliError) -> Self {
         let Some(mistake) = error.diagnostic() else {
             return Self::new(kind, &error.to_string(), error.help().as_deref());
         };
         let field = mistake.field.to_string();
-        let field = shortened(&field, MOST).into_owned();
+        let field = shortened(&field, MOST_CHARACTERS).into_owned();
         Self {
             file: Some(mistake.path.display().to_string()),
             line: Some(mistake.line),
@@ -97,7 +97,7 @@ impl Problem {
 }
 
 /// Runs a command, prints its error, and returns the exit code.
-pub(crate) fn guard(
+pub(crate) fn run_guarded(
     command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe,
     as_json: bool,
 ) -> ExitCode {
@@ -108,9 +108,9 @@ pub(crate) fn guard(
         Ok(Ok(Answer::No)) => ErrorKind::No,
         Ok(Ok(Answer::Unfit)) => ErrorKind::Environment,
         Ok(Err(error)) => {
-            let kind = of(&error);
+            let kind = error_kind(&error);
             if as_json {
-                Problem::of(kind, &error).print();
+                Problem::from_error(kind, &error).print();
             } else {
                 print_diagnostic("error", &error);
                 if let Some(help) = error.help() {
@@ -138,7 +138,7 @@ fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn of(error: &CliError) -> ErrorKind {
+fn error_kind(error: &CliError) -> ErrorKind {
     match error {
         error if files::is_disk_full(error) => ErrorKind::Environment,
         error => error.kind(),
@@ -154,12 +154,12 @@ mod tests {
 
     #[test]
     fn errors_that_only_a_bug_can_cause_are_internal() {
-        let panicked = guard(|| panic!("on purpose"), false);
+        let panicked = run_guarded(|| panic!("on purpose"), false);
         assert_eq!(panicked, ExitCode::from(ErrorKind::Internal as u8));
         let what = "reported task 2, which its plan does not have".to_owned();
         let unplanned = StoreError::Unplanned { launch: 1, what };
-        assert_eq!(of(&unplanned.into()), ErrorKind::Internal);
+        assert_eq!(error_kind(&unplanned.into()), ErrorKind::Internal);
         let altered = TableError::Altered { path: "t".into() };
-        assert_eq!(of(&altered.into()), ErrorKind::Internal);
+        assert_eq!(error_kind(&altered.into()), ErrorKind::Internal);
     }
 }

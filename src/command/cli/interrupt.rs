@@ -11,7 +11,7 @@ use crate::error::CliError;
 
 /// A flag that SIGINT and SIGTERM set. A second signal ends the process at once; measuring programs notice that and end
 /// too.
-pub(crate) fn flag() -> Result<Arc<AtomicBool>, CliError> {
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let catch = |signal| -> io::Result<()> {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;

@@ -11,5 +11,5 @@ mod progress;
 mod values;
 
 fn main() -> std::process::ExitCode {
-    exit::guard(args::run, args::is_json())
+    exit::run_guarded(args::run_command_line, args::is_json_wanted())
 }

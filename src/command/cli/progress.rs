@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
 use tuner::{CampaignProgress, Observer, TuningEvent};
-use vocabulary::units::{counted, format_duration_up, format_seconds};
+use vocabulary::units::{format_counted, format_duration_up, format_seconds};
 
 use crate::console::{Console, print_diagnostic};
 
@@ -25,20 +25,20 @@ pub(crate) struct ProgressDisplay {
     budget: &'static str,
     /// The rest of the budget when the last launch began.
     left: Option<Duration>,
-    end: End,
+    end: BudgetEnd,
 }
 
 /// The end of the budget, and thus of measuring, if it is known.
 #[derive(Clone, Debug, Default)]
-struct End(Arc<Mutex<Option<Instant>>>);
+struct BudgetEnd(Arc<Mutex<Option<Instant>>>);
 
-impl End {
+impl BudgetEnd {
     fn set(&self, end: Option<Instant>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
     /// An estimate of the remaining time, bounded by the end of the budget.
-    fn bound(&self, estimate: Duration, now: Instant) -> Duration {
+    fn limit_estimate(&self, estimate: Duration, now: Instant) -> Duration {
         let end = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = end.map(|end| end.saturating_duration_since(now));
         left.map_or(estimate, |left| left.min(estimate))
@@ -50,10 +50,10 @@ impl ProgressDisplay {
     pub(crate) fn new(console: Console) -> Self {
         let template = "measuring [{bar:30}] {pos}/{len} measurements, {elapsed} so far, about {left} to go ({msg})";
         let bar = console.progress_bar(0, template);
-        let end = End::default();
+        let end = BudgetEnd::default();
         let shown = end.clone();
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
-            let left = shown.bound(state.eta(), Instant::now());
+            let left = shown.limit_estimate(state.eta(), Instant::now());
             // An error means that the terminal is gone.
             let _ = write!(out, "{:#}", HumanDuration(left));
         };
@@ -71,7 +71,7 @@ impl ProgressDisplay {
     }
 
     /// A display for measurements that are not stored.
-    pub(crate) fn once(console: Console) -> Self {
+    pub(crate) fn without_store(console: Console) -> Self {
         let mut once = Self::new(console);
         once.budget = "a larger `--budget` gives more time";
         once
@@ -93,12 +93,12 @@ impl ProgressDisplay {
     }
 
     /// Shows the state of a launch's job on the bar, or in a note when it begins to wait or to run.
-    fn job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
+    fn show_job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
         let text = format!("launch {number}, job {id} {what}");
         if runs {
             // Waiting time would distort the estimate.
             self.bar.reset_eta();
-            self.set_end();
+            self.set_budget_end();
         }
         if self.note_once(id, runs) && self.notes {
             print_diagnostic("note", &text);
@@ -115,7 +115,7 @@ impl ProgressDisplay {
     }
 
     /// Sets the end of the budget, counted from now.
-    fn set_end(&self) {
+    fn set_budget_end(&self) {
         self.end
             .set(self.left.and_then(|left| Instant::now().checked_add(left)));
     }
@@ -136,7 +136,7 @@ impl Observer for ProgressDisplay {
         match event {
             TuningEvent::Recovered { launches } => self.warn(&format!(
                 "{} ended early; all measurements made before are kept",
-                counted(launches, "earlier launch")
+                format_counted(launches, "earlier launch")
             )),
             TuningEvent::Launch {
                 number,
@@ -145,7 +145,7 @@ impl Observer for ProgressDisplay {
             } => {
                 let left = left_seconds.map(|left| Duration::try_from_secs_f64(left.max(0.0)));
                 self.left = left.map(|left| left.unwrap_or(Duration::MAX));
-                self.set_end();
+                self.set_budget_end();
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
@@ -160,14 +160,14 @@ impl Observer for ProgressDisplay {
             TuningEvent::Queued { number, id, reason } => {
                 let reason = reason.map(|reason| format!(": {reason}"));
                 let what = format!("waits{}", reason.unwrap_or_default());
-                self.job(number, id, false, &what);
+                self.show_job(number, id, false, &what);
             }
             // The batch system may report a job as running before its script has written the names of its nodes. The
             // script begins no launch before that.
             TuningEvent::Running { nodes: [], .. } => {}
             TuningEvent::Running { number, id, nodes } => {
                 let what = format!("runs on {}", nodes.join(", "));
-                self.job(number, id, true, &what);
+                self.show_job(number, id, true, &what);
             }
             TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job continues"
@@ -230,13 +230,19 @@ mod tests {
     #[test]
     fn the_estimated_remaining_time_is_limited_by_the_rest_of_the_budget() {
         let (now, seconds) = (Instant::now(), Duration::from_secs);
-        let end = End::default();
-        assert_eq!(end.bound(seconds(660), now), seconds(660));
+        let end = BudgetEnd::default();
+        assert_eq!(end.limit_estimate(seconds(660), now), seconds(660));
         end.set(Some(now + seconds(30)));
-        assert_eq!(end.bound(seconds(660), now), seconds(30));
-        assert_eq!(end.bound(seconds(660), now + seconds(20)), seconds(10));
-        assert_eq!(end.bound(seconds(660), now + seconds(40)), seconds(0));
-        assert_eq!(end.bound(seconds(5), now), seconds(5));
+        assert_eq!(end.limit_estimate(seconds(660), now), seconds(30));
+        assert_eq!(
+            end.limit_estimate(seconds(660), now + seconds(20)),
+            seconds(10)
+        );
+        assert_eq!(
+            end.limit_estimate(seconds(660), now + seconds(40)),
+            seconds(0)
+        );
+        assert_eq!(end.limit_estimate(seconds(5), now), seconds(5));
     }
 
     #[test]
@@ -266,7 +272,9 @@ mod tests {
             progress,
             left_seconds: Some(30.0),
         });
-        let told = display.end.bound(Duration::from_secs(660), Instant::now());
+        let told = display
+            .end
+            .limit_estimate(Duration::from_secs(660), Instant::now());
         assert!(told <= Duration::from_secs(30), "{told:?}");
     }
 }

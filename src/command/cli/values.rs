@@ -43,18 +43,18 @@ pub(crate) enum ValueError {
     Nodes,
     #[error("write {0}, or a range as in 2..1K x2 (both ends included)")]
     Counts(Bounds<u32>),
-    #[error("write a number of ranks, or a range as in 1..64 (both ends included), of at most {}", RANKS.most())]
+    #[error("write a number of ranks, or a range as in 1..64 (both ends included), of at most {}", RANKS.largest_value())]
     Ranks,
 }
 
 /// The name of a collective that can be measured.
-pub(crate) fn collective() -> impl TypedValueParser<Value = Collective> {
+pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
     PossibleValuesParser::new(Collective::MEASURED.map(Collective::name))
         .try_map(|name| -> Result<Collective, UnknownCollective> { name.parse() })
 }
 
 /// The name of a collective that has schedules.
-pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Collective> {
+pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
     // The others are hidden, and refused with another message.
     let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
     PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
@@ -67,7 +67,7 @@ pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Colle
 }
 
 /// One of these values, by its name.
-fn one_of<T, const N: usize>(
+fn named_value_parser<T, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T>
@@ -82,31 +82,31 @@ where
 }
 
 /// `commutative` or `noncommutative`.
-pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
-    one_of(OperatorClass::ALL, <&str>::from)
+pub(crate) fn operator_class_parser() -> impl TypedValueParser<Value = OperatorClass> {
+    named_value_parser(OperatorClass::ALL, <&str>::from)
 }
 
 /// `block`, `cyclic` or `other`.
-pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
-    one_of(RankOrder::KNOWN, RankOrder::name)
+pub(crate) fn rank_order_parser() -> impl TypedValueParser<Value = RankOrder> {
+    named_value_parser(RankOrder::KNOWN, RankOrder::name)
 }
 
 /// `mpi` or `shared`.
-pub(crate) fn transport() -> impl TypedValueParser<Value = Through> {
-    one_of(Through::ALL.map(|(_, through)| through), Through::name)
+pub(crate) fn transport_parser() -> impl TypedValueParser<Value = Through> {
+    named_value_parser(Through::ALL.map(|(_, through)| through), Through::name)
 }
 
-pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
-    one_of(Confidence::ALL, <&str>::from)
+pub(crate) fn confidence_parser() -> impl TypedValueParser<Value = Confidence> {
+    named_value_parser(Confidence::ALL, <&str>::from)
 }
 
 /// `colltune` or `library`.
-pub(crate) fn deployment() -> impl TypedValueParser<Value = Deployment> {
-    one_of(Deployment::ALL, <&str>::from)
+pub(crate) fn deployment_parser() -> impl TypedValueParser<Value = Deployment> {
+    named_value_parser(Deployment::ALL, <&str>::from)
 }
 
 /// A library with its version, `openmpi-4.1.4`.
-pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
+pub(crate) fn parse_library(text: &str) -> Result<Library, ValueError> {
     match text.split_once('-') {
         Some((name, version)) if !name.is_empty() && !version.is_empty() => Ok(Library {
             name: name.to_owned(),
@@ -117,12 +117,12 @@ pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
 }
 
 /// A library with or without a version, `mpich` or `openmpi-4.1.4`.
-pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
+pub(crate) fn parse_library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
     let (name, version) = match text.split_once('-') {
         Some((name, version)) => (name, Some(version.to_owned())),
         None => (text, None),
     };
-    let name = Some(libraries::find(name).ok_or(ValueError::LibraryName)?);
+    let name = Some(libraries::find_library(name).ok_or(ValueError::LibraryName)?);
     if version.as_deref() == Some("") {
         return Err(ValueError::Library);
     }
@@ -134,10 +134,10 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
 }
 
 /// A shape, `2x4`.
-pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
+pub(crate) fn parse_shape(text: &str) -> Result<CommShape, ValueError> {
     let (nodes, ppn) = text.split_once('x').ok_or(ValueError::Shape)?;
     let shape = match (nodes.parse(), ppn.parse()) {
-        (Ok(nodes), Ok(ppn)) => CommShape::checked(nodes, ppn),
+        (Ok(nodes), Ok(ppn)) => CommShape::try_new(nodes, ppn),
         _ => None,
     };
     shape.ok_or(ValueError::Shape)
@@ -147,20 +147,20 @@ pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
 pub(crate) type Counts = Vec<u32>;
 
 /// Numbers of ranks: `8`, `2..1K x2`.
-pub(crate) fn rank_counts(text: &str) -> Result<Counts, ValueError> {
-    counts(text, RANKS)
+pub(crate) fn parse_rank_counts(text: &str) -> Result<Counts, ValueError> {
+    parse_bounded_counts(text, RANKS)
 }
 
 /// Numbers of nodes: `8`, `2..1K x2`.
-pub(crate) fn node_counts(text: &str) -> Result<Counts, ValueError> {
-    counts(text, NODES)
+pub(crate) fn parse_node_counts(text: &str) -> Result<Counts, ValueError> {
+    parse_bounded_counts(text, NODES)
 }
 
-fn counts(text: &str, bounds: Bounds<u32>) -> Result<Counts, ValueError> {
+fn parse_bounded_counts(text: &str, bounds: Bounds<u32>) -> Result<Counts, ValueError> {
     let counts = parse_byte_range(text).unwrap_or_default();
     let counts = counts
         .into_iter()
-        .map(|count| bounds.of(u32::try_from(count).ok()?));
+        .map(|count| bounds.if_within(u32::try_from(count).ok()?));
     let counts = counts.collect::<Option<Counts>>();
     counts
         .filter(|counts| !counts.is_empty())
@@ -168,33 +168,33 @@ fn counts(text: &str, bounds: Bounds<u32>) -> Result<Counts, ValueError> {
 }
 
 /// A number of nodes within [`NODES`].
-pub(crate) fn nodes(text: &str) -> Result<u32, ValueError> {
-    let count = text.parse().ok().and_then(|count| NODES.of(count));
+pub(crate) fn parse_node_count(text: &str) -> Result<u32, ValueError> {
+    let count = text.parse().ok().and_then(|count| NODES.if_within(count));
     count.ok_or(ValueError::Nodes)
 }
 
 /// A number of ranks within [`RANKS`].
-pub(crate) fn count(text: &str) -> Result<u32, ValueError> {
-    let count = text.parse().ok().and_then(|count| RANKS.of(count));
+pub(crate) fn parse_rank_count(text: &str) -> Result<u32, ValueError> {
+    let count = text.parse().ok().and_then(|count| RANKS.if_within(count));
     count.ok_or(ValueError::Count)
 }
 
 /// A share within [`SHARE`], as in 0.05.
-pub(crate) fn share(text: &str) -> Result<f64, ValueError> {
+pub(crate) fn parse_share(text: &str) -> Result<f64, ValueError> {
     let share: Option<f64> = text.parse().ok();
     share
-        .and_then(|share| SHARE.of(share))
+        .and_then(|share| SHARE.if_within(share))
         .ok_or(ValueError::Share)
 }
 
 /// A number of ranks or a range that includes both ends: `8`, `1..64`.
-pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
+pub(crate) fn parse_rank_range(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
     let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
     let (first, last) = match text.split_once("..") {
         Some((first, last)) => (number(first)?, number(last)?),
         None => (number(text)?, number(text)?),
     };
-    if first > last || !RANKS.hold(first) || !RANKS.hold(last) {
+    if first > last || !RANKS.contains(first) || !RANKS.contains(last) {
         return Err(ValueError::Ranks);
     }
     Ok(first..=last)

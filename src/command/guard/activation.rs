@@ -21,10 +21,10 @@ pub struct Activation {
 impl Activation {
     /// The class of operators for which a library's file holds rules, if the library does not distinguish operators:
     /// the rules that are right for all operators, or, with `assume_commutative`, those for commutative ones.
-    pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
-        let known = libraries::find(&library.name);
+    pub fn operator_class(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
+        let known = libraries::find_library(&library.name);
         let tells_apart = known.is_some_and(|library| library.facts().tells_operators_apart);
-        (!tells_apart).then(|| OperatorClass::of(assume_commutative))
+        (!tells_apart).then(|| OperatorClass::from_commutes(assume_commutative))
     }
 
     /// Exports a table for a library into a folder, which all hosts of launches must see. `path` has the folders in
@@ -32,7 +32,7 @@ impl Activation {
     ///
     /// # Errors
     /// If the library reads no tables; errors of the exporter.
-    pub fn put(
+    pub fn from_exported_table(
         table: &Table,
         library: &Library,
         folder: &Path,
@@ -42,7 +42,7 @@ impl Activation {
         let reads_none = || GuardError::ReadsNoTables {
             library: library.clone(),
         };
-        let format = export::read_by(library).ok_or_else(reads_none)?;
+        let format = export::format_read_by(library).ok_or_else(reads_none)?;
         let exported = format.render(
             table,
             &Options {
@@ -54,13 +54,13 @@ impl Activation {
                     unconfirmed: true,
                     extrapolate: false,
                 },
-                ..Options::installed(Some(format), &library.version, path)
+                ..Options::with_installed(Some(format), &library.version, path)
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));
-        tuner::write(&file, &exported.text)?;
+        tuner::write_text(&file, &exported.text)?;
         Ok(Self {
-            environment: exported.environment(&file),
+            environment: exported.job_environment(&file),
             notes: exported.notes,
         })
     }

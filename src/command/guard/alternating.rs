@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicBool;
 use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{broken, measure_more};
-use crate::{Activation, FailedCandidate, GuardError, Measurer, Times};
+use crate::measurer::{failed_candidates, measure_more};
+use crate::{Activation, FailedCandidate, GuardError, LaunchTimes, Measurer};
 
 /// Measures a library with and without its table, in two stores since the conditions differ. Both kinds of launches
 /// measure the default; in launches with the table that is the table's choice.
 ///
 /// A launch without the table and one with it make a pair. Which of them comes first alternates, so that a machine that
 /// becomes slower favours neither.
-pub struct Alternating<'a> {
+pub struct AlternatingMeasurer<'a> {
     at: &'a mut MeasurementContext,
     sides: [Side; 2],
     observer: &'a mut dyn Observer,
@@ -31,7 +31,7 @@ struct Side {
     store: PathBuf,
 }
 
-impl<'a> Alternating<'a> {
+impl<'a> AlternatingMeasurer<'a> {
     /// A measurer in a context with an empty store.
     pub fn new(
         at: &'a mut MeasurementContext,
@@ -62,7 +62,7 @@ impl<'a> Alternating<'a> {
     }
 
     /// Makes another launch with one of the environments; its samples get the number of the pair.
-    fn launch(
+    fn launch_side(
         &mut self,
         side: usize,
         cells: &[(Cell, Vec<Candidate>)],
@@ -85,12 +85,12 @@ impl<'a> Alternating<'a> {
     }
 }
 
-impl Measurer for Alternating<'_> {
+impl Measurer for AlternatingMeasurer<'_> {
     fn measure(
         &mut self,
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
-    ) -> Result<Times, GuardError> {
+    ) -> Result<LaunchTimes, GuardError> {
         let defaults: Vec<(Cell, Vec<Candidate>)> = cells
             .iter()
             .map(|(cell, _)| (*cell, vec![Candidate::Default]))
@@ -102,14 +102,18 @@ impl Measurer for Alternating<'_> {
             let first = (self.pairs % 2) as usize;
             let mut is_over = false;
             for side in [first, 1 - first] {
-                let (measured, is_late) = self.launch(side, &defaults)?;
+                let (measured, is_late) = self.launch_side(side, &defaults)?;
                 is_out_of_time |= is_late;
                 is_over |= measured.is_empty();
                 match side {
                     0 => samples.extend(measured),
                     _ => {
-                        samples.extend(measured.iter().flat_map(|sample| chosen(sample, cells)));
-                        failed = broken(self.at)?;
+                        samples.extend(
+                            measured
+                                .iter()
+                                .flat_map(|sample| samples_of_choices(sample, cells)),
+                        );
+                        failed = failed_candidates(self.at)?;
                     }
                 }
             }
@@ -119,23 +123,23 @@ impl Measurer for Alternating<'_> {
             }
         }
         let failed = failed.iter().flat_map(|broken| {
-            let chosen = chosen_in(broken.cell, cells);
+            let chosen = choices_in_cell(broken.cell, cells);
             chosen.map(|candidate| FailedCandidate {
                 candidate: candidate.clone(),
                 ..broken.clone()
             })
         });
-        Times::of_samples(self.at, &samples, failed.collect(), is_out_of_time)
+        LaunchTimes::from_samples(self.at, &samples, failed.collect(), is_out_of_time)
     }
 }
 
 /// Turns a sample of the default with the table into samples of the table's choices.
-fn chosen<'c>(
+fn samples_of_choices<'c>(
     sample: &'c Sample,
     cells: &'c [(Cell, Vec<Candidate>)],
 ) -> impl Iterator<Item = Sample> + 'c {
     let cell = sample.subject.cell().into_iter();
-    let chosen = cell.flat_map(|cell| chosen_in(cell, cells));
+    let chosen = cell.flat_map(|cell| choices_in_cell(cell, cells));
     chosen.map(|candidate| Sample {
         candidate: candidate.clone(),
         ..sample.clone()
@@ -143,7 +147,10 @@ fn chosen<'c>(
 }
 
 /// The requested candidates of a cell other than the default.
-fn chosen_in(cell: Cell, cells: &[(Cell, Vec<Candidate>)]) -> impl Iterator<Item = &Candidate> {
+fn choices_in_cell(
+    cell: Cell,
+    cells: &[(Cell, Vec<Candidate>)],
+) -> impl Iterator<Item = &Candidate> {
     let asked = cells.iter().find(|(known, _)| *known == cell);
     let candidates = asked.into_iter().flat_map(|(_, candidates)| candidates);
     candidates.filter(|candidate| **candidate != Candidate::Default)

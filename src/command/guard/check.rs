@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{median, paired_ratio, paired_ratios};
 use vocabulary::defaults::CONFIDENCE;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{Candidate, Warning};
 
-use crate::point::cells;
-use crate::suspects::{decide, is_suspicious};
-use crate::{GuardError, Measurer, Misplaced, Point, Rivals, Times};
+use crate::point::cells_to_measure;
+use crate::suspects::{decide_suspects, is_suspicious};
+use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point, Rivals};
 
 /// Options of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,11 +97,11 @@ pub struct CheckedPoint {
 impl CheckedPoint {
     /// Whether the table's choice fails or is significantly slower here.
     pub fn is_regression(&self) -> bool {
-        self.broken.is_some() || self.confirmed().next().is_some()
+        self.broken.is_some() || self.confirmed_findings().next().is_some()
     }
 
     /// The confirmed findings.
-    pub fn confirmed(&self) -> impl Iterator<Item = &Finding> {
+    pub fn confirmed_findings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.is_confirmed)
     }
 
@@ -128,28 +128,31 @@ impl CheckedPoint {
     }
 
     /// A sentence without a full stop for the failure and for each confirmed finding.
-    pub fn reasons(&self) -> Vec<String> {
+    pub fn regression_reasons(&self) -> Vec<String> {
         let chosen = &self.point.chosen;
         let broken = self
             .broken
             .iter()
             .map(|how| format!("{chosen} fails ({how})"));
         broken
-            .chain(self.confirmed().map(|finding| self.clause(finding)))
+            .chain(
+                self.confirmed_findings()
+                    .map(|finding| self.describe_finding(finding)),
+            )
             .collect()
     }
 
     /// A sentence without a full stop for each suspicion that is undecided; empty if the point is a regression anyway.
-    pub fn suspicions(&self) -> Vec<String> {
+    pub fn open_suspicions(&self) -> Vec<String> {
         let open = self.findings.iter().filter(|finding| finding.is_undecided);
         match self.is_undecided() {
-            true => open.map(|finding| self.clause(finding)).collect(),
+            true => open.map(|finding| self.describe_finding(finding)).collect(),
             false => Vec::new(),
         }
     }
 
     /// The chosen candidate's time relative to that of the finding.
-    fn clause(&self, finding: &Finding) -> String {
+    fn describe_finding(&self, finding: &Finding) -> String {
         let Finding {
             against,
             ratio,
@@ -165,15 +168,18 @@ impl CheckedPoint {
         match (finding.is_confirmed, against) {
             (false, _) => format!("{takes}, but there were too few further launches to decide"),
             (true, Baseline::Recorded) => {
-                let because = self.because(finding);
-                format!("{takes}, in {}{because}", counted(launches, "launch"))
+                let because = self.explain_slowdown(finding);
+                format!(
+                    "{takes}, in {}{because}",
+                    format_counted(launches, "launch")
+                )
             }
-            (true, _) => format!("{takes}, in {}", counted(launches, "launch")),
+            (true, _) => format!("{takes}, in {}", format_counted(launches, "launch")),
         }
     }
 
     /// A clause that says whether the algorithm or everything became slower, if the default's time shows it.
-    fn because(&self, finding: &Finding) -> String {
+    fn explain_slowdown(&self, finding: &Finding) -> String {
         let Some(drift) = self.default_drift() else {
             return String::new();
         };
@@ -209,7 +215,7 @@ pub struct Checked {
 impl Checked {
     /// Whether no point is a regression; `None` if none is known to be and a suspicion is undecided, or if no point is
     /// decided.
-    pub fn holds(&self) -> Option<bool> {
+    pub fn still_holds(&self) -> Option<bool> {
         let points = || self.points.iter();
         if points().any(CheckedPoint::is_regression) {
             return Some(false);
@@ -229,8 +235,8 @@ struct Question<'p> {
 
 impl Question<'_> {
     /// The time of the chosen candidate divided by that of the baseline, launch by launch.
-    fn ratios(&self, times: &Times) -> Vec<f64> {
-        let of = |candidate| times.of(&self.point.cell, candidate);
+    fn launch_ratios(&self, times: &LaunchTimes) -> Vec<f64> {
+        let of = |candidate| times.launch_medians(&self.point.cell, candidate);
         let chosen = of(&self.point.chosen);
         match (self.against, self.rival, self.point.recorded) {
             (Baseline::Default, _, _) => paired_ratios(chosen, of(&Candidate::Default)),
@@ -252,31 +258,31 @@ impl Question<'_> {
 /// # Errors
 /// If nothing can be launched, or nothing was measured; if ranks were placed in another order than the table's at all
 /// points.
-pub fn check(
+pub fn check_points(
     points: &[Point],
     rivals: &Rivals,
     measurer: &mut dyn Measurer,
     options: &CheckOptions,
 ) -> Result<Checked, GuardError> {
-    let all = points.iter().map(|point| (point, rivals.of(point)));
-    let first = measurer.measure(&cells(all), options.launches)?;
-    let (points, misplaced) = first.in_order(points)?;
+    let all = points.iter().map(|point| (point, rivals.runner_up(point)));
+    let first = measurer.measure(&cells_to_measure(all), options.launches)?;
+    let (points, misplaced) = first.split_by_rank_order(points)?;
     let suspects: Vec<Question<'_>> = points
         .iter()
-        .flat_map(|point| questions(point, rivals, options))
-        .filter(|question| is_suspicious(&question.ratios(&first), question.bound))
+        .flat_map(|point| questions_about(point, rivals, options))
+        .filter(|question| is_suspicious(&question.launch_ratios(&first), question.bound))
         .collect();
-    let decision = decide(
+    let decision = decide_suspects(
         &suspects,
-        |question| (question.point, rivals.of(question.point)),
-        |question, times| (question.ratios(times), question.bound),
+        |question| (question.point, rivals.runner_up(question.point)),
+        |question, times| (question.launch_ratios(times), question.bound),
         measurer,
     )?;
     let findings = suspects.iter().enumerate().filter_map(|(at, question)| {
         let ratios = &decision.ratios[at];
         let finding = Finding {
             against: question.against,
-            ratio: median(ratios).or_else(|| median(&question.ratios(&first)))?,
+            ratio: median(ratios).or_else(|| median(&question.launch_ratios(&first)))?,
             bound: question.bound,
             launches: ratios.len() as u32,
             is_confirmed: decision.confirmed[at],
@@ -291,7 +297,7 @@ pub fn check(
         let rounds = [&decision.times, &first];
         checked_point(
             point,
-            rivals.of(point),
+            rivals.runner_up(point),
             rounds,
             findings,
             options.materiality,
@@ -307,12 +313,12 @@ pub fn check(
 }
 
 /// The questions about a point.
-fn questions<'p>(
+fn questions_about<'p>(
     point: &'p Point,
     rivals: &'p Rivals,
     options: &CheckOptions,
 ) -> impl Iterator<Item = Question<'p>> {
-    let rival = rivals.of(point);
+    let rival = rivals.runner_up(point);
     let (paired, recorded) = (1.0 + options.materiality, 1.0 + options.tolerance);
     let all = [
         (Baseline::Default, paired, !point.keeps_default()),
@@ -333,19 +339,19 @@ fn questions<'p>(
 fn checked_point(
     point: &Point,
     rival: Option<&Candidate>,
-    rounds: [&Times; 2],
+    rounds: [&LaunchTimes; 2],
     findings: Vec<Finding>,
     materiality: f64,
 ) -> CheckedPoint {
     let cell = &point.cell;
-    let measured = |times: &&&Times| !times.of(cell, &point.chosen).is_empty();
+    let measured = |times: &&&LaunchTimes| !times.launch_medians(cell, &point.chosen).is_empty();
     let times = rounds.iter().find(measured);
-    let seconds = |candidate| times.and_then(|times| times.median(cell, candidate));
+    let seconds = |candidate| times.and_then(|times| times.median_seconds(cell, candidate));
     let broken = rounds
         .iter()
-        .find_map(|times| times.broken(cell, &point.chosen));
+        .find_map(|times| times.failure_of(cell, &point.chosen));
     let paired = times.and_then(|times| {
-        let of = |candidate| times.of(cell, candidate);
+        let of = |candidate| times.launch_medians(cell, candidate);
         paired_ratio(of(&point.chosen), of(&Candidate::Default), CONFIDENCE)
     });
     let is_wide = paired.is_some_and(|ratio| ratio.interval.high > 1.0 + materiality);
@@ -357,7 +363,7 @@ fn checked_point(
         seconds: seconds(&point.chosen),
         default_seconds: seconds(&Candidate::Default),
         runner_up_seconds: rival.and_then(seconds),
-        launches: times.map_or(0, |times| times.of(cell, &point.chosen).len()) as u32,
+        launches: times.map_or(0, |times| times.launch_medians(cell, &point.chosen).len()) as u32,
         findings,
         broken: broken.map(|broken| broken.message.clone()),
         point: point.clone(),

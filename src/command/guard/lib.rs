@@ -30,17 +30,19 @@ mod suspects;
 mod validate;
 
 pub use activation::Activation;
-pub use alternating::Alternating;
-pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, check};
+pub use alternating::AlternatingMeasurer;
+pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, check_points};
 pub use error::GuardError;
-pub use measurer::{FailedCandidate, Launches, Measurer, Misplaced, Times};
-pub use point::{Point, PointKind, points};
+pub use measurer::{FailedCandidate, LaunchMeasurer, LaunchTimes, Measurer, Misplaced};
+pub use point::{Point, PointKind, table_points};
 pub use probes::{Probing, add_probes};
-pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};
+pub use repair::{
+    Circumstances, ConfirmedRange, confirm_rules, count_unconfirmed_rules, keep_verdicts,
+};
 pub use rivals::Rivals;
 pub use setup::{TestSetup, TestSetupOptions};
 pub use sources::{NamedSources, Sources, TableStore};
 pub use suspects::{LEVEL, fewest_launches};
 pub use validate::{
-    Judgement, NoTimes, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate,
+    Judgement, NoTimes, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate_points,
 };

@@ -13,7 +13,7 @@ use crate::{GuardError, Point};
 
 /// The measurements of some launches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct LaunchTimes {
     /// The median of each launch in seconds, by ascending launch; times of the same launch may be compared.
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
@@ -46,15 +46,16 @@ pub struct FailedCandidate {
     pub message: String,
 }
 
-impl Times {
+impl LaunchTimes {
     /// The times of samples in a context's pattern of calls, with the orders of ranks of the launches in its store.
-    pub(crate) fn of_samples(
+    pub(crate) fn from_samples(
         at: &MeasurementContext,
         samples: &[Sample],
         broken: Vec<FailedCandidate>,
         is_out_of_time: bool,
     ) -> Result<Self, GuardError> {
-        let summaries = fit::summarise(samples, at.campaign.pattern).map_err(TunerError::from)?;
+        let summaries =
+            fit::summarise_samples(samples, at.campaign.pattern).map_err(TunerError::from)?;
         let medians = summaries.into_iter().filter_map(|summary| {
             let key = (summary.subject.cell()?, summary.candidate);
             Some((key, summary.launch_medians))
@@ -78,7 +79,7 @@ impl Times {
     ///
     /// # Errors
     /// If nothing was measured, or no point can be judged.
-    pub(crate) fn in_order(
+    pub(crate) fn split_by_rank_order(
         &self,
         points: &[Point],
     ) -> Result<(Vec<Point>, Vec<Misplaced>), GuardError> {
@@ -88,8 +89,8 @@ impl Times {
         let (mut judged, mut misplaced) = (Vec::new(), Vec::new());
         for point in points.iter().cloned() {
             let shape = point.cell.shape;
-            match self.orders.get(&shape).map(|order| order.on(shape)) {
-                Some(found) if !point.order.on(shape).may_be(found) => {
+            match self.orders.get(&shape).map(|order| order.on_shape(shape)) {
+                Some(found) if !point.order.on_shape(shape).may_be(found) => {
                     misplaced.push(Misplaced { point, found });
                 }
                 _ => judged.push(point),
@@ -106,7 +107,7 @@ impl Times {
     }
 
     /// Adds the times of later launches.
-    pub(crate) fn add(&mut self, later: Self) {
+    pub(crate) fn add_later(&mut self, later: Self) {
         for (key, medians) in later.medians {
             self.medians.entry(key).or_default().extend(medians);
         }
@@ -117,19 +118,19 @@ impl Times {
     }
 
     /// The medians of a candidate; empty if it was not measured.
-    pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
+    pub fn launch_medians(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let known = self.medians.get(&(*cell, candidate.clone()));
         known.map_or(&[], Vec::as_slice)
     }
 
     /// The median of a candidate's medians.
-    pub(crate) fn median(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        let medians = self.of(cell, candidate).iter();
+    pub(crate) fn median_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        let medians = self.launch_medians(cell, candidate).iter();
         median(&medians.map(|(_, seconds)| *seconds).collect::<Vec<f64>>())
     }
 
     /// The failure of a candidate in a cell.
-    pub fn broken(&self, cell: &Cell, candidate: &Candidate) -> Option<&FailedCandidate> {
+    pub fn failure_of(&self, cell: &Cell, candidate: &Candidate) -> Option<&FailedCandidate> {
         let is_it =
             |broken: &&FailedCandidate| broken.cell == *cell && broken.candidate == *candidate;
         self.broken.iter().find(is_it)
@@ -147,11 +148,11 @@ pub trait Measurer {
         &mut self,
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
-    ) -> Result<Times, GuardError>;
+    ) -> Result<LaunchTimes, GuardError>;
 }
 
 /// A measurer that launches in a measurement context and keeps the samples in the context's store.
-pub struct Launches<'a> {
+pub struct LaunchMeasurer<'a> {
     at: &'a MeasurementContext,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
@@ -159,7 +160,7 @@ pub struct Launches<'a> {
     requested: u32,
 }
 
-impl<'a> Launches<'a> {
+impl<'a> LaunchMeasurer<'a> {
     /// A measurer in a context with an empty store; setting `stop` ends the current launch.
     pub fn new(
         at: &'a MeasurementContext,
@@ -175,16 +176,21 @@ impl<'a> Launches<'a> {
     }
 }
 
-impl Measurer for Launches<'_> {
+impl Measurer for LaunchMeasurer<'_> {
     fn measure(
         &mut self,
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
-    ) -> Result<Times, GuardError> {
+    ) -> Result<LaunchTimes, GuardError> {
         self.requested += launches;
         let (samples, is_out_of_time) =
             measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
-        Times::of_samples(self.at, &samples, broken(self.at)?, is_out_of_time)
+        LaunchTimes::from_samples(
+            self.at,
+            &samples,
+            failed_candidates(self.at)?,
+            is_out_of_time,
+        )
     }
 }
 
@@ -218,7 +224,9 @@ pub(crate) fn measure_more(
 }
 
 /// The candidates that failed, by the context's store.
-pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<FailedCandidate>, GuardError> {
+pub(crate) fn failed_candidates(
+    at: &MeasurementContext,
+) -> Result<Vec<FailedCandidate>, GuardError> {
     let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
     let of_cell = failures.into_iter().filter_map(|failure| {
         Some(FailedCandidate {

@@ -75,14 +75,14 @@ impl Point {
         let hides = |entry: &ShapeRules| {
             entry.operators == Operators::Commutative
                 && entry.shape == self.cell.shape
-                && entry.deployments.cover(deployment)
+                && entry.deployments.hold_for(deployment)
         };
         let entries = table.collectives.get(&self.cell.collective);
         let is_hidden = file != Some(OperatorClass::Noncommutative)
             && self.operators == Operators::Any
             && self.rules.len() == 1
             && entries.is_some_and(|entries| entries.iter().any(hides));
-        !is_hidden && file.is_none_or(|class| self.operators.cover(class))
+        !is_hidden && file.is_none_or(|class| self.operators.hold_for(class))
     }
 
     /// Whether the point was drawn at random.
@@ -98,26 +98,26 @@ impl Point {
 /// before the second of any, so that the first few points cover all algorithms; points that keep the default come last.
 /// Rules from the model, and candidates that cannot be measured here, are left out. `elements` are the datatype and the
 /// operator of reductions.
-pub fn points(
+pub fn table_points(
     table: &Table,
     deployment: Deployment,
     elements: (Datatype, Operator),
     thresholds: bool,
 ) -> Vec<Point> {
     let mut points = Vec::new();
-    for (cell, entry) in entries(table, deployment, elements) {
-        let sizes = sizes(entry, cell.datatype.size_bytes(), thresholds);
+    for (cell, entry) in measured_entries(table, deployment, elements) {
+        let sizes = sizes_to_test(entry, cell.datatype.size_bytes(), thresholds);
         points.extend(sizes.into_iter().map(|(bytes, kind)| {
             let cell = Cell { bytes, ..cell };
-            point(table, entry, deployment, cell, kind)
+            point_of_entry(table, entry, deployment, cell, kind)
         }));
     }
     points.retain(Point::is_measurable);
-    by_stake(merged(points))
+    sort_by_stake(merge_alike(points))
 }
 
 /// The entries for a deployment that were made from measurements, each with a cell of size 0.
-pub(crate) fn entries(
+pub(crate) fn measured_entries(
     table: &Table,
     deployment: Deployment,
     elements: (Datatype, Operator),
@@ -145,12 +145,12 @@ pub(crate) fn entries(
             entries.iter().map(move |entry| (cell(entry), entry))
         });
     all.filter(move |(_, entry)| {
-        entry.deployments.cover(deployment) && entry.source == RuleSource::Measured
+        entry.deployments.hold_for(deployment) && entry.source == RuleSource::Measured
     })
 }
 
 /// Merges points that are measured alike: entries for different operators that choose the same candidate at a size.
-pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
+pub(crate) fn merge_alike(points: Vec<Point>) -> Vec<Point> {
     let mut all: Vec<Point> = Vec::new();
     for point in points {
         match all.iter_mut().find(|known| known.is_alike(&point)) {
@@ -167,7 +167,7 @@ pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// The sizes of an entry in bytes, rounded to whole elements, each once.
-fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, PointKind> {
+fn sizes_to_test(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, PointKind> {
     let mut sizes = BTreeMap::new();
     for point in &entry.measured {
         sizes.insert(point.bytes.next_multiple_of(element), PointKind::Measured);
@@ -186,7 +186,7 @@ fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Po
 }
 
 /// The point of an entry at a cell's size.
-pub(crate) fn point(
+pub(crate) fn point_of_entry(
     table: &Table,
     entry: &ShapeRules,
     deployment: Deployment,
@@ -222,7 +222,7 @@ pub(crate) fn point(
 }
 
 /// Sorts points by stake, largest first, but with the first point of each algorithm before the second of any.
-fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
+fn sort_by_stake(mut points: Vec<Point>) -> Vec<Point> {
     points.sort_by(|a, b| {
         let stake = b.stake.total_cmp(&a.stake);
         stake.then_with(|| (a.cell, a.operators).cmp(&(b.cell, b.operators)))
@@ -242,7 +242,7 @@ fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
 }
 
 /// The cells of points, each once, with the candidates to measure: the default, the points' choices and their rivals.
-pub(crate) fn cells<'p>(
+pub(crate) fn cells_to_measure<'p>(
     points: impl Iterator<Item = (&'p Point, Option<&'p Candidate>)>,
 ) -> Vec<(Cell, Vec<Candidate>)> {
     let mut cells: BTreeMap<Cell, BTreeSet<&Candidate>> = BTreeMap::new();

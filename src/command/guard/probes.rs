@@ -7,7 +7,7 @@ use schedule::Collective;
 use table::{Deployment, ShapeRules, Table};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 
-use crate::point::{entries, merged, point};
+use crate::point::{measured_entries, merge_alike, point_of_entry};
 use crate::{Point, PointKind};
 
 /// The number of probes and the seed that they are drawn from.
@@ -42,13 +42,13 @@ pub fn add_probes(
     probing: Probing,
 ) {
     let mut series: BTreeMap<(Collective, CommShape), Vec<(Cell, &ShapeRules)>> = BTreeMap::new();
-    for (cell, entry) in entries(table, deployment, elements) {
+    for (cell, entry) in measured_entries(table, deployment, elements) {
         let of_series = series.entry((cell.collective, cell.shape)).or_default();
         of_series.push((cell, entry));
     }
     let stretches: Vec<Vec<Stretch>> = series
         .values()
-        .map(|entries| stretches(table, deployment, entries))
+        .map(|entries| find_stretches(table, deployment, entries))
         .collect();
     let parts: Vec<(Vec<Stretch>, usize)> = match probing.number {
         Some(number) => vec![(stretches.concat(), number)],
@@ -73,7 +73,7 @@ pub fn add_probes(
     let mut random = Rng::with_seed(probing.seed);
     let drawn: BTreeSet<(Collective, CommShape, u64)> = parts
         .iter()
-        .flat_map(|(stretches, number)| draw(stretches, *number, &mut random))
+        .flat_map(|(stretches, number)| draw_cells(stretches, *number, &mut random))
         .map(|cell| (cell.collective, cell.shape, cell.bytes))
         .collect();
     let mut probes = Vec::new();
@@ -83,11 +83,11 @@ pub fn add_probes(
             .iter()
             .map(|(of_entry, entry)| {
                 let cell = Cell { bytes, ..*of_entry };
-                point(table, entry, deployment, cell, PointKind::Probe)
+                point_of_entry(table, entry, deployment, cell, PointKind::Probe)
             });
         probes.extend(here.filter(|probe| probe.is_measurable() && !probe.keeps_default()));
     }
-    for probe in merged(probes) {
+    for probe in merge_alike(probes) {
         if !points.iter().any(|known| known.is_alike(&probe)) {
             points.push(probe);
         }
@@ -109,15 +109,16 @@ struct Stretch {
 
 impl Stretch {
     /// The end (exclusive) divided by the first size.
-    fn width(&self) -> f64 {
+    fn size_ratio(&self) -> f64 {
         let end = self.last + self.first.datatype.size_bytes();
         end as f64 / self.first.bytes as f64
     }
 
     /// The cell at a share of the stretch on the logarithmic scale of sizes.
-    fn at(&self, share: f64) -> Cell {
+    fn cell_at(&self, share: f64) -> Cell {
         let element = self.first.datatype.size_bytes();
-        let bytes = (self.first.bytes as f64 * self.width().powf(share)) as u64 / element * element;
+        let bytes =
+            (self.first.bytes as f64 * self.size_ratio().powf(share)) as u64 / element * element;
         Cell {
             bytes: bytes.clamp(self.first.bytes, self.last),
             ..self.first
@@ -126,7 +127,7 @@ impl Stretch {
 }
 
 /// The stretches of entries for the same shape.
-fn stretches(
+fn find_stretches(
     table: &Table,
     deployment: Deployment,
     entries: &[(Cell, &ShapeRules)],
@@ -134,7 +135,7 @@ fn stretches(
     let mut stretches = Vec::new();
     for (cell, entry) in entries {
         let element = cell.datatype.size_bytes();
-        let rules = entry.ranges();
+        let rules = entry.rules_with_sizes();
         for (sizes, _) in rules.filter(|(_, rule)| rule.candidate != Candidate::Default) {
             for gap in entry.measured.windows(2) {
                 let first = sizes.start.max(gap[0].bytes + 1).next_multiple_of(element);
@@ -152,9 +153,15 @@ fn stretches(
                     gap: gap[0].bytes,
                     weight: 0.0,
                 };
-                let middle = point(table, entry, deployment, stretch.at(0.5), PointKind::Probe);
-                let octaves = stretch.width().log2();
-                stretch.weight = octaves + fit::at_stake(octaves, middle.stake);
+                let middle = point_of_entry(
+                    table,
+                    entry,
+                    deployment,
+                    stretch.cell_at(0.5),
+                    PointKind::Probe,
+                );
+                let octaves = stretch.size_ratio().log2();
+                stretch.weight = octaves + fit::range_stake(octaves, middle.stake);
                 stretches.push(stretch);
             }
         }
@@ -163,14 +170,14 @@ fn stretches(
 }
 
 /// Draws one size from each of `parts` parts of equal weight.
-fn draw(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
+fn draw_cells(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
     let total: f64 = stretches.iter().map(|stretch| stretch.weight).sum();
     let mut drawn = Vec::new();
     for part in 0..parts {
         let mut place = total * (part as f64 + random.f64()) / parts as f64;
         for stretch in stretches {
             if place < stretch.weight {
-                drawn.push(stretch.at(place / stretch.weight));
+                drawn.push(stretch.cell_at(place / stretch.weight));
                 break;
             }
             place -= stretch.weight;

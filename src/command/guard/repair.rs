@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schedule::Collective;
 use store::Store;
 use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{Candidate, Library, Pattern};
 
 use crate::{GuardError, Judgement, Point, PointKind, TableStore, ValidatedPoint};
@@ -31,7 +31,7 @@ pub struct Circumstances {
 
 impl Circumstances {
     /// The verdicts about points, without the points about which nothing was shown.
-    pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
+    pub fn verdicts_about(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
                 Judgement::Faster => Found::Faster,
@@ -57,7 +57,7 @@ impl Circumstances {
                 collective: cell.collective,
                 shape: cell.shape,
                 order: *order,
-                operators: OperatorClass::of(cell.commutes()),
+                operators: OperatorClass::from_commutes(cell.commutes()),
                 deployment: self.deployment,
                 candidate: chosen.clone(),
                 bytes: cell.bytes,
@@ -76,7 +76,7 @@ impl Circumstances {
 ///
 /// # Errors
 /// A store that cannot be read or written.
-pub fn keep(
+pub fn keep_verdicts(
     verdicts: &[Verdict],
     table: &Table,
     store: &TableStore,
@@ -95,7 +95,7 @@ pub fn keep(
 
 /// A range of a rule's sizes that was confirmed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Confirmed {
+pub struct ConfirmedRange {
     /// The rule before the change.
     pub rule: RulePlace,
     /// The candidate that it chooses.
@@ -108,7 +108,7 @@ pub struct Confirmed {
     pub points: usize,
 }
 
-impl fmt::Display for Confirmed {
+impl fmt::Display for ConfirmedRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             rule,
@@ -121,7 +121,7 @@ impl fmt::Display for Confirmed {
         write!(
             f,
             "{rule}: {candidate} from {first} to {last} bytes, {speedup:.2} times as fast as the default over {}",
-            counted(points, "point")
+            format_counted(points, "point")
         )
     }
 }
@@ -137,20 +137,20 @@ impl fmt::Display for Confirmed {
 /// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not
 /// confirmed, since no point lies there. Entries for any operator in programs that use colltune are not confirmed
 /// either, since their points are measured with a commutative operator only.
-pub fn confirm(
+pub fn confirm_rules(
     table: &mut Table,
     deployment: Deployment,
     all: &[Point],
     validated: &[ValidatedPoint],
     materiality: f64,
-) -> Vec<Confirmed> {
+) -> Vec<ConfirmedRange> {
     let mut confirmed = Vec::new();
     for (&collective, entries) in &mut table.collectives {
-        let of_deployment = |entry: &&mut ShapeRules| entry.deployments.cover(deployment);
+        let of_deployment = |entry: &&mut ShapeRules| entry.deployments.hold_for(deployment);
         for entry in entries.iter_mut().filter(of_deployment) {
-            let changes = confirmable(collective, entry, all, validated, materiality);
+            let changes = confirmable_ranges(collective, entry, all, validated, materiality);
             for change in &changes {
-                entry.confirm(&change.sizes, change.speedup, Confidence::Medium);
+                entry.confirm_sizes(&change.sizes, change.speedup, Confidence::Medium);
             }
             confirmed.extend(changes);
         }
@@ -159,25 +159,27 @@ pub fn confirm(
 }
 
 /// The number of rules for a deployment that replace the default and are not confirmed.
-pub fn unconfirmed(table: &Table, deployment: Deployment) -> usize {
+pub fn count_unconfirmed_rules(table: &Table, deployment: Deployment) -> usize {
     let entries = table.entries();
-    let of_deployment = entries.filter(|entry| entry.deployments.cover(deployment));
-    of_deployment.map(|entry| entry.unconfirmed().len()).sum()
+    let of_deployment = entries.filter(|entry| entry.deployments.hold_for(deployment));
+    of_deployment
+        .map(|entry| entry.unconfirmed_rules().len())
+        .sum()
 }
 
-fn confirmable(
+fn confirmable_ranges(
     collective: Collective,
     entry: &ShapeRules,
     all: &[Point],
     validated: &[ValidatedPoint],
     materiality: f64,
-) -> Vec<Confirmed> {
+) -> Vec<ConfirmedRange> {
     if !entry.is_confirmable(collective) {
         return Vec::new();
     }
     let of_entry: Vec<&Point> = all
         .iter()
-        .filter(|point| is_of(point, collective, entry))
+        .filter(|point| is_decided_by(point, collective, entry))
         .collect();
     let measured = || {
         of_entry
@@ -195,7 +197,7 @@ fn confirmable(
         let speedup = found.and_then(|found| found.speedup);
         speedup.filter(|speedup| speedup.median >= 1.0 + materiality)
     };
-    let rules = entry.unconfirmed().into_iter();
+    let rules = entry.unconfirmed_rules().into_iter();
     let confirmed = rules.filter_map(|(rule, candidate)| {
         let sizes = rule.start.max(first)..rule.end.min(last + 1);
         let of_rule = of_entry
@@ -211,8 +213,8 @@ fn confirmable(
             .map(|point| speedup(point).map(|speedup| speedup.median))
             .collect();
         let speedups = speedups?;
-        Some(Confirmed {
-            rule: entry.place(collective, rule.start),
+        Some(ConfirmedRange {
+            rule: entry.rule_place(collective, rule.start),
             candidate,
             speedup: statistics::geometric_mean(speedups.iter().copied())?,
             points: speedups.len(),
@@ -240,9 +242,9 @@ fn is_probed(entry: &ShapeRules, sizes: &Range<u64>, points: &[&Point]) -> bool 
 }
 
 /// Whether an entry decides at a point.
-fn is_of(point: &Point, of: Collective, entry: &ShapeRules) -> bool {
+fn is_decided_by(point: &Point, of: Collective, entry: &ShapeRules) -> bool {
     point.rules.iter().any(|rule| match *rule {
-        RulePlace::Rule { from_bytes, .. } => *rule == entry.place(of, from_bytes),
+        RulePlace::Rule { from_bytes, .. } => *rule == entry.rule_place(of, from_bytes),
         RulePlace::Absent(_) => false,
     })
 }

@@ -14,7 +14,7 @@ use crate::{GuardError, Point, TableStore};
 /// The known runners-up by cell and class of operators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rivals {
-    of: BTreeMap<(Cell, Operators), Candidate>,
+    by_point: BTreeMap<(Cell, Operators), Candidate>,
     /// The reason why none is known, as a clause; `None` if the store was read.
     pub unknown_because: Option<String>,
 }
@@ -26,7 +26,7 @@ impl Rivals {
     ///
     /// # Errors
     /// A store that exists and cannot be read.
-    pub fn find(
+    pub fn find_in_store(
         table: &Table,
         store: &TableStore,
         deployment: Deployment,
@@ -48,7 +48,7 @@ impl Rivals {
             let store = store.display();
             return unknown(format!("{store} has no measurements of {library}"));
         }
-        let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
+        let analysis = CampaignAnalysis::from_store(&opened, Some(library), None)?;
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             let store = store.display();
@@ -60,14 +60,14 @@ impl Rivals {
         for point in points {
             let of_point = || {
                 let all = analysis.found.decisions_for(deployment).iter();
-                all.filter(|decision| key(&decision.cell) == key(&point.cell))
+                all.filter(|decision| table_key(&decision.cell) == table_key(&point.cell))
             };
             let own = of_point().filter(|decision| decision.operators == point.operators);
             // Entries for any operator rest on decisions for commutative operators; the other decisions agree.
             let of_commutative = of_point().filter(|decision| {
                 (point.operators, decision.operators) == (Operators::Any, Operators::Commutative)
             });
-            let mut ranked = own.chain(of_commutative).flat_map(eligible);
+            let mut ranked = own.chain(of_commutative).flat_map(eligible_rivals);
             let rival = ranked.find(|ranked| {
                 let is_measurable = !matches!(
                     ranked.candidate,
@@ -80,21 +80,21 @@ impl Rivals {
             }
         }
         Ok(Self {
-            of,
+            by_point: of,
             unknown_because: None,
         })
     }
 
     /// The runner-up at a point.
-    pub fn of(&self, point: &Point) -> Option<&Candidate> {
-        self.of.get(&(point.cell, point.operators))
+    pub fn runner_up(&self, point: &Point) -> Option<&Candidate> {
+        self.by_point.get(&(point.cell, point.operators))
     }
 }
 
 /// The candidates that may be the runner-up of a decision. Candidates that were faster by their medians but rejected
 /// (by fresh launches, another pattern of calls, another datatype, a verdict or lack of time) are left out, since they
 /// would be found faster again.
-fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
+fn eligible_rivals(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let verdict = decision.verdict;
     let has_none = matches!(
         verdict,
@@ -115,6 +115,6 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
 }
 
 /// The parts of a cell that tables distinguish.
-fn key(cell: &Cell) -> (Collective, CommShape, u64) {
+fn table_key(cell: &Cell) -> (Collective, CommShape, u64) {
     (cell.collective, cell.shape, cell.bytes)
 }

@@ -46,12 +46,12 @@ impl TestSetup {
         let beside = beside.unwrap_or(Path::new(".")).to_owned();
         let choice = match &campaign.launcher {
             LauncherConfig::Local(_) | LauncherConfig::Batch(_) => {
-                Some(choice(table, &campaign, options)?)
+                Some(library_choice(table, &campaign, options)?)
             }
             LauncherConfig::Simulated(_) => None,
         };
-        narrow(&mut campaign, points, options);
-        let mut at = MeasurementContext::of(campaign, choice, places)?;
+        narrow_campaign(&mut campaign, points, options);
+        let mut at = MeasurementContext::from_campaign(campaign, choice, places)?;
         let library = &table.provenance.library;
         if at.library != *library && !options.any_version {
             return Err(GuardError::OtherLibrary {
@@ -59,7 +59,7 @@ impl TestSetup {
                 found: at.library,
             });
         }
-        let folder = folder(&beside)?;
+        let folder = create_folder(&beside)?;
         at.campaign.output.store = folder.path().join("measured.db");
         // The store is temporary.
         at.relocated = None;
@@ -71,7 +71,7 @@ impl TestSetup {
     ///
     /// # Errors
     /// The given error, or that of closing the launcher.
-    pub fn conclude<T>(self, outcome: Result<T, GuardError>) -> Result<T, GuardError> {
+    pub fn close_with_outcome<T>(self, outcome: Result<T, GuardError>) -> Result<T, GuardError> {
         let closed = self.at.launcher.close().map_err(TunerError::from);
         let outcome = outcome.and_then(|outcome| Ok(closed.map(|()| outcome)?));
         if let Err(GuardError::Tuner(_)) = outcome {
@@ -82,13 +82,13 @@ impl TestSetup {
 }
 
 /// The table's library, with the campaign's launcher.
-fn choice(
+fn library_choice(
     table: &Table,
     campaign: &Campaign,
     options: &TestSetupOptions,
 ) -> Result<LibraryChoice, GuardError> {
     let library = &table.provenance.library;
-    let Some(name) = libraries::find(&library.name) else {
+    let Some(name) = libraries::find_library(&library.name) else {
         return Err(GuardError::NoLauncher {
             library: library.clone(),
         });
@@ -108,7 +108,7 @@ const FURTHER_LAUNCHES: u32 = 10;
 const TURNS_PER_POINT: usize = 3;
 
 /// Reduces a campaign to these points.
-fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions) {
+fn narrow_campaign(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions) {
     campaign.strategy = Strategy::Exhaustive;
     campaign.repetitions.racing = false;
     campaign.launches = options.launches;
@@ -135,7 +135,7 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions)
 }
 
 /// Creates a temporary folder with an absolute path.
-fn folder(beside: &Path) -> Result<TempDir, TunerError> {
+fn create_folder(beside: &Path) -> Result<TempDir, TunerError> {
     let create = || {
         std::fs::create_dir_all(beside)?;
         let beside = std::path::absolute(beside)?;

@@ -67,7 +67,7 @@ impl Sources {
     ///
     /// # Errors
     /// [`GuardError::NoCampaign`]; a campaign or a named store that cannot be read.
-    pub fn find(
+    pub fn find_for_table(
         table: &Table,
         named: &NamedSources<'_>,
         homes: &StateDirs,
@@ -82,14 +82,14 @@ impl Sources {
             });
         }
         let why = match stored_campaign(table, &store, homes)? {
-            Stored::Own(campaign) => {
+            StoredCampaign::Own(campaign) => {
                 return Ok(Self {
                     campaign: *campaign,
                     store,
                     passed_over: None,
                 });
             }
-            Stored::PassedOver(why) => why,
+            StoredCampaign::PassedOver(why) => why,
         };
         let Some(campaign) = default_campaign(table)? else {
             return Err(GuardError::NoCampaign {
@@ -151,7 +151,7 @@ fn why_not_own(path: &Path) -> Option<String> {
 }
 
 /// The campaign of a table in its store.
-enum Stored {
+enum StoredCampaign {
     /// A campaign of this user.
     Own(Box<Campaign>),
     /// The reason why there is none or it is not used, as a sentence without a full stop.
@@ -164,15 +164,15 @@ fn stored_campaign(
     table: &Table,
     store: &TableStore,
     homes: &StateDirs,
-) -> Result<Stored, GuardError> {
+) -> Result<StoredCampaign, GuardError> {
     let path = match store {
         TableStore::Found(path) => path,
-        TableStore::Unused(why) => return Ok(Stored::PassedOver(why.clone())),
+        TableStore::Unused(why) => return Ok(StoredCampaign::PassedOver(why.clone())),
     };
     let shown = path.display();
     if let Some(why) = why_not_own(path) {
         let why = format!("the campaign in {shown} is not used: {why}");
-        return Ok(Stored::PassedOver(why));
+        return Ok(StoredCampaign::PassedOver(why));
     }
     let rows = Store::open(path)?.campaigns()?;
     let row = rows
@@ -182,7 +182,7 @@ fn stored_campaign(
     let campaign = row.and_then(|row| Campaign::parse_stored(&row.text, &row.digest).ok());
     let Some(campaign) = campaign else {
         let why = format!("{shown} does not have the campaign");
-        return Ok(Stored::PassedOver(why));
+        return Ok(StoredCampaign::PassedOver(why));
     };
     let own = store_file(&campaign.output.store, homes);
     if !files::is_same(&own, path) {
@@ -190,16 +190,16 @@ fn stored_campaign(
             "the campaign in {shown} is not used: it measures into another store, {}",
             own.display()
         );
-        return Ok(Stored::PassedOver(why));
+        return Ok(StoredCampaign::PassedOver(why));
     }
     // Programs may be named relative to the working directory, so nobody else may have led the store there.
     if let Some(why) = why_not_own(&own) {
         let why = format!("the campaign in {shown} is not used: {why}");
-        return Ok(Stored::PassedOver(why));
+        return Ok(StoredCampaign::PassedOver(why));
     }
     // A store takes over the campaigns of jobs from the folder of its launches, which nodes share and other users may
     // write to even if the store lies elsewhere.
-    let launches = launches_of(&campaign.output.store);
+    let launches = launches_folder(&campaign.output.store);
     if launches.exists()
         && let Some(why) = why_not_own(&launches)
     {
@@ -207,13 +207,13 @@ fn stored_campaign(
             "the campaign in {shown} is not used, as it may be one of {}: {why}",
             launches.display()
         );
-        return Ok(Stored::PassedOver(why));
+        return Ok(StoredCampaign::PassedOver(why));
     }
-    Ok(Stored::Own(Box::new(campaign)))
+    Ok(StoredCampaign::Own(Box::new(campaign)))
 }
 
 /// The folder of the launches that measure into a store by jobs.
-fn launches_of(store: &Path) -> PathBuf {
+fn launches_folder(store: &Path) -> PathBuf {
     let mut folder = store.as_os_str().to_owned();
     folder.push(".launches");
     PathBuf::from(folder)
@@ -224,7 +224,7 @@ fn launches_of(store: &Path) -> PathBuf {
 fn default_campaign(table: &Table) -> Result<Option<Campaign>, GuardError> {
     let provenance = &table.provenance;
     let library = &provenance.library;
-    let is_known = libraries::find(&library.name).is_some();
+    let is_known = libraries::find_library(&library.name).is_some();
     let shapes: Vec<CommShape> = table.entries().map(|entry| entry.shape).collect();
     if !is_known || shapes.iter().any(|shape| shape.nodes > 1) {
         return Ok(None);

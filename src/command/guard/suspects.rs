@@ -1,10 +1,10 @@
 //! Suspects: points that may be slower, and the test that decides.
 
-use statistics::{holm, median, sign_test, values_for_sign_test};
+use statistics::{holm_rejections, median, sign_test, values_for_sign_test};
 use vocabulary::Candidate;
 
-use crate::point::cells;
-use crate::{GuardError, Measurer, Point, Times};
+use crate::point::cells_to_measure;
+use crate::{GuardError, LaunchTimes, Measurer, Point};
 
 /// The largest probability of a false alarm in a whole run.
 pub const LEVEL: f64 = 0.05;
@@ -23,7 +23,7 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
 /// What further launches have shown about suspects.
 #[derive(Default)]
 pub(crate) struct Decision {
-    pub(crate) times: Times,
+    pub(crate) times: LaunchTimes,
     /// The number of launches requested, without those that replace others; 0 if there were no suspects.
     pub(crate) launches: u32,
     /// For each suspect, the ratios of the launches.
@@ -37,35 +37,35 @@ pub(crate) struct Decision {
 /// Measures suspects again, to decide whether they are slower. Launches that lost times of undecided suspects are
 /// replaced once, if time is left. `asked` returns a suspect's point with the other candidate to measure, `ratios` its
 /// ratios in some launches with its bound.
-pub(crate) fn decide<'p, Suspect>(
+pub(crate) fn decide_suspects<'p, Suspect>(
     suspects: &[Suspect],
     asked: impl Fn(&Suspect) -> (&'p Point, Option<&'p Candidate>),
-    ratios: impl Fn(&Suspect, &Times) -> (Vec<f64>, f64),
+    ratios: impl Fn(&Suspect, &LaunchTimes) -> (Vec<f64>, f64),
     measurer: &mut dyn Measurer,
 ) -> Result<Decision, GuardError> {
     if suspects.is_empty() {
         return Ok(Decision::default());
     }
     let launches = launches_to_decide(suspects.len());
-    let mut times = measurer.measure(&cells(suspects.iter().map(&asked)), launches)?;
-    let of_all = |times: &Times| -> Vec<(Vec<f64>, f64)> {
+    let mut times = measurer.measure(&cells_to_measure(suspects.iter().map(&asked)), launches)?;
+    let of_all = |times: &LaunchTimes| -> Vec<(Vec<f64>, f64)> {
         let of = |suspect| ratios(suspect, times);
         suspects.iter().map(of).collect()
     };
     let mut found = of_all(&times);
-    let open = undecided(&found, launches);
+    let open = are_undecided(&found, launches);
     let lacks = |at: &usize| launches.saturating_sub(found[*at].0.len() as u32);
     let lacking = (0..suspects.len()).filter(|at| open[*at]);
     let most = lacking.clone().map(|at| lacks(&at)).max();
     if let Some(most) = most.filter(|_| !times.is_out_of_time) {
         let lacking = lacking.map(|at| asked(&suspects[at]));
-        times.add(measurer.measure(&cells(lacking), most)?);
+        times.add_later(measurer.measure(&cells_to_measure(lacking), most)?);
         found = of_all(&times);
     }
     Ok(Decision {
         launches,
-        confirmed: confirmed(&found),
-        undecided: undecided(&found, launches),
+        confirmed: are_confirmed(&found),
+        undecided: are_undecided(&found, launches),
         ratios: found.into_iter().map(|(ratios, _)| ratios).collect(),
         times,
     })
@@ -85,24 +85,24 @@ pub fn fewest_launches() -> u32 {
 ///
 /// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is the level of all tests
 /// together, on both sides.
-fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
+fn are_confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     let probability = |(ratios, bound): &(Vec<f64>, f64)| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();
         sign_test(above as u32, ratios.len() as u32)
     };
     let probabilities: Vec<f64> = suspects.iter().map(probability).collect();
-    holm(&probabilities, ONE_SIDE)
+    holm_rejections(&probabilities, ONE_SIDE)
 }
 
 /// Whether each suspect lacks some of the `launches` that decide, and the missing ones might still show it as slower.
-fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
+fn are_undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
     let launches = launches as usize;
     let mut at_worst = suspects.to_vec();
     for (ratios, _) in &mut at_worst {
         ratios.resize(launches.max(ratios.len()), f64::INFINITY);
     }
-    let may_be = confirmed(&at_worst);
-    let found = suspects.iter().zip(confirmed(suspects)).zip(may_be);
+    let may_be = are_confirmed(&at_worst);
+    let found = suspects.iter().zip(are_confirmed(suspects)).zip(may_be);
     found
         .map(|(((ratios, _), is), may_be)| !is && may_be && ratios.len() < launches)
         .collect()
@@ -110,7 +110,7 @@ fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEVEL, confirmed, is_suspicious, launches_to_decide, undecided};
+    use super::{LEVEL, are_confirmed, are_undecided, is_suspicious, launches_to_decide};
 
     #[test]
     fn suspects_need_no_significance() {
@@ -129,9 +129,12 @@ mod tests {
                 ratios[0] = 0.9;
                 vec![(ratios, 1.05); suspects]
             };
-            assert!(confirmed(&all(launches)).iter().all(|is| *is), "{suspects}");
             assert!(
-                confirmed(&all(launches - 1)).iter().all(|is| !is),
+                are_confirmed(&all(launches)).iter().all(|is| *is),
+                "{suspects}"
+            );
+            assert!(
+                are_confirmed(&all(launches - 1)).iter().all(|is| !is),
                 "{suspects}"
             );
         }
@@ -145,7 +148,7 @@ mod tests {
             ratios[..contrary].fill(0.9);
             let interval = statistics::median_interval(&ratios, 1.0 - LEVEL).expect("values");
             assert_eq!(
-                confirmed(&[(ratios, 1.0)]),
+                are_confirmed(&[(ratios, 1.0)]),
                 [interval.low > 1.0],
                 "{contrary}"
             );
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn missing_launches_leave_a_suspect_open_only_if_they_could_confirm_it() {
         let launches = launches_to_decide(1);
-        let open = |ratios: Vec<f64>| undecided(&[(ratios, 1.05)], launches)[0];
+        let open = |ratios: Vec<f64>| are_undecided(&[(ratios, 1.05)], launches)[0];
         assert!(open(Vec::new()) && open(vec![2.0]) && open(vec![2.0, 0.9, 2.0]));
         // More than one contrary launch clears it; all launches decide.
         assert!(!open(vec![0.9, 2.0, 0.9]));
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn ratios_at_the_bound_and_missing_ones_are_not_slower() {
         assert_eq!(
-            confirmed(&[(vec![1.05; 20], 1.05), (Vec::new(), 1.05)]),
+            are_confirmed(&[(vec![1.05; 20], 1.05), (Vec::new(), 1.05)]),
             [false, false]
         );
     }

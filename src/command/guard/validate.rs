@@ -5,9 +5,9 @@ use thiserror::Error;
 use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Warning};
 
-use crate::point::cells;
-use crate::suspects::{decide, fewest_launches};
-use crate::{GuardError, Measurer, Misplaced, Point, Times};
+use crate::point::cells_to_measure;
+use crate::suspects::{decide_suspects, fewest_launches};
+use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point};
 
 /// Options of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,18 +123,18 @@ pub struct Validated {
 
 impl Validated {
     /// The number of points with the judgement of this [`Judgement::name`].
-    pub fn count(&self, name: &str) -> usize {
+    pub fn count_judged(&self, name: &str) -> usize {
         let judged = self.points.iter().map(|point| point.judgement.name());
         judged.filter(|judged| *judged == name).count()
     }
 
     /// Whether the default would not be the better choice at any point.
-    pub fn is_good(&self) -> bool {
+    pub fn is_never_wrong(&self) -> bool {
         !self.points.iter().any(ValidatedPoint::is_wrong)
     }
 
     /// The speed-ups over the points that were measured in enough launches; `None` if there are none.
-    pub fn summary(&self) -> Option<SpeedupSummary> {
+    pub fn speedup_summary(&self) -> Option<SpeedupSummary> {
         let enough = self
             .points
             .iter()
@@ -157,7 +157,7 @@ impl Validated {
 /// # Errors
 /// If nothing can be launched, or nothing was measured at any of the points; if ranks were placed in another order than
 /// the table's at all points.
-pub fn validate(
+pub fn validate_points(
     points: &[Point],
     measurer: &mut dyn Measurer,
     options: &ValidateOptions,
@@ -171,24 +171,26 @@ pub fn validate(
         });
     }
     let mut first = measurer.measure(
-        &cells(points.iter().map(|point| (point, None))),
+        &cells_to_measure(points.iter().map(|point| (point, None))),
         options.launches,
     )?;
-    let (points, misplaced) = first.in_order(points)?;
+    let (points, misplaced) = first.split_by_rank_order(points)?;
     if options.launches >= fewest_launches() {
-        replace_lost(&points, &mut first, measurer)?;
+        replace_lost_launches(&points, &mut first, measurer)?;
     }
     let bound = 1.0 + options.materiality;
     let suspects: Vec<&Point> = points
         .iter()
-        .filter(|point| speedup(point, &first).is_some_and(|s| s.interval.high < 1.0 / bound))
+        .filter(|point| {
+            paired_speedup(point, &first).is_some_and(|s| s.interval.high < 1.0 / bound)
+        })
         .collect();
-    let ratios = |point: &&Point, times: &Times| {
-        let of = |candidate| times.of(&point.cell, candidate);
+    let ratios = |point: &&Point, times: &LaunchTimes| {
+        let of = |candidate| times.launch_medians(&point.cell, candidate);
         let ratios = paired_ratios(of(&point.chosen), of(&Candidate::Default));
         (ratios, bound)
     };
-    let decision = decide(&suspects, |point| (*point, None), ratios, measurer)?;
+    let decision = decide_suspects(&suspects, |point| (*point, None), ratios, measurer)?;
     let verdicts = decision.confirmed.iter().zip(&decision.undecided);
     let verdicts = verdicts.map(|(is_slower, is_undecided)| match is_slower {
         true => Judgement::Slower,
@@ -201,7 +203,7 @@ pub fn validate(
         let verdict = suspected.find(|(suspect, _)| std::ptr::eq(**suspect, point));
         let rounds = [&decision.times, &first];
         let verdict = verdict.map(|(_, verdict)| verdict.clone());
-        judge(point, rounds, verdict, options.material_loss)
+        judge_point(point, rounds, verdict, options.material_loss)
     });
     let judged = judged.collect();
     Ok(Validated {
@@ -213,13 +215,13 @@ pub fn validate(
 }
 
 /// Measures points again if some launches lack valid times of both candidates, so that they have enough launches.
-fn replace_lost(
+fn replace_lost_launches(
     points: &[Point],
-    times: &mut Times,
+    times: &mut LaunchTimes,
     measurer: &mut dyn Measurer,
 ) -> Result<(), GuardError> {
     let missing = |point: &Point| {
-        let found = speedup(point, times)?;
+        let found = paired_speedup(point, times)?;
         let lacks = fewest_launches().saturating_sub(found.launches);
         (lacks > 0).then_some(lacks)
     };
@@ -229,8 +231,8 @@ fn replace_lost(
         .collect();
     let most = lacking.iter().map(|(_, lacks)| *lacks).max();
     if let Some(launches) = most.filter(|_| !times.is_out_of_time) {
-        let lacking = cells(lacking.iter().map(|(point, _)| (*point, None)));
-        times.add(measurer.measure(&lacking, launches)?);
+        let lacking = cells_to_measure(lacking.iter().map(|(point, _)| (*point, None)));
+        times.add_later(measurer.measure(&lacking, launches)?);
     }
     Ok(())
 }
@@ -240,16 +242,16 @@ fn is_faster(speedup: &PairedRatio) -> bool {
     speedup.interval.low > 1.0 && speedup.interval.coverage >= CONFIDENCE
 }
 
-fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
-    let of = |candidate| times.of(&point.cell, candidate);
+fn paired_speedup(point: &Point, times: &LaunchTimes) -> Option<PairedRatio> {
+    let of = |candidate| times.launch_medians(&point.cell, candidate);
     paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
 }
 
 /// The reason why a point whose choice does not fail has no times to compare.
-fn no_times(point: &Point, rounds: [&Times; 2]) -> NoTimes {
+fn reason_for_no_times(point: &Point, rounds: [&LaunchTimes; 2]) -> NoTimes {
     let default = rounds
         .iter()
-        .find_map(|times| times.broken(&point.cell, &Candidate::Default));
+        .find_map(|times| times.failure_of(&point.cell, &Candidate::Default));
     match default {
         Some(broken) => NoTimes::DefaultFails(broken.message.clone()),
         None if rounds.iter().any(|times| times.is_out_of_time) => NoTimes::OutOfTime,
@@ -258,23 +260,24 @@ fn no_times(point: &Point, rounds: [&Times; 2]) -> NoTimes {
 }
 
 /// Judges a point by the last launches that measured it; `rounds` has the last launches first.
-fn judge(
+fn judge_point(
     point: &Point,
-    rounds: [&Times; 2],
+    rounds: [&LaunchTimes; 2],
     verdict: Option<Judgement>,
     material_loss: f64,
 ) -> ValidatedPoint {
     let found = rounds
         .iter()
-        .find_map(|times| Some((times, speedup(point, times)?)));
-    let seconds = |candidate| found.and_then(|(times, _)| times.median(&point.cell, candidate));
+        .find_map(|times| Some((times, paired_speedup(point, times)?)));
+    let seconds =
+        |candidate| found.and_then(|(times, _)| times.median_seconds(&point.cell, candidate));
     let speedup = found.map(|(_, speedup)| speedup);
     let broken = rounds
         .iter()
-        .find_map(|times| times.broken(&point.cell, &point.chosen));
+        .find_map(|times| times.failure_of(&point.cell, &point.chosen));
     let judgement = match (broken, speedup) {
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
-        (None, None) => Judgement::NotMeasured(no_times(point, rounds)),
+        (None, None) => Judgement::NotMeasured(reason_for_no_times(point, rounds)),
         (None, Some(speedup)) if is_faster(&speedup) => Judgement::Faster,
         (None, Some(speedup)) => match verdict {
             Some(verdict) if verdict != Judgement::Same => verdict,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use campaign::{Campaign, ConfirmationMode, Family, Strategy};
-use fit::{Everything, MachineFit};
+use fit::{ExhaustiveCampaign, MachineFit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
@@ -18,16 +18,16 @@ use vocabulary::{
     Subject,
 };
 
-use self::budget::has_no_time;
+use self::budget::has_no_exploring_time;
 pub(crate) use self::budget::{
     LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, least_exploring_seconds,
-    left_seconds, repetition, spent_seconds, starting_seconds, unspent_seconds,
+    purpose_seconds_left, repetition_rule, spent_seconds, starting_seconds, unspent_seconds,
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
-use crate::analysis::stored::{on_machine, orders};
-use crate::confirming::{Confirming, confirms};
-use crate::guided::{OfMachine, Search, predicted_block};
+use crate::analysis::stored::{campaign_on_machine, recorded_rank_orders};
+use crate::confirming::{Confirming, confirms_choices};
+use crate::guided::{GuidedSearch, MachineExpectation, predicted_block};
 
 /// Everything that a campaign measures.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Agenda {
     /// The pattern of calls in cells.
     pub pattern: Pattern,
     /// The requests of the search, if the campaign is guided.
-    search: Option<Search>,
+    search: Option<GuidedSearch>,
     /// The choices to confirm; `None` while launches explore, or if exploring launches decide.
     confirming: Option<Confirming>,
     /// Whether time is kept for confirming choices.
@@ -69,7 +69,7 @@ pub(crate) struct LatestFit(RefCell<Option<Rc<MachineFit>>>);
 
 impl LatestFit {
     /// The latest machine if it equals this one; otherwise this one, which becomes the latest.
-    fn or_equal(&self, machine: MachineFit) -> Rc<MachineFit> {
+    fn reuse_if_equal(&self, machine: MachineFit) -> Rc<MachineFit> {
         let mut latest = self.0.borrow_mut();
         match &*latest {
             Some(latest) if **latest == machine => Rc::clone(latest),
@@ -92,36 +92,36 @@ impl Agenda {
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
-        Self::with_latest(&LatestFit::default(), campaign, store, library, natives)
+        Self::with_latest_fit(&LatestFit::default(), campaign, store, library, natives)
     }
 
     /// The same, for one agenda after another of a campaign: the predictions made with the latest machine are kept as
     /// long as new measurements do not change it.
-    pub(crate) fn with_latest(
+    pub(crate) fn with_latest_fit(
         latest: &LatestFit,
         campaign: &Campaign,
         store: Option<&Store>,
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
-        let agenda = Self::exploring(latest, campaign, store, library, natives)?;
+        let agenda = Self::to_explore(latest, campaign, store, library, natives)?;
         match store {
             Some(store) if agenda.has_explored(campaign, store, library)? => {
-                agenda.confirming(campaign, store, library)
+                agenda.into_confirming(campaign, store, library)
             }
             _ => Ok(agenda),
         }
     }
 
     /// The agenda with the choices to confirm, if the campaign asks for that, even if exploring is not done.
-    pub(crate) fn confirming(
+    pub(crate) fn into_confirming(
         self,
         campaign: &Campaign,
         store: &Store,
         library: &Library,
     ) -> Result<Self, TunerError> {
         let confirming = match self.keeps_time {
-            true => Some(Confirming::of(campaign, store, library, &self)?),
+            true => Some(Confirming::from_store(campaign, store, library, &self)?),
             false => None,
         };
         Ok(Self { confirming, ..self })
@@ -134,13 +134,13 @@ impl Agenda {
         store: &Store,
         library: &Library,
     ) -> Result<bool, TunerError> {
-        let is_late = self.keeps_time && has_no_time(store, campaign, library)?;
-        let coverage = Coverage::of(store, library, self.pattern)?;
-        Ok(is_late || self.next(&coverage).is_empty())
+        let is_late = self.keeps_time && has_no_exploring_time(store, campaign, library)?;
+        let coverage = Coverage::from_store(store, library, self.pattern)?;
+        Ok(is_late || self.next_tasks(&coverage).is_empty())
     }
 
     /// The agenda for exploring.
-    fn exploring(
+    fn to_explore(
         latest: &LatestFit,
         campaign: &Campaign,
         store: Option<&Store>,
@@ -148,12 +148,12 @@ impl Agenda {
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
         let campaign = match store {
-            Some(store) => on_machine(campaign.clone(), &store.environments(library)?),
+            Some(store) => campaign_on_machine(campaign.clone(), &store.environments(library)?),
             None => campaign.clone(),
         };
         let campaign = &campaign;
         let experiments = campaign.experiments();
-        let machine = latest.or_equal(fitted_machine(campaign, store, library)?);
+        let machine = latest.reuse_if_equal(fitted_machine(campaign, store, library)?);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let (mut cells, mut merged) = (Vec::new(), Merged::new());
         for cell in campaign.cells() {
@@ -168,8 +168,8 @@ impl Agenda {
         let search = match campaign.strategy {
             Strategy::Exhaustive => None,
             Strategy::Guided => {
-                let expectation = OfMachine(&machine);
-                Some(Search::new(
+                let expectation = MachineExpectation(&machine);
+                Some(GuidedSearch::new(
                     campaign,
                     store,
                     library,
@@ -187,14 +187,14 @@ impl Agenda {
             search,
             confirming: None,
             keeps_time: match store {
-                Some(store) => confirms(campaign, store, library)?,
+                Some(store) => confirms_choices(campaign, store, library)?,
                 None => campaign.confirmation == ConfirmationMode::On,
             },
         })
     }
 
     /// An agenda of these cells alone, each with all its candidates in `launches` launches.
-    pub(crate) fn of_cells(
+    pub(crate) fn for_cells(
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
         pattern: Pattern,
@@ -213,7 +213,7 @@ impl Agenda {
     }
 
     /// The purpose of the next launch.
-    pub(crate) fn purpose(&self) -> Purpose {
+    pub(crate) fn next_purpose(&self) -> Purpose {
         match self.confirming {
             Some(_) => Purpose::Confirming,
             None => Purpose::Exploring,
@@ -242,11 +242,11 @@ impl Agenda {
             || alike
                 .flat_map(|(_, candidates)| candidates)
                 .chain(merged)
-                .any(|known| is_kin(known, candidate))
+                .any(|known| is_same_family(known, candidate))
     }
 
     /// The number of candidates over all cells.
-    pub fn candidates(&self) -> usize {
+    pub fn candidate_count(&self) -> usize {
         self.cells
             .iter()
             .map(|(_, candidates)| candidates.len())
@@ -254,7 +254,7 @@ impl Agenda {
     }
 
     /// The number of merged candidates over all cells.
-    pub fn merged(&self) -> usize {
+    pub fn merged_count(&self) -> usize {
         self.merged.values().map(Vec::len).sum()
     }
 
@@ -283,29 +283,29 @@ impl Agenda {
         match &self.search {
             None => all.any(|c| c == candidate),
             // A search chooses block sizes of its own.
-            Some(_) => all.any(|c| is_kin(c, candidate)),
+            Some(_) => all.any(|c| is_same_family(c, candidate)),
         }
     }
 
     /// The number of turns in a launch, one per experiment and per candidate of a cell; an average for a guided
     /// campaign.
-    pub(crate) fn turns(&self) -> usize {
+    pub(crate) fn launch_turns(&self) -> usize {
         let cells = match &self.search {
-            None => self.candidates(),
-            Some(_) => Search::turns_per_launch(&self.cells),
+            None => self.candidate_count(),
+            Some(_) => GuidedSearch::turns_per_launch(&self.cells),
         };
         self.experiments.len() + cells
     }
 
     /// The number of turns for measuring everything in every launch.
     pub fn exhaustive_turns(&self) -> u64 {
-        u64::from(self.launches) * (self.experiments.len() + self.candidates()) as u64
+        u64::from(self.launches) * (self.experiments.len() + self.candidate_count()) as u64
     }
 
     /// The measurements that a guided campaign would make without its search.
-    pub(crate) fn everything(&self, campaign: &Campaign) -> Option<Everything> {
+    pub(crate) fn work_without_search(&self, campaign: &Campaign) -> Option<ExhaustiveCampaign> {
         let cells = || self.cells.iter().map(|(cell, of)| (*cell, of.len()));
-        self.is_guided().then(|| Everything {
+        self.is_guided().then(|| ExhaustiveCampaign {
             cells: cells().collect(),
             launches: self.launches,
             nodes: campaign.largest_shape().nodes,
@@ -329,15 +329,16 @@ pub(crate) fn fitted_machine(
         Some(store) => first_measurements(store.experiment_samples(library)?),
         None => Vec::new(),
     };
-    let summaries = fit::summarise(&first, campaign.pattern)?;
+    let summaries = fit::summarise_samples(&first, campaign.pattern)?;
     let mut machine = fit::fit_machine(&campaign.name, &summaries)?;
-    machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
+    machine.placement =
+        Placement::for_order(recorded_rank_orders(store, library, Some(campaign))?.usual);
     Ok(machine)
 }
 
 /// Whether two candidates differ only by the size of their blocks.
-fn is_kin(a: &Candidate, b: &Candidate) -> bool {
-    a == b || Family::of(a).is_some_and(|family| Family::of(b) == Some(family))
+fn is_same_family(a: &Candidate, b: &Candidate) -> bool {
+    a == b || Family::of_candidate(a).is_some_and(|family| Family::of_candidate(b) == Some(family))
 }
 
 /// The samples of each experiment from the first launch that made it.

@@ -5,7 +5,7 @@ pub(crate) mod stored;
 use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::Campaign;
-use fit::{DecideOptions, Fresh, Measurements};
+use fit::{DecideOptions, FreshMeasurements, Measurements};
 use import::ImportRecord;
 use results::{CellDecision, MeasuringCost, SplitScores, Starts, Verdict};
 use schedule::Collective;
@@ -16,17 +16,18 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Purpose, Subject,
 use wire::{Environment, FailureRecord};
 
 use self::stored::{
-    campaign_of, choose, decide_options, definition, natives, on_machine, orders, samples, shares,
-    stem,
+    campaign_on_machine, campaign_row_of_launch, choose_library, decide_options,
+    name_from_store_path, parse_campaign_row, recorded_rank_orders, reported_natives,
+    require_samples, spending_shares,
 };
 use crate::agenda::{Coverage, launching_seconds};
-use crate::recorded::digest_in;
-use crate::verdicts::{binding, kept_in_file};
+use crate::recorded::recorded_digest;
+use crate::verdicts::{binding_verdicts, verdicts_kept_in_file};
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 
 /// Options of decisions that override those of the campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Deciding {
+pub struct DecisionOverrides {
     /// The regret that a shorter table may cost ([`DecideOptions::max_regret`]).
     pub max_regret: Option<f64>,
     /// Whether exploring launches decide, without confirmation.
@@ -61,49 +62,49 @@ impl CampaignAnalysis {
     ///
     /// # Errors
     /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that cannot be fitted.
-    pub fn of(
+    pub fn from_store(
         store: &Store,
         library: Option<&Library>,
         campaign: Option<&Campaign>,
     ) -> Result<Self, TunerError> {
-        Self::deciding(store, library, campaign, Deciding::default())
+        Self::with_options(store, library, campaign, DecisionOverrides::default())
     }
 
     /// Like [`CampaignAnalysis::of`], with other options of decisions than the campaign's.
     ///
     /// # Errors
     /// Those of [`CampaignAnalysis::of`].
-    pub fn deciding(
+    pub fn with_options(
         store: &Store,
         library: Option<&Library>,
         campaign: Option<&Campaign>,
-        deciding: Deciding,
+        deciding: DecisionOverrides,
     ) -> Result<Self, TunerError> {
-        let library = choose(store, library)?;
+        let library = choose_library(store, library)?;
         let measured = store.measured_launches(&library)?;
         let mut launches = store.launches()?;
         launches.retain(|launch| measured.contains(&launch.number));
         let last = launches.last();
         // The digest of the row, since a stored campaign may mean other shapes on this machine.
         let digest = match campaign {
-            Some(campaign) => digest_in(store, campaign)?,
+            Some(campaign) => recorded_digest(store, campaign)?,
             None => last.map_or_else(String::new, |launch| launch.campaign.clone()),
         };
-        let row = definition(store, last)?;
-        let stored = row.as_ref().map(campaign_of).transpose()?.flatten();
+        let row = campaign_row_of_launch(store, last)?;
+        let stored = row.as_ref().map(parse_campaign_row).transpose()?.flatten();
         let imported = row
             .as_ref()
-            .and_then(ImportRecord::of)
+            .and_then(ImportRecord::from_campaign_row)
             .map(|record| DecideOptions {
                 materiality: record.materiality(),
                 ..DecideOptions::default()
             });
         let mut environments = store.environments(&library)?;
         let campaign = campaign.cloned().or(stored);
-        let campaign = campaign.map(|campaign| on_machine(campaign, &environments));
+        let campaign = campaign.map(|campaign| campaign_on_machine(campaign, &environments));
         let campaign = campaign.as_ref();
         let pattern = campaign.map_or_else(Pattern::default, |campaign| campaign.pattern);
-        let samples = samples(store, &library, pattern)?;
+        let samples = require_samples(store, &library, pattern)?;
         let used: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
         let confirms = |launch: &LaunchRow| launch.purpose == Some(Purpose::Confirming);
         let confirming: BTreeSet<u32> = launches
@@ -112,12 +113,12 @@ impl CampaignAnalysis {
             .map(|launch| launch.number)
             .collect();
         let measured = &used | &confirming;
-        let natives = natives(&environments);
+        let natives = reported_natives(&environments);
         let agenda = campaign
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
             .transpose()?;
         let progress = match &agenda {
-            Some(agenda) => Some(agenda.progress(&Coverage::of(store, &library, pattern)?)),
+            Some(agenda) => Some(agenda.progress(&Coverage::from_store(store, &library, pattern)?)),
             None => None,
         };
         let needed_budget = match agenda.as_ref().zip(campaign) {
@@ -128,7 +129,10 @@ impl CampaignAnalysis {
         let mut options = asked.unwrap_or_default();
         options.max_regret = deciding.max_regret.unwrap_or(options.max_regret);
         let is_confirmed = !deciding.unconfirmed && agenda.as_ref().is_some_and(Agenda::keeps_time);
-        let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
+        let name = campaign.map_or_else(
+            || name_from_store_path(store.path()),
+            |campaign| campaign.name.clone(),
+        );
         let failures = store.failures(&library)?;
         environments.retain(|(launch, _)| measured.contains(launch));
         let asks_for = |subject: &Subject, candidate: &Candidate| {
@@ -139,29 +143,31 @@ impl CampaignAnalysis {
             .iter()
             .map(|f| (f.subject, f.candidate.clone()))
             .collect();
-        let binding = binding(store, &library, campaign, pattern, &deciding.verdicts)?;
+        let binding = binding_verdicts(store, &library, campaign, pattern, &deciding.verdicts)?;
         let mut verdicts = binding.clone();
         let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
             Some((agenda, campaign)) => {
-                let samples = confirming::samples(campaign, store, &library, agenda)?;
-                verdicts = fit::standing(verdicts, &samples, &failed, &options)?;
-                Some(Fresh::of(&samples, &failed, &options)?)
+                let samples = confirming::confirming_samples_of(campaign, store, &library, agenda)?;
+                verdicts = fit::remove_overruled_verdicts(verdicts, &samples, &failed, &options)?;
+                Some(FreshMeasurements::from_samples(
+                    &samples, &failed, &options,
+                )?)
             }
             None => None,
         };
-        let kept = kept_in_file(deciding.verdicts, &binding, &verdicts);
+        let kept = verdicts_kept_in_file(deciding.verdicts, &binding, &verdicts);
         let not_measured = agenda.as_ref().map_or_else(BTreeMap::new, |agenda| {
             let mut subjects: BTreeSet<Subject> = samples.iter().map(|s| s.subject).collect();
             subjects.extend(failed.iter().map(|(subject, _)| *subject));
-            not_measured(&agenda.grid(), &subjects)
+            find_unmeasured_shapes(&agenda.grid(), &subjects)
         });
         let confirming = Some(Purpose::Confirming);
         let everything = agenda.as_ref().zip(campaign);
-        let found = fit::Analysis::of(Measurements {
+        let found = fit::Analysis::from_measurements(Measurements {
             name: &name,
             library: &library.name,
             samples: &samples,
-            orders: orders(Some(store), &library, campaign)?,
+            orders: recorded_rank_orders(Some(store), &library, campaign)?,
             pattern,
             failures: failed,
             cost: MeasuringCost {
@@ -169,14 +175,15 @@ impl CampaignAnalysis {
                 confirming_seconds: store.measuring_seconds(&library, confirming)?,
                 launching_seconds: launching_seconds(store, &library)?,
                 launches: launches.len(),
-                shares: shares(store, &library)?,
+                shares: spending_shares(store, &library)?,
                 ..MeasuringCost::default()
             },
             asks_for: &asks_for,
             options,
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
             merged: agenda.as_ref().map(|agenda| &agenda.merged),
-            everything: everything.and_then(|(agenda, campaign)| agenda.everything(campaign)),
+            everything: everything
+                .and_then(|(agenda, campaign)| agenda.work_without_search(campaign)),
             fresh: fresh.as_ref(),
             grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
             verdicts: &verdicts,
@@ -207,7 +214,7 @@ impl CampaignAnalysis {
     /// # Errors
     /// [`TunerError::NothingToDecide`] if no default was measured.
     pub fn table(&self) -> Result<Table, TunerError> {
-        let mut table = self.found.table(&self.origin.name, self.provenance());
+        let mut table = self.found.to_table(&self.origin.name, self.provenance());
         table.verdicts.clone_from(&self.kept);
         if table.collectives.is_empty() {
             return Err(TunerError::NothingToDecide {
@@ -221,8 +228,8 @@ impl CampaignAnalysis {
     ///
     /// # Errors
     /// [`TunerError::NothingToHoldOut`] if there are too few sizes and shapes.
-    pub fn evaluate(&self) -> Result<Vec<SplitScores>, TunerError> {
-        let scores = self.found.evaluate(&self.provenance());
+    pub fn score_held_out_points(&self) -> Result<Vec<SplitScores>, TunerError> {
+        let scores = self.found.score_held_out(&self.provenance());
         match scores.is_empty() {
             false => Ok(scores),
             true => Err(TunerError::NothingToHoldOut {
@@ -236,12 +243,12 @@ impl CampaignAnalysis {
     ///
     /// # Errors
     /// [`TunerError::NothingToJudge`] if there is no point with a choice.
-    pub fn judge(
+    pub fn score_table(
         &self,
         table: &Table,
         deployment: Deployment,
     ) -> Result<Vec<SplitScores>, TunerError> {
-        let scores = self.found.judge(table, deployment);
+        let scores = self.found.score_table(table, deployment);
         match scores.is_empty() {
             false => Ok(scores),
             true => Err(TunerError::NothingToJudge {
@@ -257,7 +264,11 @@ impl CampaignAnalysis {
         let mut table = table.clone();
         table.verdicts.clear();
         table.mark_refuted();
-        let now = || self.found.table(&table.name, self.provenance()).collectives;
+        let now = || {
+            self.found
+                .to_table(&table.name, self.provenance())
+                .collectives
+        };
         // Tables of earlier versions have no deployments, or no speed-ups at measured sizes.
         let is_old = table
             .entries()
@@ -283,53 +294,53 @@ impl CampaignAnalysis {
 
     /// Whether decisions rest on enough launches: all measurements of the campaign are made, no choice is unconfirmed,
     /// and no default is replaced without confirming launches.
-    pub fn suffices(&self) -> bool {
+    pub fn has_enough_launches(&self) -> bool {
         let found = &self.found;
         let is_confirmed = |decision: &CellDecision| {
             !decision.replaces_default() || decision.verdict == Verdict::Confirmed
         };
         let mut decisions = found.decisions.iter().chain(&found.library_decisions);
-        self.origin.incompleteness().is_none()
+        self.origin.describe_incompleteness().is_none()
             && found.unconfirmed_choices() == 0
             && decisions.all(is_confirmed)
     }
 
     /// The way in which ranks were given common starts; `None` for imported times, where it is unknown.
-    pub fn starts(&self) -> Option<Starts> {
+    pub fn common_starts(&self) -> Option<Starts> {
         (!self.origin.is_imported).then_some(self.found.starts)
     }
 
     /// The provenance of a table with these decisions.
     pub fn provenance(&self) -> Provenance {
         let origin = &self.origin;
-        let last = self.environment();
+        let last = self.last_environment();
         let budget = self.needed_budget.map(format_duration_up);
         Provenance {
             campaign: origin.campaign.clone(),
             store: origin.store.display().to_string(),
             library: origin.library.clone(),
             colltune: env!("CARGO_PKG_VERSION").to_owned(),
-            date: origin.date(),
+            date: origin.last_launch_date(),
             hosts: last.hosts.clone(),
             cpu: last.cpu.clone(),
-            networks: self.networks(),
-            launches: self.found.launches(),
+            networks: self.networks_between_nodes(),
+            launches: self.found.most_launches(),
             pattern: self.found.pattern,
             min_confidence: origin.min_confidence,
             warnings: origin
-                .incompleteness()
+                .describe_incompleteness()
                 .into_iter()
                 .chain(origin.describe_not_measured())
-                .chain(self.found.unconfirmed(budget.as_deref()))
+                .chain(self.found.describe_unconfirmed(budget.as_deref()))
                 .chain(origin.warnings().iter().map(Warning::to_string))
-                .chain(TurnedBack::warning(&self.found.turned_back))
+                .chain(TurnedBack::warning_about(&self.found.turned_back))
                 .collect(),
         }
     }
 
     /// The networks of the first node of the last launch on several nodes; empty if there is none, or if they are
     /// unknown. Launches on one node say nothing about networks.
-    fn networks(&self) -> Vec<String> {
+    fn networks_between_nodes(&self) -> Vec<String> {
         let mut starts = self.origin.starts.iter().rev();
         let nodes = starts.find_map(|start| match &*start.environment.nodes {
             [first, _, ..] => Some(first),
@@ -341,7 +352,7 @@ impl CampaignAnalysis {
     }
 
     /// The environment of the last launch.
-    pub fn environment(&self) -> Environment {
+    pub fn last_environment(&self) -> Environment {
         let last = self.origin.starts.last();
         last.map(|start| start.environment.clone())
             .unwrap_or_default()
@@ -349,7 +360,7 @@ impl CampaignAnalysis {
 }
 
 /// The collectives and shapes of a grid of which no cell is among the subjects, at any size.
-fn not_measured(
+fn find_unmeasured_shapes(
     grid: &[Cell],
     subjects: &BTreeSet<Subject>,
 ) -> BTreeMap<Collective, BTreeSet<CommShape>> {

@@ -6,12 +6,12 @@ mod cost;
 use std::collections::BTreeMap;
 
 use campaign::{Campaign, ConfirmationMode};
-use fit::{Exploration, Fresh, Trial, summarise};
+use fit::{Exploration, FreshMeasurements, Trial, summarise_samples};
 use store::Store;
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
-use self::afford::{Rest, affordable};
-use self::cost::Turns;
+use self::afford::{RemainingNeed, affordable_cells};
+use self::cost::TurnCosts;
 use crate::agenda::{confirming_slice, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::{Agenda, TunerError};
@@ -39,7 +39,7 @@ pub(crate) struct Confirming {
 
 /// Whether choices from a store are to be confirmed. In a store that was begun before launches had a purpose, exploring
 /// launches decide.
-pub(crate) fn confirms(
+pub(crate) fn confirms_choices(
     campaign: &Campaign,
     store: &Store,
     library: &Library,
@@ -54,14 +54,14 @@ pub(crate) fn confirms(
 
 impl Confirming {
     /// Finds the choices that are to be confirmed by the store's measurements so far.
-    pub(crate) fn of(
+    pub(crate) fn from_store(
         campaign: &Campaign,
         store: &Store,
         library: &Library,
         agenda: &Agenda,
     ) -> Result<Self, TunerError> {
         let mut summaries =
-            summarise(&store.samples(library, campaign.pattern)?, campaign.pattern)?;
+            summarise_samples(&store.samples(library, campaign.pattern)?, campaign.pattern)?;
         summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
         let failures: Vec<(Subject, Candidate)> = store
             .failures(library)?
@@ -69,8 +69,8 @@ impl Confirming {
             .map(|failure| (failure.subject, failure.candidate))
             .collect();
         let options = decide_options(campaign);
-        let fresh = Fresh::of(
-            &samples(campaign, store, library, agenda)?,
+        let fresh = FreshMeasurements::from_samples(
+            &confirming_samples_of(campaign, store, library, agenda)?,
             &failures,
             &options,
         )?;
@@ -82,16 +82,17 @@ impl Confirming {
             options: &options,
             grid: &agenda.grid(),
         };
-        let confirmation = fit::Confirmation::of(explored, &fresh);
-        let explored = store.counts(library, campaign.pattern)?;
+        let confirmation = fit::Confirmation::from_fresh_launches(explored, &fresh);
+        let explored = store.launch_counts(library, campaign.pattern)?;
         let rounds = |trial: &Trial| {
             let key = (Subject::Cell(trial.cell), Candidate::Default);
-            fresh.rounds(trial.pattern, &trial.cell) + explored.get(&key).copied().unwrap_or(0)
+            fresh.launches_of_cell(trial.pattern, &trial.cell)
+                + explored.get(&key).copied().unwrap_or(0)
         };
         let trials = confirmation.open.clone();
         let patterns = campaign.confirming_patterns();
         let (seconds, affordable) =
-            budgeted(campaign, store, library, &patterns, &confirmation, &fresh)?;
+            estimate_trials(campaign, store, library, &patterns, &confirmation, &fresh)?;
         Ok(Self {
             rounds: trials
                 .iter()
@@ -108,17 +109,17 @@ impl Confirming {
     }
 
     /// The pattern of calls of a trial.
-    pub(crate) fn pattern(&self, trial: &Trial) -> Pattern {
+    pub(crate) fn trial_pattern(&self, trial: &Trial) -> Pattern {
         self.patterns[trial.pattern]
     }
 
     /// Whether the rest of the budget does not suffice for all trials.
-    pub(crate) fn is_short(&self) -> bool {
+    pub(crate) fn is_short_of_time(&self) -> bool {
         self.affordable.len() < self.trials.len()
     }
 
     /// The number of launches that measured the cell of a trial, from which random draws are seeded.
-    pub(crate) fn round(&self, trial: &Trial) -> u32 {
+    pub(crate) fn trial_round(&self, trial: &Trial) -> u32 {
         let rounds = self.rounds.get(&(trial.cell, trial.pattern));
         rounds.copied().unwrap_or(0)
     }
@@ -126,17 +127,17 @@ impl Confirming {
 
 /// The estimated time of all open trials in seconds, and the trials for which the rest of the budget suffices: all, or
 /// those with most at stake, which come first. A cell is measured in all patterns of calls or in none.
-fn budgeted(
+fn estimate_trials(
     campaign: &Campaign,
     store: &Store,
     library: &Library,
     patterns: &[Pattern],
     confirmation: &fit::Confirmation<'_>,
-    fresh: &Fresh,
+    fresh: &FreshMeasurements,
 ) -> Result<(f64, Vec<Trial>), TunerError> {
     let (open, launches) = (&confirmation.open, fresh.launches);
     let left = unspent_seconds(store, campaign, library)?;
-    let mut rests: BTreeMap<Cell, Rest> = BTreeMap::new();
+    let mut rests: BTreeMap<Cell, RemainingNeed> = BTreeMap::new();
     for trial in open {
         let rest = rests.entry(trial.cell).or_default();
         let of_cell = open.iter().filter(|other| other.cell == trial.cell);
@@ -155,11 +156,11 @@ fn budgeted(
     let slices = [slice(false), slice(true)];
     let full = launches_left(false);
     let stakes = confirmation.stakes();
-    let turns = Turns::of(campaign, store, library, patterns, &stakes)?;
+    let turns = TurnCosts::from_store(campaign, store, library, patterns, &stakes)?;
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
             let slice = slices[usize::from(rest.is_begun)];
-            rest.seconds += turns.seconds(trial, slice);
+            rest.seconds += turns.trial_seconds(trial, slice);
         }
     }
     let starting = starting_seconds(store, library)?;
@@ -168,14 +169,14 @@ fn budgeted(
     if all <= left {
         return Ok((all, open.to_vec()));
     }
-    let cells = affordable(&stakes, &rests, starting, left);
+    let cells = affordable_cells(&stakes, &rests, starting, left);
     let of_cell = |cell: Cell| open.iter().filter(move |trial| trial.cell == cell);
     let trials = cells.into_iter().flat_map(of_cell).cloned();
     Ok((all, trials.collect()))
 }
 
 /// The confirming samples that an agenda asks for, by pattern of calls.
-pub(crate) fn samples(
+pub(crate) fn confirming_samples_of(
     campaign: &Campaign,
     store: &Store,
     library: &Library,

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use campaign::{Campaign, DefaultsVersion, LauncherConfig, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
-    LocalOptions, check_libdir, discover, driver_directories, find_driver, list_natives, select,
-    takes_orders,
+    LocalOptions, check_libdir, discover_libraries, driver_directories, find_driver, list_natives,
+    select_installation, takes_orders,
 };
 use simulated::SimulatedLauncher;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
-use crate::machine::{check_suffices, load_machine};
-use crate::recorded::as_recorded;
-use crate::store_location::{relocated, store_file};
-use crate::{StateDirs, TunerError, scripts};
+use crate::machine::{check_machine_suffices, load_machine};
+use crate::recorded::with_recorded_defaults;
+use crate::store_location::{relocated_store_path, store_file};
+use crate::{StateDirs, TunerError, render_job_scripts};
 
 /// The folders in which programs are searched for; the command line takes them from its environment.
 #[derive(Clone, Debug, Default)]
@@ -70,12 +70,12 @@ impl MeasurementContext {
     ///
     /// # Errors
     /// Errors in the campaign; missing programs.
-    pub fn prepare(
+    pub fn from_campaign_file(
         path: &Path,
         library: Option<LibraryChoice>,
         places: &SearchPaths,
     ) -> Result<Self, TunerError> {
-        let mut at = Self::of(Campaign::load(path)?, library, places)?;
+        let mut at = Self::from_campaign(Campaign::load(path)?, library, places)?;
         if !at.campaign.has_same_candidates(DefaultsVersion::CURRENT) {
             at.warnings.push(Warning::OlderDefaults);
         }
@@ -86,14 +86,14 @@ impl MeasurementContext {
     ///
     /// # Errors
     /// Missing programs.
-    pub fn of(
+    pub fn from_campaign(
         campaign: Campaign,
         library: Option<LibraryChoice>,
         places: &SearchPaths,
     ) -> Result<Self, TunerError> {
         // A campaign that an older version of colltune began keeps its candidates.
         let store = store_file(&campaign.output.store, &places.homes);
-        Self::with_launcher(as_recorded(campaign, &store)?, library, places)
+        Self::with_launcher(with_recorded_defaults(campaign, &store)?, library, places)
     }
 
     /// Finds the programs that the campaign's launcher needs.
@@ -104,10 +104,10 @@ impl MeasurementContext {
     ) -> Result<Self, TunerError> {
         match campaign.launcher.clone() {
             LauncherConfig::Local(options) => {
-                let here = launcher::cores();
+                let here = launcher::usable_cores();
                 let cores = cores_of_nodes(&options, here);
-                let warnings = campaign.warnings(cores);
-                let at = Self::of_library(campaign, library, places, |installation| {
+                let warnings = campaign.oversubscription_warnings(cores);
+                let at = Self::with_library(campaign, library, places, |installation| {
                     Box::new(LocalLauncher::new(installation, options, here))
                 })?;
                 Ok(Self {
@@ -117,37 +117,37 @@ impl MeasurementContext {
                 })
             }
             LauncherConfig::Batch(options) => {
-                let relocated = relocated(&campaign, &places.homes);
+                let relocated = relocated_store_path(&campaign, &places.homes);
                 let (name, path) = (campaign.name.clone(), places.path.clone());
-                let at = Self::of_library(campaign, library, places, |installation| {
+                let at = Self::with_library(campaign, library, places, |installation| {
                     Box::new(BatchLauncher::new(installation, options, name, path))
                 })?;
                 let mut at = Self { relocated, ..at };
                 // A template that cannot be filled in is reported when a script is needed.
-                let scripts = scripts(&at, None).unwrap_or_default();
+                let scripts = render_job_scripts(&at, None).unwrap_or_default();
                 if !scripts.iter().all(|script| takes_orders(&script.text)) {
                     at.warnings.push(Warning::IdleJobs);
                 }
                 Ok(at)
             }
             LauncherConfig::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
-            LauncherConfig::Simulated(options) => Self::simulated(campaign, &options),
+            LauncherConfig::Simulated(options) => Self::with_simulator(campaign, &options),
         }
     }
 
     /// The file of the store.
-    pub fn store(&self) -> &Path {
+    pub fn store_path(&self) -> &Path {
         let named = &self.campaign.output.store;
         self.relocated.as_deref().unwrap_or(named)
     }
 
-    fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
+    fn with_simulator(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
         let machine = load_machine(options.machine.as_deref())?;
         let campaign = match machine.shared {
             Some(_) => campaign,
             None => campaign.without_shared_memory(),
         };
-        check_suffices(&machine, &campaign)?;
+        check_machine_suffices(&machine, &campaign)?;
         let launcher = SimulatedLauncher::new(machine.clone(), options.placement)?;
         Ok(Self {
             library: launcher.library().clone(),
@@ -166,7 +166,7 @@ impl MeasurementContext {
     }
 
     /// Prepares the measurement of the given library, or else of the campaign's choice.
-    fn of_library(
+    fn with_library(
         campaign: Campaign,
         library: Option<LibraryChoice>,
         places: &SearchPaths,
@@ -175,7 +175,8 @@ impl MeasurementContext {
         // The choice is not written into the campaign, whose digest must not depend on it.
         let choice = library.as_ref().unwrap_or(&campaign.library);
         let directories = places.driver_directories();
-        let installation = choose(choice, discover(&places.path), &directories)?;
+        let installation =
+            choose_installation(choice, discover_libraries(&places.path), &directories)?;
         let library = installation.library();
         check_libdir(places.libdir.as_deref())?;
         let driver = find_driver(&library, &directories)?;
@@ -205,7 +206,7 @@ fn cores_of_nodes(options: &LocalOptions, here: u32) -> Option<u32> {
 }
 
 /// The installation that the campaign asks for, preferably one with a driver.
-fn choose(
+fn choose_installation(
     choice: &LibraryChoice,
     found: Discovery,
     directories: &[PathBuf],
@@ -219,7 +220,7 @@ fn choose(
             .collect(),
         ..Discovery::default()
     };
-    select(choice, &ready).or_else(|_| select(choice, &found))
+    select_installation(choice, &ready).or_else(|_| select_installation(choice, &found))
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use channel::{SegmentError, SegmentLayout, SharedSegment, why_unreadable};
-use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
-use launcher::{check_libdir, discover, find_driver, list_settings, list_variables};
+use environment::{
+    frequency_governor, judge_environment, kernel_release, others_running, own_cpus, shared_memory,
+    variables,
+};
+use launcher::{check_libdir, discover_libraries, find_driver, list_settings, list_variables};
 use libraries::Serving;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +17,7 @@ use vocabulary::{Library, Node};
 use wire::Environment;
 
 use crate::SearchPaths;
-use crate::steering::{self, Asked, SettingEffect};
+use crate::steering::{self, LibraryAnswers, SettingEffect};
 
 /// The result of [`diagnose`].
 #[derive(Clone, Debug)]
@@ -84,7 +87,7 @@ pub struct LibrarySetting {
 
 impl Diagnosis {
     /// The names of the environment variables that affect the choice of algorithms.
-    pub fn deciding(&self) -> Vec<&str> {
+    pub fn deciding_variables(&self) -> Vec<&str> {
         let effects = self.effects.iter();
         let deciding = effects.filter(|(_, effect)| effect.decides);
         deciding.map(|(name, _)| name.as_str()).collect()
@@ -92,7 +95,7 @@ impl Diagnosis {
 
     /// Why variables of the environment affect the choice of algorithms or do not, by their names, where these do not
     /// show it.
-    pub fn reasons(&self) -> BTreeMap<&str, &str> {
+    pub fn variable_reasons(&self) -> BTreeMap<&str, &str> {
         let effects = self.effects.iter();
         let reasons =
             effects.filter_map(|(name, effect)| Some((name.as_str(), effect.reason.as_deref()?)));
@@ -100,7 +103,7 @@ impl Diagnosis {
     }
 
     /// Whether at least one library can be measured.
-    pub fn is_fit(&self) -> bool {
+    pub fn can_measure(&self) -> bool {
         self.libraries
             .iter()
             .any(|library| library.driver.is_some())
@@ -108,8 +111,8 @@ impl Diagnosis {
 }
 
 /// Examines libraries, launchers, drivers, cores, the timer, other load, and the settings of MPI.
-pub fn diagnose(places: &SearchPaths) -> Diagnosis {
-    let found = discover(&places.path);
+pub fn diagnose_machine(places: &SearchPaths) -> Diagnosis {
+    let found = discover_libraries(&places.path);
     let libdir = check_libdir(places.libdir.as_deref());
     // Without the folder no other verb uses the programs elsewhere.
     let directories = match &libdir {
@@ -124,7 +127,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         let driver = find_driver(&library, &directories).ok();
         let all = driver.as_deref().map(list_variables).unwrap_or_default();
         let changed = driver.as_deref().and_then(list_settings);
-        let answers = Asked {
+        let answers = LibraryAnswers {
             name: installation.name,
             library: library.clone(),
             has_program: driver.is_some(),
@@ -134,24 +137,24 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         libraries.push(DriverFound {
             library,
             launcher: installation.launcher.clone(),
-            settings: answers.settings(&given),
+            settings: answers.changed_settings(&given),
             serving: match driver {
-                Some(_) => installation.name.serving(&answers.all),
+                Some(_) => installation.name.serving_components(&answers.all),
                 None => Vec::new(),
             },
             driver,
         });
         asked.push(answers);
     }
-    let effects = steering::effects(&asked, &given);
-    let settings = steering::in_force(&asked, &libraries, &given);
-    let (environment, node) = here(settings, &effects);
-    let mut advice = advice(&libraries, environment.cores);
+    let effects = steering::effects_by_variable(&asked, &given);
+    let settings = steering::settings_in_force(&asked, &libraries, &given);
+    let (environment, node) = examine_environment(settings, &effects);
+    let mut advice = advise_on_machine(&libraries, environment.cores);
     if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
         advice.push(format!("{error}: {help}."));
     }
-    advice.extend(steering::advice(&asked, &given));
+    advice.extend(steering::advise_on_settings(&asked, &given));
     let unusable = found.unusable.iter().map(|found| UnusableLauncher {
         launcher: found.launcher.clone(),
         reason: found.reason.to_string(),
@@ -161,7 +164,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
         effects,
         threads: node.threads,
         networks: node.networks,
-        shared_memory: shared_memory(),
+        shared_memory: probe_shared_memory(),
         unreadable_memory: why_unreadable(),
         unusable: unusable.collect(),
         searched: found.searched.clone(),
@@ -171,9 +174,9 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
 }
 
 /// Creates and opens a segment of shared memory as ranks do for channels; returns the limit in bytes.
-fn shared_memory() -> Result<u64, String> {
+fn probe_shared_memory() -> Result<u64, String> {
     let value = std::env::var_os(shared_memory::VARIABLE);
-    let limit = shared_memory::limit(value.as_deref());
+    let limit = shared_memory::limit_from_value(value.as_deref());
     let limit = limit.ok_or_else(|| {
         let value = value.unwrap_or_default();
         format!(
@@ -185,7 +188,7 @@ fn shared_memory() -> Result<u64, String> {
     if limit == 0 {
         return Err(format!("{}=0 switches it off", shared_memory::VARIABLE));
     }
-    let layout = SegmentLayout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
+    let layout = SegmentLayout::within_limit(2, usize::try_from(limit).unwrap_or(usize::MAX));
     let layout = layout.ok_or_else(|| {
         let limit = format_bytes(limit);
         format!(
@@ -200,19 +203,19 @@ fn shared_memory() -> Result<u64, String> {
 }
 
 /// The environment with the settings of its libraries, and this machine as a node.
-fn here(
+fn examine_environment(
     settings: BTreeMap<String, String>,
     effects: &BTreeMap<String, SettingEffect>,
 ) -> (Environment, Node) {
-    let node = environment::node(vec![own_cpus()], Some(environment::cores()));
-    let clock = statistics::clock::examine();
+    let node = environment::this_node(vec![own_cpus()], Some(environment::usable_cores()));
+    let clock = statistics::clock::examine_clock();
     let mut environment = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
-        cores: environment::cores(),
+        cores: environment::usable_cores(),
         cpu: node.cpu.clone(),
-        kernel: kernel(),
-        governor: governor(),
+        kernel: kernel_release(),
+        governor: frequency_governor(),
         load: others_running(),
         timer_resolution_seconds: clock.resolution_seconds,
         timer_overhead_seconds: clock.overhead_seconds,
@@ -220,14 +223,17 @@ fn here(
         settings: Some(settings),
         ..Environment::default()
     };
-    environment.warnings = judge(&measured(&environment, effects));
+    environment.warnings = judge_environment(&environment_as_measured(&environment, effects));
     (environment, node)
 }
 
 /// The environment without the rules that launches set aside, and without variables that are known to have no effect.
-fn measured(environment: &Environment, effects: &BTreeMap<String, SettingEffect>) -> Environment {
+fn environment_as_measured(
+    environment: &Environment,
+    effects: &BTreeMap<String, SettingEffect>,
+) -> Environment {
     let mut measured = environment.clone();
-    let rules = variables::rules(&environment.variables);
+    let rules = variables::rules_variables(&environment.variables);
     let has_no_effect = |name: &String| {
         let effect = effects.get(name);
         effect.is_some_and(|effect| !effect.decides && effect.reason.is_some())
@@ -237,13 +243,14 @@ fn measured(environment: &Environment, effects: &BTreeMap<String, SettingEffect>
         .retain(|name, _| !rules.contains_key(name) && !has_no_effect(name));
     if let Some(settings) = &mut measured.settings {
         settings.retain(|name, _| {
-            !steering::is_rules(name) && !rules.contains_key(&variables::variable(name))
+            !steering::is_rules_setting(name)
+                && !rules.contains_key(&variables::variable_of_setting(name))
         });
     }
     measured
 }
 
-fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {
+fn advise_on_machine(libraries: &[DriverFound], cores: u32) -> Vec<String> {
     let mut advice = Vec::new();
     if libraries.is_empty() {
         advice.push(

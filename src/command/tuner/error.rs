@@ -12,7 +12,7 @@ use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
-use vocabulary::units::{counted, format_duration, format_duration_up};
+use vocabulary::units::{format_counted, format_duration, format_duration_up};
 use vocabulary::{CommShape, ErrorKind, Library, World};
 
 use crate::MachineError;
@@ -85,7 +85,7 @@ pub enum TunerError {
     /// The user asked to stop following a job that continues.
     #[error(
         "interrupted; job {id} continues ({}); run the same command again to store its measurements",
-        describe(standing)
+        describe_job_state(standing)
     )]
     Left { id: String, standing: JobState },
     /// The followed job was cancelled.
@@ -101,7 +101,7 @@ pub enum TunerError {
     /// MPI started other ranks than those that were asked for.
     #[error(
         "the launch has {world}, and not the {} of {asked} that were asked for; log: {}",
-        counted(asked.ranks(), "rank"),
+        format_counted(asked.ranks(), "rank"),
         log.display()
     )]
     OtherStart {
@@ -123,14 +123,14 @@ pub enum TunerError {
     /// The jobs' wall time is too short for a measurement.
     #[error(
         "a job's wall time of {} is too short to measure one cell",
-        span(*wall_time)
+        format_wall_time(*wall_time)
     )]
     ShortWallTime { wall_time: Duration },
     /// Too many consecutive launches ended without a result.
     #[error("{launches} launches in a row ended without measuring anything; the last said: {last}")]
     NoProgress { launches: u32, last: String },
     /// The store has no samples to work on.
-    #[error("{} holds no measurements{}", store.display(), of(library))]
+    #[error("{} holds no measurements{}", store.display(), library_clause(library))]
     NothingMeasured {
         store: PathBuf,
         library: Option<Library>,
@@ -141,7 +141,7 @@ pub enum TunerError {
     #[error(
         "{} has measurements of several libraries: {}",
         store.display(),
-        names(found)
+        join_libraries(found)
     )]
     SeveralLibraries { store: PathBuf, found: Vec<Library> },
     /// The store's measurements were made under other conditions than the campaign's.
@@ -196,19 +196,19 @@ impl From<FitError> for TunerError {
     }
 }
 
-fn names(libraries: &[Library]) -> String {
+fn join_libraries(libraries: &[Library]) -> String {
     let names: Vec<String> = libraries.iter().map(Library::to_string).collect();
     names.join(", ")
 }
 
 /// A duration, as in `1h 30m`.
-fn span(time: Duration) -> String {
+fn format_wall_time(time: Duration) -> String {
     jiff::SignedDuration::try_from(time)
         .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
 }
 
 /// The state of a job, as a clause.
-fn describe(standing: &JobState) -> String {
+fn describe_job_state(standing: &JobState) -> String {
     match standing {
         JobState::Queued {
             reason: Some(reason),
@@ -221,7 +221,7 @@ fn describe(standing: &JobState) -> String {
     }
 }
 
-fn of(library: &Option<Library>) -> String {
+fn library_clause(library: &Option<Library>) -> String {
     library
         .as_ref()
         .map(|library| format!(" of {library}"))
@@ -298,7 +298,10 @@ impl TunerError {
                 "measure with more `candidates`; the library's own algorithms are `native:*`"
             }
             Self::NothingMeasured { found, .. } if !found.is_empty() => {
-                return Some(format!("it holds measurements of {}", names(found)));
+                return Some(format!(
+                    "it holds measurements of {}",
+                    join_libraries(found)
+                ));
             }
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 "measure first: `colltune tune CAMPAIGN.yaml`"

@@ -12,7 +12,11 @@ use crate::{CampaignAnalysis, TunerError};
 ///
 /// # Errors
 /// Only for a store that exists and cannot be read.
-pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation, TunerError> {
+pub fn explain_decision(
+    table: &Table,
+    query: &Query,
+    store: &Path,
+) -> Result<Explanation, TunerError> {
     let decision = table.lookup(query);
     let mut explanation = Explanation {
         decision: decision.to_json(),
@@ -41,7 +45,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         ));
         return Ok(explanation);
     }
-    let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
+    let analysis = CampaignAnalysis::from_store(&opened, Some(library), None)?;
     if analysis.found.pattern != explanation.pattern {
         explanation.no_evidence = Some(format!(
             "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`; \
@@ -52,14 +56,21 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         ));
         return Ok(explanation);
     }
-    explanation.evidence = analysis.found.evidence(query, &decision);
+    explanation.evidence = analysis.found.evidence_for(query, &decision);
     if analysis.agrees_with(table) {
         use_paired_ratio(&mut explanation);
     } else {
-        explanation.disagreement = Some(fit::disagreement(&explanation.evidence, query, &decision));
+        explanation.disagreement = Some(fit::describe_disagreement(
+            &explanation.evidence,
+            query,
+            &decision,
+        ));
     }
-    explanation.common_starts = analysis.starts().map(|starts| starts.to_string());
-    explanation.cold_cache = analysis.environment().cold.map(|cold| cold.to_string());
+    explanation.common_starts = analysis.common_starts().map(|starts| starts.to_string());
+    explanation.cold_cache = analysis
+        .last_environment()
+        .cold
+        .map(|cold| cold.to_string());
     explanation.measuring_time = analysis.found.cost.shares;
     explanation.store = Some(store.to_owned());
     Ok(explanation)

@@ -8,7 +8,7 @@ use launcher::list_variables;
 use table::{Policy, Table};
 use vocabulary::{Candidate, Library};
 
-use crate::{TunerError, write};
+use crate::{TunerError, write_text};
 
 /// The result of exporting a table for its library's own settings.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ pub fn render_export(
     options: &Options,
     driver: Option<&Path>,
 ) -> Result<Exported, ExportError> {
-    let remarks = remarks(format, table, options, driver)?;
+    let remarks = export_remarks(format, table, options, driver)?;
     let options = Options {
         remarks,
         ..options.clone()
@@ -116,7 +116,7 @@ pub fn render_export(
 ///
 /// # Errors
 /// Those of the format.
-pub fn remarks(
+pub fn export_remarks(
     format: &dyn Format,
     table: &Table,
     options: &Options,
@@ -126,12 +126,16 @@ pub fn remarks(
         return Ok(Vec::new());
     };
     let exported = format.render(table, options)?;
-    Ok(shadows(table, &exported, driver))
+    Ok(describe_overriding_components(table, &exported, driver))
 }
 
 /// Sentences about the components of a library that take precedence over the deployed file.
-fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
-    let Some(library) = libraries::find(&table.provenance.library.name) else {
+fn describe_overriding_components(
+    table: &Table,
+    exported: &Exported,
+    driver: &Path,
+) -> Vec<String> {
+    let Some(library) = libraries::find_library(&table.provenance.library.name) else {
         return Vec::new();
     };
     // Files without variables are not read by the library.
@@ -172,7 +176,7 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
         })
     };
     library
-        .serving(&variables)
+        .serving_components(&variables)
         .into_iter()
         .filter_map(sentence)
         .collect()
@@ -194,7 +198,7 @@ pub fn export_beside(
     policy: Policy,
 ) -> Result<Export, TunerError> {
     let library = &table.provenance.library;
-    let format = export::read_by(library);
+    let format = export::format_read_by(library);
     let Some((format, path)) = format.zip(export_path(library, path)) else {
         return Ok(Export::Absent(NoExport::NoFormat));
     };
@@ -204,7 +208,7 @@ pub fn export_beside(
     }
     let options = Options {
         policy,
-        ..Options::installed(Some(format), &library.version, search)
+        ..Options::with_installed(Some(format), &library.version, search)
     };
     match render_export(format, table, &options, driver) {
         Ok(exported) => {
@@ -221,13 +225,13 @@ pub fn export_beside(
 
 /// The file that [`export_beside`] writes; `None` if the library reads no format or the table is a special file.
 pub fn export_path(library: &Library, table: &Path) -> Option<PathBuf> {
-    let format = export::read_by(library)?;
+    let format = export::format_read_by(library)?;
     let name = format!("{}.{}", library.name, format.suffix());
     (!files::is_special(table)).then(|| table.with_extension(name))
 }
 
 /// The path of the text beside an exported file.
-pub fn text_path(path: &Path) -> PathBuf {
+pub fn companion_path(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".txt");
     beside.into()
@@ -235,8 +239,8 @@ pub fn text_path(path: &Path) -> PathBuf {
 
 /// The path of the text that [`write_export`] writes beside the file; `None` if there is no such text or the file is a
 /// special file.
-pub fn text_beside(path: &Path, exported: &Exported) -> Option<PathBuf> {
-    (exported.companion.is_some() && !files::is_special(path)).then(|| text_path(path))
+pub fn written_companion_path(path: &Path, exported: &Exported) -> Option<PathBuf> {
+    (exported.companion.is_some() && !files::is_special(path)).then(|| companion_path(path))
 }
 
 /// Writes an exported file and, if its format has no comments, a text beside it with `.txt` appended to the name;
@@ -245,10 +249,10 @@ pub fn text_beside(path: &Path, exported: &Exported) -> Option<PathBuf> {
 /// # Errors
 /// [`TunerError::File`].
 pub fn write_export(path: &Path, exported: &Exported) -> Result<Option<PathBuf>, TunerError> {
-    write(path, &exported.text)?;
-    let beside = text_beside(path, exported);
+    write_text(path, &exported.text)?;
+    let beside = written_companion_path(path, exported);
     if let Some((beside, companion)) = beside.as_ref().zip(exported.companion.as_ref()) {
-        write(beside, companion)?;
+        write_text(beside, companion)?;
     }
     Ok(beside)
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use crate::TunerError;
 
 /// An optional file with the option or key that names it, for error messages: "`--output`", "`output.table`".
-pub type Named<'a> = (&'a str, Option<&'a Path>);
+pub type NamedFile<'a> = (&'a str, Option<&'a Path>);
 
 /// Writes a text by [`files::write`].
 ///
 /// # Errors
 /// [`TunerError::File`].
-pub fn write(path: &Path, text: &str) -> Result<(), TunerError> {
+pub fn write_text(path: &Path, text: &str) -> Result<(), TunerError> {
     files::write(path, text.as_bytes()).map_err(|source| TunerError::File {
         action: "write",
         path: path.to_owned(),
@@ -23,9 +23,9 @@ pub fn write(path: &Path, text: &str) -> Result<(), TunerError> {
 ///
 /// # Errors
 /// [`TunerError::Output`].
-pub fn probe(outputs: &[Named<'_>]) -> Result<(), TunerError> {
-    for (name, path) in present(outputs) {
-        files::probe(path).map_err(|source| TunerError::Output {
+pub fn probe_outputs(outputs: &[NamedFile<'_>]) -> Result<(), TunerError> {
+    for (name, path) in present_files(outputs) {
+        files::check_writable(path).map_err(|source| TunerError::Output {
             name: name.to_owned(),
             path: path.to_owned(),
             source,
@@ -39,15 +39,18 @@ pub fn probe(outputs: &[Named<'_>]) -> Result<(), TunerError> {
 ///
 /// # Errors
 /// [`TunerError::SameFile`].
-pub fn keep_apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), TunerError> {
-    for (place, (name, path)) in present(outputs).enumerate() {
+pub fn check_outputs_differ(
+    outputs: &[NamedFile<'_>],
+    inputs: &[NamedFile<'_>],
+) -> Result<(), TunerError> {
+    for (place, (name, path)) in present_files(outputs).enumerate() {
         if files::is_special(path) {
             continue;
         }
-        let mut others = present(inputs).chain(present(outputs).take(place));
+        let mut others = present_files(inputs).chain(present_files(outputs).take(place));
         let same = |(other, file): (&str, &Path)| {
             let is_same = files::is_same(path, file).then(|| other.to_owned());
-            is_same.or_else(|| beside(path, other, file))
+            is_same.or_else(|| describe_file_beside_store(path, other, file))
         };
         if let Some(other) = others.find_map(same) {
             return Err(TunerError::SameFile {
@@ -61,13 +64,15 @@ pub fn keep_apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), Tun
 }
 
 /// The description of `path` if it is one of the files kept beside the store `file`.
-fn beside(path: &Path, name: &str, file: &Path) -> Option<String> {
-    let all = store::beside(file);
+fn describe_file_beside_store(path: &Path, name: &str, file: &Path) -> Option<String> {
+    let all = store::files_beside(file);
     let found = all.iter().find(|beside| files::is_same(path, beside))?;
     Some(format!("`{}` of {name}", found.file_name()?.display()))
 }
 
-fn present<'n, 'a>(files: &'n [Named<'a>]) -> impl Iterator<Item = (&'a str, &'a Path)> + 'n {
+fn present_files<'n, 'a>(
+    files: &'n [NamedFile<'a>],
+) -> impl Iterator<Item = (&'a str, &'a Path)> + 'n {
     files
         .iter()
         .filter_map(|(name, path)| Some((*name, (*path)?)))

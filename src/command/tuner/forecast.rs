@@ -10,7 +10,7 @@ use serde::Serialize;
 use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
-use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
+use crate::agenda::{Coverage, purpose_seconds_left, repetition_rule, spent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::least_budgets::LAUNCH_SECONDS;
 use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
@@ -71,12 +71,12 @@ impl Agenda {
         store: Option<&Store>,
         library: &Library,
     ) -> Result<Forecast, TunerError> {
-        let is_exploring = self.keeps_time() && self.purpose() == Purpose::Exploring;
+        let is_exploring = self.keeps_time() && self.next_purpose() == Purpose::Exploring;
         let (coverage, spent_seconds, left) = match store {
             Some(store) => (
-                Coverage::of(store, library, self.pattern)?,
+                Coverage::from_store(store, library, self.pattern)?,
                 spent_seconds(store, campaign, library, None)?,
-                left_seconds(store, campaign, library, self)?,
+                purpose_seconds_left(store, campaign, library, self)?,
             ),
             None if is_exploring => (Coverage::default(), 0.0, campaign.exploring_seconds()),
             None => (Coverage::default(), 0.0, campaign.budget_seconds),
@@ -87,7 +87,7 @@ impl Agenda {
             true => unspent.min(campaign.budget_seconds - campaign.exploring_seconds()),
             false => 0.0,
         };
-        let slice = repetition(campaign, self, &coverage, &[], left).slice_seconds;
+        let slice = repetition_rule(campaign, self, &coverage, &[], left).slice_seconds;
         let by_nodes = self.turns_left(&coverage);
         let turns_left = by_nodes.values().sum();
         let turns = turns_left as f64;
@@ -102,7 +102,7 @@ impl Agenda {
         // Launches end with the budget.
         let now = (starting + turns * slice).min(left);
         let seconds = (now + confirming_seconds).min(unspent);
-        let nodes = nodes_held(campaign, &by_nodes);
+        let nodes = average_nodes_held(campaign, &by_nodes);
         Ok(Forecast {
             progress: self.progress(&coverage),
             launches_left,
@@ -122,7 +122,7 @@ impl Agenda {
 }
 
 /// The average number of nodes that launches hold, from the turns by number of nodes.
-fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
+fn average_nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
     let all: u64 = turns.values().sum();
     match &campaign.launcher {
@@ -147,7 +147,7 @@ fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
 /// # Errors
 /// If another process measures into the store, or it cannot be written.
 pub fn forget_failures(at: &MeasurementContext) -> Result<usize, TunerError> {
-    let path = at.store();
+    let path = at.store_path();
     if !path.exists() {
         return Ok(0);
     }

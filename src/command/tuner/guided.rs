@@ -6,18 +6,20 @@ use campaign::{Campaign, Family};
 use fit::MachineFit;
 use model::Level;
 use schedule::Collective;
-use search::{Expectation, Guide, Known, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND};
+use search::{
+    Expectation, Guide, KnownMeasurements, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND,
+};
 use store::Store;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
 use crate::TunerError;
-use crate::recorded::digest_in;
+use crate::recorded::recorded_digest;
 
 /// The requests of a search at its present state.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Search {
+pub(crate) struct GuidedSearch {
     /// The measurements that may change a decision.
     pub(crate) requests: Vec<MeasurementRequest>,
     /// Tasks left over from an interrupted launch, which come first so that the search takes the same course as without
@@ -29,7 +31,7 @@ pub(crate) struct Search {
     pub(crate) stakes: BTreeMap<(Collective, CommShape), f64>,
 }
 
-impl Search {
+impl GuidedSearch {
     /// Continues the search from the store's measurements of the library.
     pub(crate) fn new(
         campaign: &Campaign,
@@ -39,12 +41,12 @@ impl Search {
         others: &dyn Fn(&Cell) -> Vec<Candidate>,
     ) -> Result<Self, TunerError> {
         let known = match store {
-            Some(store) => known(store, library, campaign.pattern)?,
-            None => Known::default(),
+            Some(store) => known_measurements(store, library, campaign.pattern)?,
+            None => KnownMeasurements::default(),
         };
         let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
         let for_all = |cell: &Cell, candidate: &Candidate| {
-            fit::serves(&library.name, cell, candidate, Operators::Any)
+            fit::can_use_candidate(&library.name, cell, candidate, Operators::Any)
         };
         let of_library_for_all = |cell: &Cell, candidate: &Candidate| {
             of_library(cell, candidate) && for_all(cell, candidate)
@@ -57,12 +59,12 @@ impl Search {
             classes: &[&for_all, &of_library, &of_library_for_all],
             target: campaign.target_regret,
         };
-        let requests = guide.requests();
+        let requests = guide.next_requests();
         let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
-        let closed = known.measured().filter(|cell| !is_open(cell));
-        let finished = closed.map(|cell| u64::from(known.launches(cell))).sum();
+        let closed = known.measured_cells().filter(|cell| !is_open(cell));
+        let finished = closed.map(|cell| u64::from(known.launch_count(cell))).sum();
         let mut undone = match store {
-            Some(store) => store.undone(library, &digest_in(store, campaign)?)?,
+            Some(store) => store.unfinished_tasks(library, &recorded_digest(store, campaign)?)?,
             None => Vec::new(),
         };
         // `shapes: auto` may have meant other shapes on the machine that the store comes from.
@@ -79,7 +81,7 @@ impl Search {
             requests,
             undone,
             finished,
-            stakes: known.stakes(|cell| (cell.collective, cell.shape)),
+            stakes: known.stakes_by_kind(|cell| (cell.collective, cell.shape)),
         })
     }
 
@@ -91,25 +93,29 @@ impl Search {
     }
 
     /// The estimated number of turns of a cell in `launches` launches, the first of them with `candidates` candidates.
-    pub(crate) fn turns_of(&self, launches: u64, candidates: u64) -> u64 {
+    pub(crate) fn estimate_turns(&self, launches: u64, candidates: u64) -> u64 {
         let later = launches.saturating_sub(1) as f64 * TURNS_PER_ROUND.min(candidates as f64);
         candidates + later.ceil() as u64
     }
 }
 
 /// A store's measurements of a library's cells in one pattern of calls.
-fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, TunerError> {
+fn known_measurements(
+    store: &Store,
+    library: &Library,
+    pattern: Pattern,
+) -> Result<KnownMeasurements, TunerError> {
     let samples = store.samples(library, pattern)?;
-    let mut known = Known::default();
+    let mut known = KnownMeasurements::default();
     for sample in &samples {
         if let Subject::Cell(cell) = sample.subject {
             known.add_attempt(cell, &sample.candidate, sample.launch);
         }
     }
-    for summary in fit::summarise(&samples, pattern)? {
+    for summary in fit::summarise_samples(&samples, pattern)? {
         if let Subject::Cell(cell) = summary.subject {
             for (launch, seconds) in &summary.launch_medians {
-                known.add(cell, &summary.candidate, *launch, *seconds);
+                known.add_time(cell, &summary.candidate, *launch, *seconds);
             }
         }
     }
@@ -122,9 +128,9 @@ fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, Tu
 }
 
 /// Predictions from the fitted machine.
-pub(crate) struct OfMachine<'a>(pub(crate) &'a MachineFit);
+pub(crate) struct MachineExpectation<'a>(pub(crate) &'a MachineFit);
 
-impl Expectation for OfMachine<'_> {
+impl Expectation for MachineExpectation<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         match fit::parameters_hold(self.0, cell, candidate) {
             true => fit::predicted_seconds(self.0, cell, candidate),
@@ -147,6 +153,6 @@ impl Expectation for OfMachine<'_> {
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
     let (algorithm, parameters) = (family.algorithm, &family.parameters);
     let bytes = fit::predicted_block_bytes(machine, cell, algorithm, parameters)?;
-    let member = family.candidate(cell, bytes)?;
+    let member = family.candidate_with_blocks(cell, bytes)?;
     fit::parameters_hold(machine, cell, &member).then_some(bytes)
 }

@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use launcher::{self, Recorded, RecordedState};
+use launcher::{self, RecordedLaunch, RecordedState};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
 use crate::agenda::Coverage;
-use crate::analysis::stored::{campaign_of, definition, natives};
-use crate::launch::Launch;
+use crate::analysis::stored::{campaign_row_of_launch, parse_campaign_row, reported_natives};
+use crate::launch::RunningLaunch;
 use crate::{Agenda, CampaignProgress, LaunchState, SearchPaths, Silent, TunerError, store_file};
 
 /// The time that a colltune that follows a job may need to notice its cancellation.
@@ -63,17 +63,17 @@ pub struct Cancelled {
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
+pub fn list_jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
     let campaign = campaign_name(launches);
-    let recorded = launcher::recorded(launches, path)?;
-    let row = |recorded: Recorded| JobRow {
+    let recorded = launcher::list_recorded_launches(launches, path)?;
+    let row = |recorded: RecordedLaunch| JobRow {
         id: recorded.submission.id,
         campaign: campaign.clone(),
         launch: recorded.launch,
         state: LaunchState::from(&recorded.state),
         nodes: recorded.submission.nodes,
         submitted: recorded.submission.submitted,
-        measured: measured(&launches.join(format!("{:04}.spool", recorded.launch))),
+        measured: count_complete_tasks(&launches.join(format!("{:04}.spool", recorded.launch))),
         script: recorded.submission.script,
         output: recorded.submission.output,
     };
@@ -86,13 +86,13 @@ pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
 ///
 /// # Errors
 /// A batch system that does not answer; another colltune that keeps following the jobs; a store that cannot be written.
-pub fn cancel(
+pub fn cancel_jobs(
     launches: &Path,
     only: Option<&[String]>,
     places: &SearchPaths,
 ) -> Result<Cancelled, TunerError> {
     let path = places.path.as_os_str();
-    let jobs = launcher::cancel(launches, only, path)?;
+    let jobs = launcher::cancel_recorded_jobs(launches, only, path)?;
     let mut cancelled = Cancelled {
         campaign: campaign_name(launches),
         jobs: jobs.into_iter().map(|job| job.id).collect(),
@@ -100,21 +100,22 @@ pub fn cancel(
         done: None,
         total: None,
     };
-    let place = store_file(&store_of(launches), &places.homes);
+    let place = store_file(&store_of_launches(launches), &places.homes);
     if !place.exists() {
         return Ok(cancelled);
     }
-    let _locks = lock(&place, launches)?;
+    let _locks = lock_store_and_launches(&place, launches)?;
     let mut store = Store::open(&place)?;
-    let recorded = launcher::recorded(launches, path)?;
+    let recorded = launcher::list_recorded_launches(launches, path)?;
     for plan in store.unfinished_launches()? {
         let job = recorded.iter().find(|job| job.launch == plan.launch);
         let Some(RecordedState::Ended(outcome)) = job.map(|job| &job.state) else {
             continue;
         };
         let mut silent = Silent;
-        let mut taken = Launch::new(&plan, &mut store, &mut silent, CampaignProgress::default());
-        let drained = taken.drain();
+        let mut taken =
+            RunningLaunch::new(&plan, &mut store, &mut silent, CampaignProgress::default());
+        let drained = taken.store_new_records();
         let ended = match (drained, taken.finish, outcome) {
             (Err(error), _, _) => LaunchOutcome::Died {
                 message: error.to_string(),
@@ -131,14 +132,14 @@ pub fn cancel(
         store.end_launch(plan.launch, &ended)?;
         cancelled.taken_in += 1;
     }
-    let progress = progress(&store)?;
+    let progress = progress_of_last_campaign(&store)?;
     cancelled.done = progress.map(|progress| progress.done);
     cancelled.total = progress.map(|progress| progress.total);
     Ok(cancelled)
 }
 
 /// Locks the store and the launches, after waiting for a colltune that follows the jobs to notice their end.
-fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
+fn lock_store_and_launches(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
     let end = Instant::now() + NOTICED_WITHIN;
     loop {
         let held = Lock::acquire(store).and_then(|lock| Ok((lock, Lease::acquire(launches)?)));
@@ -152,23 +153,23 @@ fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
 }
 
 /// The progress of the campaign that was launched last.
-fn progress(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
+fn progress_of_last_campaign(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
     let Some(last) = store.launches()?.pop() else {
         return Ok(None);
     };
-    let row = definition(store, Some(&last))?;
-    let Some(campaign) = row.as_ref().map(campaign_of).transpose()?.flatten() else {
+    let row = campaign_row_of_launch(store, Some(&last))?;
+    let Some(campaign) = row.as_ref().map(parse_campaign_row).transpose()?.flatten() else {
         return Ok(None);
     };
     let environments = store.environments(&last.library)?;
-    let natives = natives(&environments);
+    let natives = reported_natives(&environments);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
-    let coverage = Coverage::of(store, &last.library, agenda.pattern)?;
+    let coverage = Coverage::from_store(store, &last.library, agenda.pattern)?;
     Ok(Some(agenda.progress(&coverage)))
 }
 
 /// The number of complete tasks in a spool, which may be growing or damaged at its end.
-fn measured(spool: &Path) -> u64 {
+fn count_complete_tasks(spool: &Path) -> u64 {
     let mut reader = SpoolReader::new(spool);
     let mut done = 0;
     while let Ok(Some(record)) = reader.next_record() {
@@ -177,12 +178,12 @@ fn measured(spool: &Path) -> u64 {
     done
 }
 
-fn store_of(launches: &Path) -> PathBuf {
+fn store_of_launches(launches: &Path) -> PathBuf {
     launches.with_extension("")
 }
 
 fn campaign_name(launches: &Path) -> String {
-    let store = store_of(launches);
+    let store = store_of_launches(launches);
     let name = store.file_stem().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }

@@ -18,7 +18,7 @@ use wire::{FailureKind, Finish, LaunchStart, Plan, PlannedWork, Record};
 
 use self::parent_alive::ParentAliveLock;
 use crate::node_request::NodeRequest;
-use crate::{CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent, write};
+use crate::{CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent, write_text};
 
 /// The time that a launch may take beyond its deadline, for its start, the current task and its end.
 const GRACE_SECONDS: f64 = 120.0;
@@ -36,7 +36,7 @@ pub(crate) enum OnInterrupt {
 
 /// The end of a launch.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum LaunchEnd {
     /// The launch came to an orderly end.
     Finished(Finish),
     /// The launch came to an early end: by a candidate, whose failure is stored, by a signal from outside, or by the
@@ -50,7 +50,7 @@ pub(crate) enum Ended {
 }
 
 /// A running launch.
-pub(crate) struct Launch<'a> {
+pub(crate) struct RunningLaunch<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) store: &'a mut Store,
     pub(crate) observer: &'a mut dyn Observer,
@@ -76,29 +76,29 @@ pub(crate) struct Launch<'a> {
 }
 
 /// A file of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` etc.
-pub(crate) fn file(store: &Path, number: u32, kind: &str) -> PathBuf {
-    folder(store).join(format!("{number:04}.{kind}"))
+pub(crate) fn launch_file(store: &Path, number: u32, kind: &str) -> PathBuf {
+    launches_folder(store).join(format!("{number:04}.{kind}"))
 }
 
 /// The folder of these files.
-pub(crate) fn folder(store: &Path) -> PathBuf {
+pub(crate) fn launches_folder(store: &Path) -> PathBuf {
     let mut folder = store.as_os_str().to_owned();
     folder.push(".launches");
     PathBuf::from(folder)
 }
 
 /// The job of a launch.
-pub(crate) fn job(
+pub(crate) fn job_of_launch(
     at: &MeasurementContext,
     number: u32,
     nodes: NodeRequest,
     timeout: Option<Duration>,
 ) -> Result<Job, TunerError> {
     let place = |kind: &str| {
-        let path = file(&at.campaign.output.store, number, kind);
+        let path = launch_file(&at.campaign.output.store, number, kind);
         // The working directory may differ on another node.
-        match at.launcher.outlives() {
-            true => absolute(&path),
+        match at.launcher.has_outliving_jobs() {
+            true => absolute_utf8_path(&path),
             false => Ok(path),
         }
     };
@@ -115,7 +115,7 @@ pub(crate) fn job(
     })
 }
 
-impl<'a> Launch<'a> {
+impl<'a> RunningLaunch<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         store: &'a mut Store,
@@ -140,22 +140,22 @@ impl<'a> Launch<'a> {
     }
 
     /// Starts the driver, and follows it as `watch` says.
-    pub(crate) fn run(
+    pub(crate) fn start_and_follow(
         &mut self,
         at: &MeasurementContext,
         nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<Ended, TunerError> {
+    ) -> Result<LaunchEnd, TunerError> {
         self.asked = Some(nodes.shape);
         self.may_lack_shared_memory = at.campaign.has_default_transports();
-        let job = self.job(at, nodes)?;
+        let job = self.job_with_timeout(at, nodes)?;
         let text = serde_json::to_string(self.plan).map_err(|error| TunerError::File {
             action: "write",
             path: job.plan.clone(),
             source: error.into(),
         })?;
-        write(&job.plan, &text)?;
+        write_text(&job.plan, &text)?;
         let lock = match &self.plan.parent_lock {
             Some(lock) => Some(ParentAliveLock::hold(lock)?),
             None => None,
@@ -164,7 +164,7 @@ impl<'a> Launch<'a> {
             Err(LaunchError::Interrupted) => return Err(TunerError::Interrupted),
             started => started?,
         };
-        let ended = self.attend(at, running.as_mut(), watch, stop);
+        let ended = self.follow_or_look(at, running.as_mut(), watch, stop);
         drop(lock);
         ended
     }
@@ -176,9 +176,9 @@ impl<'a> Launch<'a> {
         nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<Option<Ended>, TunerError> {
+    ) -> Result<Option<LaunchEnd>, TunerError> {
         self.may_lack_shared_memory = at.campaign.has_default_transports();
-        let job = self.job(at, nodes)?;
+        let job = self.job_with_timeout(at, nodes)?;
         // Until its end is known, the launch may continue.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
@@ -186,25 +186,30 @@ impl<'a> Launch<'a> {
         let Some(mut running) = resumed else {
             return Ok(None);
         };
-        self.attend(at, running.as_mut(), watch, stop).map(Some)
+        self.follow_or_look(at, running.as_mut(), watch, stop)
+            .map(Some)
     }
 
-    fn job(&self, at: &MeasurementContext, nodes: NodeRequest) -> Result<Job, TunerError> {
+    fn job_with_timeout(
+        &self,
+        at: &MeasurementContext,
+        nodes: NodeRequest,
+    ) -> Result<Job, TunerError> {
         let deadline = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX));
         let seconds = deadline + GRACE_SECONDS + self.plan.watchdog_seconds;
         let timeout = Some(Duration::from_secs_f64(seconds));
-        job(at, self.plan.launch, nodes, timeout)
+        job_of_launch(at, self.plan.launch, nodes, timeout)
     }
 
     /// Stores the records that were added to the spool since the last call.
-    pub(crate) fn drain(&mut self) -> Result<(), TunerError> {
+    pub(crate) fn store_new_records(&mut self) -> Result<(), TunerError> {
         while let Some(record) = self.spool.next_record()? {
-            self.take(&record)?;
+            self.store_record(&record)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), TunerError> {
+    fn store_record(&mut self, record: &Record) -> Result<(), TunerError> {
         // Nothing is stored of a launch that started in another way than it was asked to.
         if let Record::Started(start) = record {
             self.check_start(start)?;
@@ -215,7 +220,7 @@ impl<'a> Launch<'a> {
             self.in_flight = None;
             return Ok(());
         }
-        let new = self.store.ingest(self.plan, record)?;
+        let new = self.store.ingest_record(self.plan, record)?;
         self.has_result |= matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
             Record::Started(start) => {
@@ -232,7 +237,7 @@ impl<'a> Launch<'a> {
                 message,
             } => {
                 self.in_flight = None;
-                let entrant = self.entrant(*task, *candidate);
+                let entrant = self.find_entrant(*task, *candidate);
                 if let Some((subject, candidate)) = entrant.filter(|_| new) {
                     let (kind, subject, candidate) = (*kind, &subject, &candidate);
                     self.observer.notice(TuningEvent::Failed {
@@ -246,7 +251,7 @@ impl<'a> Launch<'a> {
             Record::Done(done) => {
                 self.in_flight = None;
                 // All candidates of the task have had their turns, so none of them is a suspect any longer.
-                let whole = self.entrant(done.task, 0).map(|(subject, _)| subject);
+                let whole = self.find_entrant(done.task, 0).map(|(subject, _)| subject);
                 self.suspects
                     .retain(|(suspected, _)| whole != Some(*suspected));
                 self.progress.done += u64::from(new);
@@ -273,7 +278,7 @@ impl<'a> Launch<'a> {
         else {
             return false;
         };
-        let through = match self.entrant(*task, *candidate) {
+        let through = match self.find_entrant(*task, *candidate) {
             Some((Subject::Experiment(experiment), _)) => experiment.through,
             Some((Subject::Cell(_), candidate)) => candidate.parameters().through,
             None => return false,
@@ -281,7 +286,7 @@ impl<'a> Launch<'a> {
         self.may_lack_shared_memory && is_lacking && !through.is_mpi()
     }
 
-    fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
+    fn find_entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
         let task = self.plan.tasks.iter().find(|known| known.id == task)?;
         Some(match &task.work {
             PlannedWork::Experiment(experiment) => {
@@ -299,7 +304,7 @@ impl<'a> Launch<'a> {
 ///
 /// # Errors
 /// [`TunerError::File`] if the path is not UTF-8.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, TunerError> {
+pub(crate) fn absolute_utf8_path(path: &Path) -> Result<PathBuf, TunerError> {
     let failed = |path: &Path, source| TunerError::File {
         action: "use",
         path: path.to_owned(),

@@ -14,8 +14,8 @@ use store::Store;
 use vocabulary::{Candidate, Cell, Placement, Subject};
 
 use crate::agenda::{fitted_machine, least_exploring_seconds, starting_seconds};
-use crate::analysis::stored::orders;
-use crate::guided::Search;
+use crate::analysis::stored::recorded_rank_orders;
+use crate::guided::GuidedSearch;
 use crate::machine::{MachineError, load_machine};
 use crate::{MeasurementContext, TunerError};
 
@@ -63,9 +63,10 @@ pub fn least_budgets(
         (fitted, ExpectedTimes::Measured)
     } else {
         let assumed = assumed_machine(campaign)?;
-        let placement = Placement::of(orders(store, library, Some(campaign))?.usual);
+        let placement =
+            Placement::for_order(recorded_rank_orders(store, library, Some(campaign))?.usual);
         (
-            MachineFit::assumed(assumed, placement),
+            MachineFit::from_known_machine(assumed, placement),
             assumed_times(campaign),
         )
     };
@@ -80,7 +81,7 @@ pub fn least_budgets(
         (false, _) => LAUNCH_SECONDS,
     };
     let starts = start * f64::from(launches_per_round(campaign));
-    Ok(budgets(campaign, &stages, starts, times))
+    Ok(budgets_for_stages(campaign, &stages, starts, times))
 }
 
 /// The number of launches that measure all cells once: one for each number of nodes if these have jobs of their own.
@@ -98,7 +99,7 @@ fn launches_per_round(campaign: &Campaign) -> u32 {
 
 /// The budgets whose shares for exploring and for confirming suffice for these stages, with `start` seconds for the
 /// launches that measure all cells once.
-fn budgets(
+fn budgets_for_stages(
     campaign: &Campaign,
     stages: &StageTimes,
     start: f64,
@@ -149,7 +150,7 @@ fn expected_cells(
     let measured = match store {
         Some(store) => {
             let samples = store.samples(library, campaign.pattern)?;
-            fit::summarise(&samples, campaign.pattern)?
+            fit::summarise_samples(&samples, campaign.pattern)?
         }
         None => Vec::new(),
     };
@@ -165,15 +166,19 @@ fn expected_cells(
     // What a search of an empty store would measure first.
     let search = match campaign.strategy {
         campaign::Strategy::Exhaustive => None,
-        campaign::Strategy::Guided => {
-            Some(Search::new(campaign, None, library, &expectation, &others)?)
-        }
+        campaign::Strategy::Guided => Some(GuidedSearch::new(
+            campaign,
+            None,
+            library,
+            &expectation,
+            &others,
+        )?),
     };
     let mut cells = Vec::new();
     for cell in campaign.cells() {
         let call_seconds = default_in(&cell)
-            .or_else(|| expectation.fastest(campaign, &cell))
-            .unwrap_or_else(|| one_to_all(machine, &cell));
+            .or_else(|| expectation.fastest_seconds(campaign, &cell))
+            .unwrap_or_else(|| one_to_all_seconds(machine, &cell));
         let candidates = match &search {
             None => {
                 let block = |family: &Family| expectation.block_bytes(&cell, family);
@@ -213,9 +218,9 @@ fn expected_experiments(campaign: &Campaign, machine: &MachineFit) -> Result<Vec
 
 /// The time in seconds in which one rank sends its vector to each of the others: a rough time of collectives for which
 /// only libraries have algorithms.
-fn one_to_all(machine: &MachineFit, cell: &Cell) -> f64 {
+fn one_to_all_seconds(machine: &MachineFit, cell: &Cell) -> f64 {
     let through = vocabulary::Through::Mpi;
-    let rates = machine.rates(cell, through, cell.bytes);
+    let rates = machine.message_rates(cell, through, cell.bytes);
     let message = rates.map_or(0.0, |rates| rates.alpha + rates.beta * cell.bytes as f64);
     message * f64::from(cell.shape.ranks().saturating_sub(1))
 }
@@ -225,7 +230,7 @@ struct ClosedForms<'a>(&'a MachineFit);
 
 impl ClosedForms<'_> {
     /// The time of the fastest algorithm of ours in a cell.
-    fn fastest(&self, campaign: &Campaign, cell: &Cell) -> Option<f64> {
+    fn fastest_seconds(&self, campaign: &Campaign, cell: &Cell) -> Option<f64> {
         let families = campaign.families(cell).into_iter();
         let seconds = families.filter_map(|family| {
             let best = fit::best_blocks(self.0, cell, family.algorithm, &family.parameters)?;

@@ -39,28 +39,30 @@ mod verdicts;
 mod view;
 
 pub use agenda::{Agenda, CampaignProgress, Merged};
-pub use analysis::{CampaignAnalysis, Deciding};
+pub use analysis::{CampaignAnalysis, DecisionOverrides};
 pub use context::{MeasurementContext, SearchPaths};
-pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose};
+pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
 pub use error::TunerError;
-pub use explain::explain;
+pub use explain::explain_decision;
 pub use exports::{
-    Export, NoExport, export_beside, export_path, remarks, render_export, text_beside, text_path,
-    write_export,
+    Export, NoExport, companion_path, export_beside, export_path, export_remarks, render_export,
+    write_export, written_companion_path,
 };
-pub use file::{Named, keep_apart, probe, write};
+pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_text};
 pub use forecast::{Forecast, forget_failures};
-pub use jobs::{Cancelled, JobRow, cancel, jobs};
+pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
 pub use launch_state::LaunchState;
 pub use least_budgets::{ExpectedTimes, LeastBudgets, least_budgets};
 pub use machine::{MachineError, load_machine};
-pub use measure::{Measured, SubmittedJob, SubmittedLaunch, measure, measure_cells, submit};
+pub use measure::{
+    Measured, SubmittedJob, SubmittedLaunch, measure_campaign, measure_cells, submit_next_launch,
+};
 pub use observer::{Observer, Silent, TuningEvent};
 pub use origin::SampleOrigin;
-pub use recorded::as_recorded;
-pub use scripts::{Script, scripts};
+pub use recorded::with_recorded_defaults;
+pub use scripts::{Script, render_job_scripts};
 
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
-pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
+pub use tune::{Tuned, check_outputs, decide_and_write, load_replaced_table, tune_campaign};
 pub use verdicts::{StoredVerdicts, add_stored_verdicts};

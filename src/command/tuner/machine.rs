@@ -73,7 +73,10 @@ pub fn load_machine(path: Option<&Path>) -> Result<Machine, MachineError> {
 }
 
 /// Checks that a machine has all parameters that a campaign needs.
-pub(crate) fn check_suffices(machine: &Machine, campaign: &Campaign) -> Result<(), MachineError> {
+pub(crate) fn check_machine_suffices(
+    machine: &Machine,
+    campaign: &Campaign,
+) -> Result<(), MachineError> {
     let lacks = |key, needed_by: String| MachineError::Lacks {
         machine: machine.name.clone(),
         key,

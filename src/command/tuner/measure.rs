@@ -17,11 +17,11 @@ use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
-use crate::agenda::{Coverage, LatestFit, left_seconds, repetition, unspent_seconds};
-use crate::analysis::stored::campaign_of;
-use crate::launch::{Launch, OnInterrupt, absolute, file};
-use crate::node_request::{NodeRequest, on_the_same_nodes};
-use crate::recorded::digest_in;
+use crate::agenda::{Coverage, LatestFit, purpose_seconds_left, repetition_rule, unspent_seconds};
+use crate::analysis::stored::parse_campaign_row;
+use crate::launch::{OnInterrupt, RunningLaunch, absolute_utf8_path, launch_file};
+use crate::node_request::{NodeRequest, tasks_on_same_nodes};
+use crate::recorded::recorded_digest;
 use crate::{
     Agenda, CampaignProgress, LaunchState, MeasurementContext, Observer, TunerError, TuningEvent,
 };
@@ -73,12 +73,12 @@ pub struct SubmittedJob {
 /// # Errors
 /// [`TunerError::Interrupted`] or [`TunerError::Left`]; a store that cannot be written; a launcher or driver
 /// that does not work. Candidates that fail are not errors: they are recorded and left out.
-pub fn measure(
+pub fn measure_campaign(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    Ok(of_campaign(at, observer, stop, OnInterrupt::Follow)?.0)
+    Ok(measure_or_submit(at, observer, stop, OnInterrupt::Follow)?.0)
 }
 
 /// Stores the measurements of launches so far, and submits the next launch if none is running, without waiting for it.
@@ -86,12 +86,12 @@ pub fn measure(
 ///
 /// # Errors
 /// Those of [`measure`].
-pub fn submit(
+pub fn submit_next_launch(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<SubmittedLaunch, TunerError> {
-    let (measured, job) = of_campaign(at, observer, stop, OnInterrupt::Submit)?;
+    let (measured, job) = measure_or_submit(at, observer, stop, OnInterrupt::Submit)?;
     let progress = measured.progress;
     Ok(SubmittedLaunch { job, progress })
 }
@@ -113,13 +113,13 @@ pub fn measure_cells(
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
     let pattern = at.campaign.pattern;
-    let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
+    let of_cells = |_: &Store| Ok(Agenda::for_cells(cells, launches, pattern));
     let measuring = Measuring::new(at, &of_cells, observer, stop, OnInterrupt::Own)?;
     Ok(measuring.carry_out()?.0)
 }
 
 /// Makes the measurements of a campaign; also returns the launch that continues without the command.
-fn of_campaign(
+fn measure_or_submit(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
@@ -127,11 +127,12 @@ fn of_campaign(
 ) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
     let latest = LatestFit::default();
     let (campaign, library) = (&at.campaign, &at.library);
-    let agenda =
-        |store: &Store| Agenda::with_latest(&latest, campaign, Some(store), library, &at.natives);
+    let agenda = |store: &Store| {
+        Agenda::with_latest_fit(&latest, campaign, Some(store), library, &at.natives)
+    };
     let mut measuring = Measuring::new(at, &agenda, observer, stop, watch)?;
     if at.relocated.is_some() {
-        adopt::adopt(&mut measuring.store, at)?;
+        adopt::adopt_launches(&mut measuring.store, at)?;
     }
     check_conditions(&measuring.store, at)?;
     measuring.carry_out()
@@ -153,8 +154,8 @@ fn check_conditions(store: &Store, at: &MeasurementContext) -> Result<(), TunerE
         .collect();
     for row in store.campaigns()? {
         if launched.contains(&row.digest) {
-            let earlier = campaign_of(&row)?;
-            if !earlier.is_some_and(|earlier| at.campaign.same_conditions(&earlier)) {
+            let earlier = parse_campaign_row(&row)?;
+            if !earlier.is_some_and(|earlier| at.campaign.has_same_conditions(&earlier)) {
                 let (store, library) = (store.path().to_owned(), at.library.clone());
                 return Err(TunerError::OtherConditions { store, library });
             }
@@ -201,8 +202,8 @@ impl<'a> Measuring<'a> {
         Ok(Self {
             at,
             agenda,
-            lock: CampaignLock::of(at)?,
-            store: Store::open_or_create(at.store())?,
+            lock: CampaignLock::acquire(at)?,
+            store: Store::open_or_create(at.store_path())?,
             observer,
             stop,
             watch,
@@ -216,12 +217,12 @@ impl<'a> Measuring<'a> {
 
     fn carry_out(mut self) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
         let campaign = &self.at.campaign;
-        let (digest, name) = (digest_in(&self.store, campaign)?, &campaign.name);
+        let (digest, name) = (recorded_digest(&self.store, campaign)?, &campaign.name);
         self.store.record_campaign(&digest, name, campaign.text())?;
         if self.at.relocated.is_some() {
-            adopt::leave_campaign(self.at, &digest)?;
+            adopt::write_campaign_text(self.at, &digest)?;
         }
-        let done = self.go_through();
+        let done = self.recover_and_launch();
         // The caller may measure more cells on the same nodes.
         if self.left.is_some() || self.watch == OnInterrupt::Own {
             done?;
@@ -233,36 +234,36 @@ impl<'a> Measuring<'a> {
         }
         let measured = Measured {
             launches: self.launches,
-            progress: self.progress()?,
+            progress: self.campaign_progress()?,
         };
         Ok((measured, self.left))
     }
 
-    fn go_through(&mut self) -> Result<(), TunerError> {
-        if self.recover()? {
-            while self.step()? {}
+    fn recover_and_launch(&mut self) -> Result<(), TunerError> {
+        if self.recover_launches()? {
+            while self.make_next_launch()? {}
         }
         Ok(())
     }
 
-    fn progress(&self) -> Result<CampaignProgress, TunerError> {
+    fn campaign_progress(&self) -> Result<CampaignProgress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
-        let coverage = Coverage::of(&self.store, &self.at.library, agenda.pattern)?;
+        let coverage = Coverage::from_store(&self.store, &self.at.library, agenda.pattern)?;
         Ok(agenda.progress(&coverage))
     }
 
     /// Makes the next launch; false if the agenda is done or the budget is spent.
-    fn step(&mut self) -> Result<bool, TunerError> {
-        self.lock.check()?;
+    fn make_next_launch(&mut self) -> Result<bool, TunerError> {
+        self.lock.check_still_held()?;
         let MeasurementContext {
             campaign, library, ..
         } = self.at;
         let mut agenda = (self.agenda)(&self.store)?;
-        if self.has_explored && agenda.purpose() == Purpose::Exploring {
-            agenda = agenda.confirming(campaign, &self.store, library)?;
+        if self.has_explored && agenda.next_purpose() == Purpose::Exploring {
+            agenda = agenda.into_confirming(campaign, &self.store, library)?;
         }
-        let coverage = Coverage::of(&self.store, library, agenda.pattern)?;
-        let mut tasks = on_the_same_nodes(campaign, agenda.next(&coverage));
+        let coverage = Coverage::from_store(&self.store, library, agenda.pattern)?;
+        let mut tasks = tasks_on_same_nodes(campaign, agenda.next_tasks(&coverage));
         for task in &mut tasks {
             if let PlannedWork::Compare { cell, .. } = &task.work {
                 task.calls = self.at.calls.get(cell).copied();
@@ -272,36 +273,36 @@ impl<'a> Measuring<'a> {
         if tasks.is_empty() {
             // Exploring ended for lack of time.
             if progress.done < progress.total {
-                self.notice_spent(&agenda, progress)?;
+                self.report_spent_budget(&agenda, progress)?;
             }
             return Ok(false);
         }
-        let left = left_seconds(&self.store, campaign, library, &agenda)?;
+        let left = purpose_seconds_left(&self.store, campaign, library, &agenda)?;
         if left <= 0.0 {
-            self.notice_spent(&agenda, progress)?;
+            self.report_spent_budget(&agenda, progress)?;
             return Ok(false);
         }
-        let nodes = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
+        let nodes = NodeRequest::for_tasks(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
-        let place = |kind| absolute(&file(&campaign.output.store, number, kind));
+        let place = |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
         let plan = Plan {
             version: WIRE_VERSION,
-            campaign: digest_in(&self.store, campaign)?,
+            campaign: recorded_digest(&self.store, campaign)?,
             launch: number,
-            purpose: Some(agenda.purpose()),
+            purpose: Some(agenda.next_purpose()),
             seed: campaign.seed(),
             library: library.clone(),
             spool: place("spool")?,
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
-            parent_lock: match self.at.launcher.outlives() {
+            parent_lock: match self.at.launcher.has_outliving_jobs() {
                 true => None,
                 false => Some(place("lock")?),
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
-            repetition: repetition(campaign, &agenda, &coverage, &tasks, left),
+            repetition: repetition_rule(campaign, &agenda, &coverage, &tasks, left),
             racing: campaign.repetitions.racing.then_some(Racing {
                 materiality: campaign.materiality,
             }),
@@ -309,7 +310,7 @@ impl<'a> Measuring<'a> {
             cache: campaign.cache,
             tasks,
         };
-        let is_exploring = agenda.keeps_time() && agenda.purpose() == Purpose::Exploring;
+        let is_exploring = agenda.keeps_time() && agenda.next_purpose() == Purpose::Exploring;
         let left_seconds = match campaign.is_simulated() {
             true => None,
             false => Some(unspent_seconds(&self.store, campaign, library)?),
@@ -319,7 +320,7 @@ impl<'a> Measuring<'a> {
             progress,
             left_seconds,
         });
-        match self.launch(&plan, nodes, progress)? {
+        match self.launch_plan(&plan, nodes, progress)? {
             AfterLaunch::GoOn => Ok(true),
             AfterLaunch::Left => Ok(false),
             // The time left does not suffice for exploring, but may suffice for confirming choices.
@@ -328,14 +329,14 @@ impl<'a> Measuring<'a> {
                 Ok(true)
             }
             AfterLaunch::NothingBegan => {
-                self.notice_spent(&agenda, progress)?;
+                self.report_spent_budget(&agenda, progress)?;
                 Ok(false)
             }
         }
     }
 
     /// Says that the budget is spent, or what is left of it and does not suffice.
-    fn notice_spent(
+    fn report_spent_budget(
         &mut self,
         agenda: &Agenda,
         progress: CampaignProgress,
@@ -353,7 +354,7 @@ impl<'a> Measuring<'a> {
         Ok(())
     }
 
-    fn launch(
+    fn launch_plan(
         &mut self,
         plan: &Plan,
         nodes: NodeRequest,
@@ -372,11 +373,11 @@ impl<'a> Measuring<'a> {
         }
         self.store.begin_launch(plan)?;
         self.launches += 1;
-        let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
+        let mut launch = RunningLaunch::new(plan, &mut self.store, self.observer, progress);
         launch.suspects = std::mem::take(&mut self.suspects);
-        let ended = launch.run(self.at, nodes, self.watch, self.stop);
+        let ended = launch.start_and_follow(self.at, nodes, self.watch, self.stop);
         let (has_result, goes_on) = (launch.has_result, launch.goes_on);
         self.suspects = std::mem::take(&mut launch.suspects);
-        self.conclude(plan, ended, has_result, goes_on, true)
+        self.conclude_launch(plan, ended, has_result, goes_on, true)
     }
 }

@@ -10,7 +10,7 @@ use wire::{Plan, PlannedTask, PlannedWork};
 
 use crate::TunerError;
 use crate::launch::OnInterrupt;
-use crate::recorded::digest_in;
+use crate::recorded::recorded_digest;
 
 /// Nodes for one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +25,15 @@ pub(crate) struct NodeRequest {
 
 impl NodeRequest {
     /// The nodes for the next launch with these tasks.
-    pub(crate) fn of(
+    pub(crate) fn for_tasks(
         campaign: &Campaign,
         library: &Library,
         store: &Store,
         tasks: &[PlannedTask],
         watch: OnInterrupt,
     ) -> Result<Self, TunerError> {
-        let shape = shape(campaign, tasks);
-        let spread = batch(campaign).and_then(|options| options.spread);
+        let shape = shape_for_tasks(campaign, tasks);
+        let spread = batch_options(campaign).and_then(|options| options.spread);
         // Commands that wait for the result, such as `check`, do not spread launches over days.
         let Some(spread) = spread.filter(|_| watch != OnInterrupt::Own) else {
             return Ok(Self {
@@ -42,7 +42,7 @@ impl NodeRequest {
                 keep: watch != OnInterrupt::Submit,
             });
         };
-        let last = store.last_of_cells(library, &digest_in(store, campaign)?)?;
+        let last = store.last_plan_of_cells(library, &recorded_digest(store, campaign)?)?;
         let begin_in = match last {
             Some((plan, begun)) if newest_round(tasks) > newest_round(&plan.tasks) => {
                 let pause = spread / campaign.launches.saturating_sub(1).max(1);
@@ -60,23 +60,23 @@ impl NodeRequest {
     }
 
     /// The nodes of a launch that an earlier command began.
-    pub(crate) fn again(campaign: &Campaign, plan: &Plan, watch: OnInterrupt) -> Self {
+    pub(crate) fn to_resume(campaign: &Campaign, plan: &Plan, watch: OnInterrupt) -> Self {
         Self {
-            shape: shape(campaign, &plan.tasks),
+            shape: shape_for_tasks(campaign, &plan.tasks),
             begin_in: None,
             keep: watch != OnInterrupt::Submit
-                && batch(campaign).is_some_and(|o| o.spread.is_none()),
+                && batch_options(campaign).is_some_and(|o| o.spread.is_none()),
         }
     }
 }
 
 /// The tasks that run on the same nodes: all of them, or, if each number of nodes has jobs of its own, those on the
 /// fewest nodes.
-pub(crate) fn on_the_same_nodes(
+pub(crate) fn tasks_on_same_nodes(
     campaign: &Campaign,
     mut tasks: Vec<PlannedTask>,
 ) -> Vec<PlannedTask> {
-    if is_separate(campaign) {
+    if has_separate_jobs(campaign) {
         let fewest = tasks.iter().map(|task| task.work.shape().nodes).min();
         tasks.retain(|task| Some(task.work.shape().nodes) == fewest);
     }
@@ -84,24 +84,24 @@ pub(crate) fn on_the_same_nodes(
 }
 
 /// The nodes and ranks that suffice for all tasks, or, if nodes are shared, for the whole campaign.
-fn shape(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
+fn shape_for_tasks(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
     let largest = campaign.largest_shape();
     let nodes = tasks.iter().map(|task| task.work.shape().nodes).max();
     match nodes {
-        Some(nodes) if is_separate(campaign) => CommShape { nodes, ..largest },
+        Some(nodes) if has_separate_jobs(campaign) => CommShape { nodes, ..largest },
         _ => largest,
     }
 }
 
-fn batch(campaign: &Campaign) -> Option<&BatchOptions> {
+fn batch_options(campaign: &Campaign) -> Option<&BatchOptions> {
     match &campaign.launcher {
         LauncherConfig::Batch(options) => Some(options),
         LauncherConfig::Local(_) | LauncherConfig::Simulated(_) => None,
     }
 }
 
-fn is_separate(campaign: &Campaign) -> bool {
-    batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
+fn has_separate_jobs(campaign: &Campaign) -> bool {
+    batch_options(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
 }
 
 /// The latest round of any cell.

@@ -84,10 +84,10 @@ pub enum TuningEvent<'a> {
     /// The new table replaces one of another library or campaign.
     Replaces {
         /// The table's file.
-        #[serde(serialize_with = "shown")]
+        #[serde(serialize_with = "serialize_path")]
         path: &'a Path,
         /// The provenance of the table that is replaced.
-        #[serde(rename = "library", serialize_with = "library_of")]
+        #[serde(rename = "library", serialize_with = "serialize_library")]
         provenance: &'a Provenance,
     },
     /// The budget is spent with launches left to do.
@@ -102,11 +102,11 @@ pub enum TuningEvent<'a> {
 }
 
 /// Serializes a path as text, even if it is not UTF-8.
-fn shown<S: Serializer>(path: &&Path, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_path<S: Serializer>(path: &&Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-fn library_of<S: Serializer>(made_for: &&Provenance, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_library<S: Serializer>(made_for: &&Provenance, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&made_for.library)
 }
 

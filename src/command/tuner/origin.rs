@@ -46,7 +46,7 @@ pub struct SampleOrigin {
 
 impl SampleOrigin {
     /// The day of the last launch, UTC.
-    pub(crate) fn date(&self) -> String {
+    pub(crate) fn last_launch_date(&self) -> String {
         let reported = self
             .starts
             .last()
@@ -58,7 +58,7 @@ impl SampleOrigin {
     }
 
     /// A sentence about missing measurements, if there are any.
-    pub(crate) fn incompleteness(&self) -> Option<String> {
+    pub(crate) fn describe_incompleteness(&self) -> Option<String> {
         let CampaignProgress { done, total } = self.progress?;
         (done < total).then(|| {
             format!(

@@ -7,8 +7,8 @@ use campaign::{Campaign, DefaultsVersion};
 use store::{CampaignRow, Store, StoreError};
 
 use crate::TunerError;
-use crate::analysis::stored::campaign_of;
-use crate::launch::folder;
+use crate::analysis::stored::parse_campaign_row;
+use crate::launch::launches_folder;
 
 /// The end of the name of a file with a campaign's text, beside its launches; the digest is before it.
 const CAMPAIGN_FILE: &str = ".campaign.yaml";
@@ -21,7 +21,7 @@ pub(crate) fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
 /// The digest under which a store has recorded a campaign, or else the campaign's own.
 ///
 /// The recorded digest stays the same, since plans, spools, file names and tables contain it.
-pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, TunerError> {
+pub(crate) fn recorded_digest(store: &Store, campaign: &Campaign) -> Result<String, TunerError> {
     let digest = campaign.digest();
     let rows = store.campaigns()?;
     if rows.iter().any(|row| row.digest == digest) {
@@ -37,13 +37,15 @@ pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, Tu
 ///
 /// # Errors
 /// A store that exists and cannot be read.
-pub fn as_recorded(campaign: Campaign, store: &Path) -> Result<Campaign, StoreError> {
+pub fn with_recorded_defaults(campaign: Campaign, store: &Path) -> Result<Campaign, StoreError> {
     let mut rows = match Store::open(store) {
         Ok(store) => store.campaigns()?,
         Err(StoreError::Absent { .. }) => Vec::new(),
         Err(error) => return Err(error),
     };
-    rows.extend(rows_beside_launches(&folder(&campaign.output.store)));
+    rows.extend(rows_beside_launches(&launches_folder(
+        &campaign.output.store,
+    )));
     let digest = campaign.digest();
     if rows.iter().any(|row| row.digest == digest) {
         return Ok(campaign);
@@ -95,5 +97,6 @@ fn is_recorded(campaign: &Campaign, row: &CampaignRow) -> bool {
     }
     // A recorded campaign that can no longer be read is not the same.
     let is_of_version_1 = !row.digest.contains('-');
-    is_of_version_1 && matches!(campaign_of(row), Ok(Some(earlier)) if earlier.digest() == digest)
+    is_of_version_1
+        && matches!(parse_campaign_row(row), Ok(Some(earlier)) if earlier.digest() == digest)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use store::Store;
 use vocabulary::CommShape;
 
-use crate::launch::job;
+use crate::launch::job_of_launch;
 use crate::node_request::NodeRequest;
 use crate::{MeasurementContext, TunerError};
 
@@ -30,7 +30,10 @@ pub struct Script {
 ///
 /// # Errors
 /// A store that cannot be read, or a template that cannot be filled in.
-pub fn scripts(at: &MeasurementContext, store: Option<&Store>) -> Result<Vec<Script>, TunerError> {
+pub fn render_job_scripts(
+    at: &MeasurementContext,
+    store: Option<&Store>,
+) -> Result<Vec<Script>, TunerError> {
     let LauncherConfig::Batch(options) = &at.campaign.launcher else {
         return Ok(Vec::new());
     };
@@ -48,7 +51,9 @@ pub fn scripts(at: &MeasurementContext, store: Option<&Store>) -> Result<Vec<Scr
             begin_in: options.spread.map(|_| Duration::ZERO),
             keep: options.spread.is_none(),
         };
-        let text = at.launcher.render(&job(at, number, request, None)?)?;
+        let text = at
+            .launcher
+            .render_script(&job_of_launch(at, number, request, None)?)?;
         scripts.extend(text.map(|text| Script { shape, text }));
     }
     Ok(scripts)

@@ -21,7 +21,7 @@ pub struct SettingEffect {
 }
 
 /// A library, and the answers of its measuring program.
-pub(crate) struct Asked {
+pub(crate) struct LibraryAnswers {
     pub(crate) name: LibraryName,
     pub(crate) library: Library,
     /// Whether its measuring program is built.
@@ -36,7 +36,7 @@ pub(crate) struct Asked {
 const NEUTRAL: [&str; 7] = ["", "0", "ignore", "auto", "false", "no", "none"];
 
 /// A setting with the way in which users name it.
-struct Named<'a> {
+struct NamedSetting<'a> {
     /// The control variable, or an environment variable that sets none.
     setting: &'a str,
     /// The name in the environment or in a file.
@@ -44,8 +44,8 @@ struct Named<'a> {
     value: &'a str,
 }
 
-impl Asked {
-    fn known<'a>(&'a self, given: &'a BTreeMap<String, String>) -> KnownSettings<'a> {
+impl LibraryAnswers {
+    fn known_settings<'a>(&'a self, given: &'a BTreeMap<String, String>) -> KnownSettings<'a> {
         KnownSettings {
             variables: given,
             all: (!self.all.is_empty()).then_some(&self.all),
@@ -54,11 +54,11 @@ impl Asked {
     }
 
     /// The settings that do not have their built-in values, with their places and effects.
-    pub(crate) fn settings(
+    pub(crate) fn changed_settings(
         &self,
         given: &BTreeMap<String, String>,
     ) -> Option<BTreeMap<String, LibrarySetting>> {
-        let files = self.files();
+        let files = self.read_settings_files();
         let place = |setting: &str| {
             let is_given =
                 |name: &String| self.name.control_variable(name).as_deref() == Some(setting);
@@ -71,13 +71,15 @@ impl Asked {
             found.map(|file| file.path.clone())
         };
         let described = |(name, value): (&String, &String)| {
-            let named = Named {
+            let named = NamedSetting {
                 setting: name,
                 written: name,
                 value,
             };
-            let effect = self.name.effect(name, value, &self.known(given));
-            let effect = self.explained(&effect, &named);
+            let effect = self
+                .name
+                .setting_effect(name, value, &self.known_settings(given));
+            let effect = self.explain_effect(&effect, &named);
             let setting = LibrarySetting {
                 value: value.clone(),
                 place: place(name),
@@ -99,22 +101,22 @@ impl Asked {
     ) -> SettingEffect {
         let effect = self
             .name
-            .variable_effect(written, value, &self.known(given));
+            .variable_effect(written, value, &self.known_settings(given));
         let setting = self.name.control_variable(written);
-        let named = Named {
+        let named = NamedSetting {
             setting: setting.as_deref().unwrap_or(written),
             written,
             value,
         };
-        self.explained(&effect, &named)
+        self.explain_effect(&effect, &named)
     }
 
     /// An effect in words.
-    fn explained(&self, effect: &Effect, named: &Named<'_>) -> SettingEffect {
+    fn explain_effect(&self, effect: &Effect, named: &NamedSetting<'_>) -> SettingEffect {
         let Self { name, library, .. } = self;
         let variable = |setting: &str| name.environment_variable(setting);
         let (decides, reason, remedy) = match effect {
-            Effect::Steers => return self.of_rules_file(named),
+            Effect::Steers => return self.rules_file_effect(named),
             Effect::Enables(settings) => {
                 let settings = settings.join(" and ");
                 let reason = format!("{library} reads {settings} only with it");
@@ -168,7 +170,7 @@ impl Asked {
     }
 
     /// Whether a setting names decisions, or makes the library read them.
-    fn names_decision(&self, named: &Named<'_>) -> bool {
+    fn names_decision(&self, named: &NamedSetting<'_>) -> bool {
         let listed = self.name.steering_setting(named.setting);
         let role = listed.map(|listed| listed.role);
         role.is_some_and(|role| {
@@ -182,17 +184,17 @@ impl Asked {
     }
 
     /// The effect of a setting that the library obeys: if it names a file of rules, that depends on the file.
-    fn of_rules_file(&self, named: &Named<'_>) -> SettingEffect {
+    fn rules_file_effect(&self, named: &NamedSetting<'_>) -> SettingEffect {
         let Self { name, library, .. } = self;
         let mut found = SettingEffect {
             decides: true,
             ..SettingEffect::default()
         };
-        if !is_rules_of(*name, named.setting) {
+        if !is_rules_setting_of(*name, named.setting) {
             return found;
         }
-        let text =
-            files::read_text(Path::new(self.file_of(named))).map_err(|error| error.to_string());
+        let text = files::read_text(Path::new(self.file_named_by(named)))
+            .map_err(|error| error.to_string());
         let text = text.as_deref().map_err(String::as_str);
         match name.rules_file(named.setting, &library.version, text) {
             RulesFileEffect::Read(note) => found.reason = note.map(str::to_owned),
@@ -212,7 +214,7 @@ impl Asked {
     }
 
     /// The file that a setting names: as the library has it, which may have completed the path.
-    fn file_of<'a>(&'a self, named: &Named<'a>) -> &'a str {
+    fn file_named_by<'a>(&'a self, named: &NamedSetting<'a>) -> &'a str {
         let file = self
             .changed
             .as_ref()
@@ -221,7 +223,7 @@ impl Asked {
     }
 
     /// The settings files that the library reads, the most important first.
-    fn files(&self) -> Vec<SettingsFile> {
+    fn read_settings_files(&self) -> Vec<SettingsFile> {
         let lists = self
             .all
             .iter()
@@ -244,61 +246,71 @@ impl Asked {
     }
 
     /// Sentences about the settings of this library that do not do what they say, and about files of rules.
-    fn advice(&self, given: &BTreeMap<String, String>) -> Vec<String> {
+    fn advise_on_library(&self, given: &BTreeMap<String, String>) -> Vec<String> {
         let mut advice = Vec::new();
         let mut is_told = BTreeSet::new();
         let own = given.iter();
-        for (written, value) in own.filter(|(name, _)| variables::configures(self.name, name)) {
+        for (written, value) in
+            own.filter(|(name, _)| variables::configures_library(self.name, name))
+        {
             let setting = self.name.control_variable(written);
             let setting = setting.unwrap_or_else(|| written.clone());
             let effect = self.variable_effect(written, value, given);
-            let named = Named {
+            let named = NamedSetting {
                 setting: &setting,
                 written,
                 value,
             };
-            advice.extend(self.sentence(&named, &effect));
+            advice.extend(self.sentence_about_setting(&named, &effect));
             is_told.insert(setting);
         }
         for (setting, value) in self.changed.iter().flatten() {
             if !is_told.contains(setting) {
-                let effect = self.name.effect(setting, value, &self.known(given));
-                let named = Named {
+                let effect = self
+                    .name
+                    .setting_effect(setting, value, &self.known_settings(given));
+                let named = NamedSetting {
                     setting,
                     written: setting,
                     value,
                 };
-                let effect = self.explained(&effect, &named);
-                advice.extend(self.sentence(&named, &effect));
+                let effect = self.explain_effect(&effect, &named);
+                advice.extend(self.sentence_about_setting(&named, &effect));
             }
         }
         // Lines of settings files that the library passes over.
-        for SettingsFile { path, lines } in self.files() {
+        for SettingsFile { path, lines } in self.read_settings_files() {
             for (setting, value) in lines
                 .iter()
                 .filter(|(name, _)| !self.all.contains_key(name))
             {
-                let effect = self.name.effect(setting, value, &self.known(given));
-                let named = Named {
+                let effect = self
+                    .name
+                    .setting_effect(setting, value, &self.known_settings(given));
+                let named = NamedSetting {
                     setting,
                     written: setting,
                     value,
                 };
-                let effect = self.explained(&effect, &named);
-                let sentence = self.sentence(&named, &effect);
+                let effect = self.explain_effect(&effect, &named);
+                let sentence = self.sentence_about_setting(&named, &effect);
                 advice.extend(sentence.map(|sentence| format!("{path}: {sentence}")));
             }
         }
-        advice.extend(self.unprefixed(given));
+        advice.extend(self.find_misnamed_variables(given));
         if self.has_program && self.changed.is_none() {
-            advice.extend(self.refusal(given));
+            advice.extend(self.describe_refusal(given));
         }
         advice
     }
 
     /// A sentence about a setting that does not do what it says, or that names rules.
-    fn sentence(&self, named: &Named<'_>, effect: &SettingEffect) -> Option<String> {
-        let Named {
+    fn sentence_about_setting(
+        &self,
+        named: &NamedSetting<'_>,
+        effect: &SettingEffect,
+    ) -> Option<String> {
+        let NamedSetting {
             setting,
             written,
             value,
@@ -307,8 +319,8 @@ impl Asked {
             let nothing = if effect.decides { "" } else { " has no effect" };
             return Some(format!("{written}={value}{nothing}: {reason}. {remedy}"));
         }
-        (effect.decides && is_rules_of(self.name, setting)).then(|| {
-            let file = self.file_of(named);
+        (effect.decides && is_rules_setting_of(self.name, setting)).then(|| {
+            let file = self.file_named_by(named);
             format!(
                 "This environment makes the library read decision rules from {file} (variable {written}); colltune \
                  switches them off while it measures."
@@ -317,7 +329,7 @@ impl Asked {
     }
 
     /// Sentences about environment variables that have the name of a setting, without the prefix or in other letters.
-    fn unprefixed(&self, given: &BTreeMap<String, String>) -> Vec<String> {
+    fn find_misnamed_variables(&self, given: &BTreeMap<String, String>) -> Vec<String> {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let foreign = names.filter(|name| !given.contains_key(name));
         let steering = || {
@@ -343,7 +355,7 @@ impl Asked {
     }
 
     /// The sentence about a library that cannot be asked, if this environment configures it.
-    fn refusal(&self, given: &BTreeMap<String, String>) -> Option<String> {
+    fn describe_refusal(&self, given: &BTreeMap<String, String>) -> Option<String> {
         let own = given.iter().filter(|(name, _)| {
             let setting = self.name.control_variable(name);
             setting.is_some_and(|setting| self.name.steering_setting(&setting).is_some())
@@ -368,30 +380,30 @@ struct SettingsFile {
 }
 
 /// Whether a control variable of a library names a file of rules.
-fn is_rules_of(library: LibraryName, setting: &str) -> bool {
+fn is_rules_setting_of(library: LibraryName, setting: &str) -> bool {
     let listed = library.steering_setting(setting);
     listed.is_some_and(|listed| listed.role == SettingRole::Rules)
 }
 
 /// Whether a control variable names a file of rules.
-pub(crate) fn is_rules(setting: &str) -> bool {
+pub(crate) fn is_rules_setting(setting: &str) -> bool {
     let mut libraries = LibraryName::ALL.into_iter();
-    libraries.any(|library| is_rules_of(library, setting))
+    libraries.any(|library| is_rules_setting_of(library, setting))
 }
 
 /// What each variable does: as the libraries here say, or else by its name, as if its library were there.
-pub(crate) fn effects(
-    asked: &[Asked],
+pub(crate) fn effects_by_variable(
+    asked: &[LibraryAnswers],
     given: &BTreeMap<String, String>,
 ) -> BTreeMap<String, SettingEffect> {
     let effect = |(name, value): (&String, &String)| {
         let answers = asked.iter().filter(|asked| asked.changed.is_some());
-        let answers = answers.filter(|asked| variables::configures(asked.name, name));
+        let answers = answers.filter(|asked| variables::configures_library(asked.name, name));
         let mut found: Vec<SettingEffect> = answers
             .map(|asked| asked.variable_effect(name, value, given))
             .collect();
         if found.is_empty() {
-            found.extend(assumed(name, value, given));
+            found.extend(assumed_effect(name, value, given));
         }
         // Of several libraries, one that obeys the variable tells most.
         found.sort_by_key(|effect| !effect.decides);
@@ -402,14 +414,18 @@ pub(crate) fn effects(
 }
 
 /// What a variable would do in a library that is not here or cannot be asked.
-fn assumed(variable: &str, value: &str, given: &BTreeMap<String, String>) -> Option<SettingEffect> {
+fn assumed_effect(
+    variable: &str,
+    value: &str,
+    given: &BTreeMap<String, String>,
+) -> Option<SettingEffect> {
     let known = KnownSettings {
         variables: given,
         all: None,
         changed: None,
     };
     let mut libraries = LibraryName::ALL.into_iter();
-    let library = libraries.find(|library| variables::configures(*library, variable))?;
+    let library = libraries.find(|library| variables::configures_library(*library, variable))?;
     let effect = library.variable_effect(variable, value, &known);
     Some(SettingEffect {
         decides: matches!(effect, Effect::Steers | Effect::Enables(_)),
@@ -419,8 +435,8 @@ fn assumed(variable: &str, value: &str, given: &BTreeMap<String, String>) -> Opt
 
 /// The settings that affect the choice: those of libraries that were asked, and those in environment variables of the
 /// others, which are assumed to have an effect.
-pub(crate) fn in_force(
-    asked: &[Asked],
+pub(crate) fn settings_in_force(
+    asked: &[LibraryAnswers],
     libraries: &[DriverFound],
     given: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
@@ -443,9 +459,15 @@ pub(crate) fn in_force(
 }
 
 /// Sentences about settings that do not do what they say, and about files of rules.
-pub(crate) fn advice(asked: &[Asked], given: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn advise_on_settings(
+    asked: &[LibraryAnswers],
+    given: &BTreeMap<String, String>,
+) -> Vec<String> {
     let mut advice: Vec<String> = Vec::new();
-    for sentence in asked.iter().flat_map(|asked| asked.advice(given)) {
+    for sentence in asked
+        .iter()
+        .flat_map(|asked| asked.advise_on_library(given))
+    {
         if !advice.contains(&sentence) {
             advice.push(sentence);
         }

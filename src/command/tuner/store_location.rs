@@ -13,7 +13,7 @@ use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use store::network_file_system;
 
-use crate::launch::absolute;
+use crate::launch::absolute_utf8_path;
 
 /// The folders for a user's program data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct StateDirs {
 impl StateDirs {
     /// `$XDG_STATE_HOME/colltune` or `~/.local/state/colltune` if that is local, or else
     /// `/var/tmp/colltune-UID`.
-    fn folder(&self, is_shared: &dyn Fn(&Path) -> bool) -> PathBuf {
+    fn local_folder(&self, is_shared: &dyn Fn(&Path) -> bool) -> PathBuf {
         let state = self.state.clone().filter(|path| path.is_absolute());
         let below_home = self.home.as_ref().map(|home| home.join(".local/state"));
         let own = state.or(below_home).filter(|path| !is_shared(path));
@@ -41,7 +41,7 @@ impl StateDirs {
 /// The file of the store `named`: that path if it exists, or else its replacement on this host's local disk if that
 /// exists.
 pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
-    let elsewhere = || elsewhere(named, homes, &is_shared).filter(|path| path.exists());
+    let elsewhere = || local_store_path(named, homes, &is_on_network).filter(|path| path.exists());
     match named.exists() {
         true => named.to_owned(),
         false => elsewhere().unwrap_or_else(|| named.to_owned()),
@@ -50,36 +50,40 @@ pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
 
 /// The store's path on the local disk, for a campaign that is measured in jobs, names no store, has none yet, and would
 /// have it on a shared file system; otherwise `None`.
-pub(crate) fn relocated(campaign: &Campaign, homes: &StateDirs) -> Option<PathBuf> {
+pub(crate) fn relocated_store_path(campaign: &Campaign, homes: &StateDirs) -> Option<PathBuf> {
     let named = &campaign.output.store;
     let is_default = *named == Path::new(".colltune").join(format!("{}.db", campaign.name));
     let may_move = matches!(campaign.launcher, LauncherConfig::Batch(_)) && is_default;
-    if !may_move || named.exists() || !is_shared(named) {
+    if !may_move || named.exists() || !is_on_network(named) {
         return None;
     }
-    let path = elsewhere(named, homes, &is_shared)?;
-    is_ours(path.parent()?).then_some(path)
+    let path = local_store_path(named, homes, &is_on_network)?;
+    create_own_folder(path.parent()?).then_some(path)
 }
 
-fn is_shared(path: &Path) -> bool {
+fn is_on_network(path: &Path) -> bool {
     network_file_system(path).is_some()
 }
 
 /// The path on this host's local disk that replaces that of a store.
-fn elsewhere(
+fn local_store_path(
     named: &Path,
     homes: &StateDirs,
     is_shared: &dyn Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    let whole = absolute(named).ok()?;
+    let whole = absolute_utf8_path(named).ok()?;
     let digest = Sha256::digest(whole.as_os_str().as_encoded_bytes());
     let hex = files::hexadecimal(&digest[..8]);
     let stem = named.file_stem()?.to_string_lossy().into_owned();
-    Some(homes.folder(is_shared).join(format!("{stem}-{hex}.db")))
+    Some(
+        homes
+            .local_folder(is_shared)
+            .join(format!("{stem}-{hex}.db")),
+    )
 }
 
 /// Creates a folder for this user alone; false if it belongs to another user, since all users may write to `/var/tmp`.
-fn is_ours(folder: &Path) -> bool {
+fn create_own_folder(folder: &Path) -> bool {
     if let Some(above) = folder.parent()
         && fs::create_dir_all(above).is_err()
     {
@@ -113,7 +117,7 @@ mod tests {
             (None, "/shared/a", &of_user),
             (Some("/shared/state"), "/home/a", &of_user),
         ] {
-            let folder = homes(state, home).folder(&is_shared);
+            let folder = homes(state, home).local_folder(&is_shared);
             assert_eq!(folder, Path::new(expected), "{state:?} {home}");
         }
     }
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn each_campaign_has_its_own_file() {
         let place = |named: &str| {
-            let path = elsewhere(Path::new(named), &homes(None, "/home/a"), &|_| false);
+            let path = local_store_path(Path::new(named), &homes(None, "/home/a"), &|_| false);
             path.expect("a path").display().to_string()
         };
         let one = place("/shared/p/.colltune/night.db");
@@ -137,12 +141,12 @@ mod tests {
     fn folders_of_other_users_are_not_used() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let own = folder.path().join("new/own");
-        assert!(is_ours(&own));
-        assert!(is_ours(&own), "once more");
+        assert!(create_own_folder(&own));
+        assert!(create_own_folder(&own), "once more");
         let mode = fs::metadata(&own).expect("there").mode();
         assert_eq!(mode & 0o777, 0o700);
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&own, &link).expect("linked");
-        assert!(!is_ours(&link));
+        assert!(!create_own_folder(&link));
     }
 }

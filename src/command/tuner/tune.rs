@@ -8,12 +8,12 @@ use campaign::Output;
 use store::Store;
 use table::{Policy, Table, TableError, Withheld};
 
-use crate::launch::absolute;
+use crate::launch::absolute_utf8_path;
 use crate::least_budgets::least_budgets;
 use crate::{
-    CampaignAnalysis, CampaignProgress, Deciding, Export, Measured, MeasurementContext, Observer,
-    TunerError, TuningEvent, export_beside, export_path, keep_apart, measure, probe, text_path,
-    write,
+    CampaignAnalysis, CampaignProgress, DecisionOverrides, Export, Measured, MeasurementContext,
+    Observer, TunerError, TuningEvent, check_outputs_differ, companion_path, export_beside,
+    export_path, measure_campaign, probe_outputs, write_text,
 };
 
 /// The result of [`tune`].
@@ -41,14 +41,14 @@ pub struct Tuned {
 ///
 /// # Errors
 /// Those of [`measure()`] and [`CampaignAnalysis::of`]; files that cannot be written.
-pub fn tune(
+pub fn tune_campaign(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Tuned, TunerError> {
     check_outputs(at)?;
-    let measured = measure(at, observer, stop)?;
-    conclude(at, measured, observer)
+    let measured = measure_campaign(at, observer, stop)?;
+    decide_and_write(at, measured, observer)
 }
 
 /// Checks, before anything is measured, that all outputs can be written and that they replace neither inputs nor a file
@@ -59,9 +59,12 @@ pub fn tune(
 pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     let output = &at.campaign.output;
     // Checked before folders are created, in case the campaign cannot be measured here.
-    absolute(&output.store)?;
-    let (page, export) = (page(output), export_path(&at.library, &output.table));
-    let text = export.as_deref().map(text_path);
+    absolute_utf8_path(&output.store)?;
+    let (page, export) = (
+        report_page_path(output),
+        export_path(&at.library, &output.table),
+    );
+    let text = export.as_deref().map(companion_path);
     let outputs = [
         ("`output.table`", Some(&*output.table)),
         ("`output.report`", Some(&*output.report)),
@@ -72,47 +75,47 @@ pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
         ("the text beside that export", text.as_deref()),
     ];
     let page = [("the page beside `output.report`", page.as_deref())];
-    let read = at.campaign.inputs().iter();
+    let read = at.campaign.input_files().iter();
     let read = read.map(|(name, path)| (&**name, Some(&**path)));
-    let store = [("`output.store`", Some(at.store()))];
+    let store = [("`output.store`", Some(at.store_path()))];
     let others: Vec<_> = read.chain(store).chain([outputs[1], page[0]]).collect();
-    keep_apart(&beside, &others)?;
+    check_outputs_differ(&beside, &others)?;
     let all = [&outputs[..], &beside, &page];
     all.iter()
-        .try_for_each(|outputs| keep_apart(outputs, &store))?;
-    all.iter().try_for_each(|outputs| probe(outputs))?;
-    written_before(&output.table)?;
+        .try_for_each(|outputs| check_outputs_differ(outputs, &store))?;
+    all.iter().try_for_each(|outputs| probe_outputs(outputs))?;
+    load_replaced_table(&output.table)?;
     Ok(())
 }
 
 /// The file of the HTML report; `None` if the report is a special file.
-fn page(output: &Output) -> Option<PathBuf> {
-    (!files::is_special(&output.report)).then(|| output.page())
+fn report_page_path(output: &Output) -> Option<PathBuf> {
+    (!files::is_special(&output.report)).then(|| output.report_page())
 }
 
 /// Reads the table that is to be replaced, whose verdicts bind; `None` if there is none or the path is a special file.
 ///
 /// # Errors
 /// [`TableError`] if the file is not a readable table.
-pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
+pub fn load_replaced_table(path: &Path) -> Result<Option<Table>, TableError> {
     if files::is_special(path) {
         return Ok(None);
     }
     match Table::load(path) {
         Ok(table) => Ok(Some(table)),
-        Err(TableError::Read { source, .. }) if is_absent(source.kind()) => Ok(None),
+        Err(TableError::Read { source, .. }) if is_missing_file(source.kind()) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// Whether the error means that there is no file, possibly because one of its folders is a file.
-fn is_absent(kind: io::ErrorKind) -> bool {
+fn is_missing_file(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The reason why there is nothing to decide although a campaign was measured: its budget is too small. Returns other
 /// errors unchanged.
-fn with_budget(
+fn blame_little_budget(
     at: &MeasurementContext,
     store: &Store,
     progress: CampaignProgress,
@@ -139,29 +142,30 @@ fn with_budget(
 ///
 /// # Errors
 /// Those of [`CampaignAnalysis::of`]; files that cannot be written.
-pub fn conclude(
+pub fn decide_and_write(
     at: &MeasurementContext,
     measured: Measured,
     observer: &mut dyn Observer,
 ) -> Result<Tuned, TunerError> {
     let output = &at.campaign.output;
-    let page = page(output);
-    let store = Store::open(at.store())?;
-    let before = written_before(&output.table)?;
-    let deciding = Deciding {
+    let page = report_page_path(output);
+    let store = Store::open(at.store_path())?;
+    let before = load_replaced_table(&output.table)?;
+    let deciding = DecisionOverrides {
         verdicts: before
             .as_ref()
             .map_or_else(Vec::new, |table| table.verdicts.clone()),
-        ..Deciding::default()
+        ..DecisionOverrides::default()
     };
     let campaign = Some(&at.campaign);
     let progress = measured.progress;
-    let analysed = CampaignAnalysis::deciding(&store, Some(&at.library), campaign, deciding);
-    let mut analysis = analysed.map_err(|error| with_budget(at, &store, progress, error))?;
+    let analysed = CampaignAnalysis::with_options(&store, Some(&at.library), campaign, deciding);
+    let mut analysis =
+        analysed.map_err(|error| blame_little_budget(at, &store, progress, error))?;
     // The path under which all hosts find the store.
     analysis.origin.store.clone_from(&output.store);
     let table = analysis.table();
-    let table = table.map_err(|error| with_budget(at, &store, progress, error))?;
+    let table = table.map_err(|error| blame_little_budget(at, &store, progress, error))?;
     if let Some(before) = before {
         let (old, new) = (&before.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {
@@ -170,18 +174,18 @@ pub fn conclude(
         }
     }
     table.save(&output.table)?;
-    let view = analysis.view(&table);
+    let view = analysis.report_view(&table);
     if page.as_ref() != Some(&output.report) {
-        write(&output.report, &report::render_markdown(&view))?;
+        write_text(&output.report, &report::render_markdown(&view))?;
     }
     if let Some(page) = &page {
-        write(page, &report::render_html(&view))?;
+        write_text(page, &report::render_html(&view))?;
     }
     let search = std::env::var_os("PATH").unwrap_or_default();
     let policy = Policy::default();
     Ok(Tuned {
         export: export_beside(&table, &output.table, &search, at.driver.as_deref(), policy)?,
-        withheld: table.deployed(policy).1,
+        withheld: table.deployed_by(policy).1,
         measured,
         analysis,
         table,

@@ -15,7 +15,7 @@ use crate::{CampaignAnalysis, TunerError};
 /// verdicts under the campaign's conditions bind, or all if there is no campaign, as with imported measurements.
 ///
 /// A verdict made without the store gets the number of the newest launch that had begun by its time.
-pub(crate) fn binding(
+pub(crate) fn binding_verdicts(
     store: &Store,
     library: &Library,
     campaign: Option<&Campaign>,
@@ -35,7 +35,7 @@ pub(crate) fn binding(
         newest_launch: verdict.newest_launch.or_else(|| Some(newest(verdict))),
         ..verdict.clone()
     }));
-    let conditions = campaign.map(Campaign::conditions);
+    let conditions = campaign.map(Campaign::conditions_digest);
     verdicts.retain(|verdict| {
         let is_same = |conditions: &String| *conditions == verdict.conditions;
         verdict.library == *library
@@ -47,7 +47,7 @@ pub(crate) fn binding(
 
 /// The verdicts of a table's file that the table keeps when it is made again from a store: all but those that newer
 /// launches overrule, which bind but are not `standing`.
-pub(crate) fn kept_in_file(
+pub(crate) fn verdicts_kept_in_file(
     of_file: Vec<Verdict>,
     binding: &[Verdict],
     standing: &[Verdict],
@@ -93,7 +93,7 @@ pub fn add_stored_verdicts(table: &mut Table, path: &Path) -> Result<StoredVerdi
     let Some(row) = campaigns.iter().find(|row| row.digest == *digest) else {
         return Ok(StoredVerdicts::Nothing);
     };
-    let campaign = if ImportRecord::of(row).is_some() {
+    let campaign = if ImportRecord::from_campaign_row(row).is_some() {
         None
     } else {
         Some(Campaign::parse_stored(&row.text, &row.digest)?)
@@ -101,12 +101,12 @@ pub fn add_stored_verdicts(table: &mut Table, path: &Path) -> Result<StoredVerdi
     // Whether newer launches overrule verdicts takes an analysis, which few tables need: most stores have no verdict that
     // changes what is in force.
     let pattern = table.provenance.pattern;
-    let stored = binding(&store, library, campaign.as_ref(), pattern, &[])?;
-    if with_verdicts(table, stored).collectives == table.collectives {
+    let stored = binding_verdicts(&store, library, campaign.as_ref(), pattern, &[])?;
+    if table_with_verdicts(table, stored).collectives == table.collectives {
         return Ok(StoredVerdicts::Nothing);
     }
-    let analysis = CampaignAnalysis::of(&store, Some(library), campaign.as_ref())?;
-    let judged = with_verdicts(table, analysis.standing);
+    let analysis = CampaignAnalysis::from_store(&store, Some(library), campaign.as_ref())?;
+    let judged = table_with_verdicts(table, analysis.standing);
     if judged.collectives == table.collectives {
         return Ok(StoredVerdicts::Nothing);
     }
@@ -115,7 +115,7 @@ pub fn add_stored_verdicts(table: &mut Table, path: &Path) -> Result<StoredVerdi
 }
 
 /// The table with the verdicts of its store that it does not have.
-fn with_verdicts(table: &Table, mut stored: Vec<Verdict>) -> Table {
+fn table_with_verdicts(table: &Table, mut stored: Vec<Verdict>) -> Table {
     let mut judged = table.clone();
     stored.retain(|verdict| !table.verdicts.iter().any(|known| known.is_same(verdict)));
     judged.verdicts.extend(stored);

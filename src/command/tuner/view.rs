@@ -7,21 +7,21 @@ use crate::CampaignAnalysis;
 
 impl CampaignAnalysis {
     /// The content of a report about this analysis and the table made from it.
-    pub fn view(&self, table: &Table) -> View {
+    pub fn report_view(&self, table: &Table) -> View {
         let found = &self.found;
         let cells = [found.decisions.as_slice(), &found.extended].concat();
         View {
             name: self.origin.name.clone(),
             basis: Basis::Measurements,
             provenance: self.provenance(),
-            environment: self.environment(),
+            environment: self.last_environment(),
             cost: found.cost,
-            starts: self.starts(),
+            starts: self.common_starts(),
             repetitions: found.repetitions.clone(),
             parameters: found.machine.parameters.clone(),
             poor_predictions: found.machine.poor_predictions.clone(),
-            comparisons: Comparison::all(table, &found.decisions, &found.blocks),
-            withheld: report::withheld(table, &cells),
+            comparisons: Comparison::group_decisions(table, &found.decisions, &found.blocks),
+            withheld: report::find_withheld_reasons(table, &cells),
             cells,
             pairs: fit::compare_pairs(&found.summaries, &self.origin.library),
             curves: fit::compare_expected(&found.decisions),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use launcher::{LibraryChoice, LocalOptions, cores};
+use launcher::{LibraryChoice, LocalOptions, usable_cores};
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
@@ -175,7 +175,7 @@ pub struct Output {
 
 impl Output {
     /// The path of the report as a page with pictures, beside the report; the report's own path if it is a page.
-    pub fn page(&self) -> PathBuf {
+    pub fn report_page(&self) -> PathBuf {
         self.report.with_extension("html")
     }
 }
@@ -199,7 +199,7 @@ impl Campaign {
     /// # Errors
     /// The first mistake with its place.
     pub fn parse(text: &str, path: &Path) -> Result<Self, CampaignError> {
-        Self::parse_for(text, path, cores())
+        Self::parse_for(text, path, usable_cores())
     }
 
     /// Reads a campaign that was measured before, perhaps on another machine, from the text in its store, with the
@@ -213,7 +213,13 @@ impl Campaign {
     /// The first mistake with its place, if the text follows the rules of another version of colltune.
     pub fn parse_stored(text: &str, digest: &str) -> Result<Self, CampaignError> {
         let place = Path::new("(stored campaign)");
-        let campaign = Self::parse_on(text, place, Machine::Unknown { cores: cores() })?;
+        let campaign = Self::parse_on(
+            text,
+            place,
+            Machine::Unknown {
+                cores: usable_cores(),
+            },
+        )?;
         Ok(campaign.with_defaults(DefaultsVersion::of_digest(digest)))
     }
 
@@ -228,13 +234,13 @@ impl Campaign {
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let document = Document::parse(&CAMPAIGN, path, text)?;
         let definition: Definition = document
-            .read()
-            .map_err(|error| validate::with_range(&document, error))?;
-        let mut campaign = validate::campaign(&document, &definition, text, machine)?;
-        campaign.inputs = validate::inputs(path, &definition, &campaign);
+            .read_values()
+            .map_err(|error| validate::name_range_of_launches(&document, error))?;
+        let mut campaign = validate::check_definition(&document, &definition, text, machine)?;
+        campaign.inputs = validate::list_inputs(path, &definition, &campaign);
         // Outputs of a measured campaign are only read.
         if let Machine::Known { .. } = machine {
-            validate::keep_inputs(&document, &campaign)?;
+            validate::refuse_replaced_inputs(&document, &campaign)?;
         }
         Ok(campaign)
     }
@@ -246,7 +252,7 @@ impl Campaign {
     }
 
     /// The files that the campaign is read from or names, each with a description such as "`launcher.local.hostfile`".
-    pub fn inputs(&self) -> &[(String, PathBuf)] {
+    pub fn input_files(&self) -> &[(String, PathBuf)] {
         &self.inputs
     }
 
@@ -327,7 +333,7 @@ impl Campaign {
     }
 
     /// Warnings if a node has more ranks than this many cores; `None` if the number is unknown, as for hosts of a file.
-    pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
+    pub fn oversubscription_warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         let too_few = cores.filter(|cores| ranks > *cores).into_iter();
         too_few

@@ -54,12 +54,15 @@ impl Selection {
         (!is_excluded && natives.any(|of| of.matches(collective.name())))
             || vocabulary::MOCKUPS
                 .iter()
-                .any(|mockup| mockup.collective == collective && self.selects(&mockup.name()))
+                .any(|mockup| mockup.collective == collective && self.selects(&mockup.full_name()))
     }
 
     /// The algorithms of a collective that take part.
-    pub fn of(&self, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-        schedule::of(collective).filter(move |algorithm| {
+    pub fn algorithms_for(
+        &self,
+        collective: Collective,
+    ) -> impl Iterator<Item = &'static Algorithm> {
+        schedule::algorithms_of(collective).filter(move |algorithm| {
             self.selects(&algorithm.name())
                 && (!algorithm.knows_nodes() || self.includes_node_aware(algorithm))
         })
@@ -68,7 +71,7 @@ impl Selection {
     /// Whether a collective takes part if the file names no collectives: if an algorithm for it takes part, or if the file
     /// names some of the library's own.
     pub(crate) fn takes_part_by_default(&self, collective: Collective) -> bool {
-        let has_ours = self.of(collective).next().is_some();
+        let has_ours = self.algorithms_for(collective).next().is_some();
         has_ours || !self.is_default && self.selects_others(collective)
     }
 
@@ -81,7 +84,7 @@ impl Selection {
     }
 
     /// The patterns as they were written: included, excluded.
-    pub(crate) fn patterns(&self) -> (Vec<&str>, Vec<&str>) {
+    pub(crate) fn written_patterns(&self) -> (Vec<&str>, Vec<&str>) {
         (
             self.include.iter().map(Pattern::as_str).collect(),
             self.exclude.iter().map(Pattern::as_str).collect(),
@@ -128,19 +131,19 @@ impl Campaign {
             }
             for member in sizes
                 .iter()
-                .filter_map(|&size| family.candidate(cell, size))
+                .filter_map(|&size| family.candidate_with_blocks(cell, size))
             {
                 if !candidates.contains(&member) {
                     candidates.push(member);
                 }
             }
         }
-        self.each_once(cell, candidates)
+        self.merge_equivalents(cell, candidates)
     }
 
     /// Replaces candidates that have the same schedule in the cell by the simplest of them.
-    pub fn each_once(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
-        let simplest = self.simplest(cell, &candidates);
+    pub fn merge_equivalents(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
+        let simplest = self.simplest_equivalents(cell, &candidates);
         let mut once = Candidates::default();
         for candidate in candidates {
             let simplest = simplest.get(&candidate).unwrap_or(&candidate).clone();
@@ -156,7 +159,7 @@ impl Campaign {
 
     /// The simplest candidate with the same schedule in the cell for each of these candidates of ours, among them and
     /// all others that the campaign admits with the same block sizes: [`Cell::simplest_alike`].
-    pub fn simplest(
+    pub fn simplest_equivalents(
         &self,
         cell: &Cell,
         candidates: &[Candidate],
@@ -168,7 +171,7 @@ impl Campaign {
             all.extend(
                 sizes
                     .iter()
-                    .filter_map(|size| family.candidate(cell, *size)),
+                    .filter_map(|size| family.candidate_with_blocks(cell, *size)),
             );
         }
         let all: Vec<Candidate> = all.into_iter().collect();
@@ -186,7 +189,7 @@ impl Campaign {
         let is_for_nodes = cell.shape.has_orders() && is_in_order;
         // Parts of different sizes are not moved among ranks in cyclic order. Any other order counts as block order.
         let plain = Parameters::default();
-        let mut request = cell.request(&plain);
+        let mut request = cell.schedule_request(&plain);
         request.commutative = true;
         if self.rank_order() == RankOrder::Cyclic {
             let nodes = cell.shape.nodes;
@@ -195,10 +198,16 @@ impl Campaign {
         let serves = |algorithm: &&'static Algorithm| {
             !algorithm.knows_nodes() || is_for_nodes && Schedule::new(algorithm, &request).is_ok()
         };
-        for algorithm in self.selection.of(cell.collective).filter(serves) {
-            let compositions = self.compositions(algorithm, cell.shape.ppn).into_iter();
-            let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
-            let inner = inner.flat_map(|parameters| self.through(cell, parameters));
+        for algorithm in self
+            .selection
+            .algorithms_for(cell.collective)
+            .filter(serves)
+        {
+            let compositions = self
+                .composition_parameters(algorithm, cell.shape.ppn)
+                .into_iter();
+            let inner = compositions.flat_map(|inner| self.with_radices(algorithm, cell, inner));
+            let inner = inner.flat_map(|parameters| self.with_transports(cell, parameters));
             families.extend(inner.map(|parameters| Family {
                 algorithm,
                 parameters,
@@ -211,9 +220,9 @@ impl Campaign {
     /// The inner algorithms of a composition; one empty entry for other algorithms. Only one of the phases within and
     /// between nodes and the number of leaders is varied at a time, since there are too many combinations. A search
     /// with a model combines the best of each.
-    fn compositions(&self, algorithm: &Algorithm, ppn: u32) -> Vec<Parameters> {
+    fn composition_parameters(&self, algorithm: &Algorithm, ppn: u32) -> Vec<Parameters> {
         if algorithm.knows_nodes() {
-            let others = |parameter| algorithm.choices(parameter).skip(1);
+            let others = |parameter| algorithm.choices_for(parameter).skip(1);
             let nodes = others(Parameter::Node).map(|id| Parameters {
                 node: Some(id.to_owned()),
                 ..Parameters::default()
@@ -257,7 +266,11 @@ impl Campaign {
     }
 
     /// The parameters through MPI and through shared memory, if ranks that share a node have data to send.
-    fn through(&self, cell: &Cell, parameters: Parameters) -> impl Iterator<Item = Parameters> {
+    fn with_transports(
+        &self,
+        cell: &Cell,
+        parameters: Parameters,
+    ) -> impl Iterator<Item = Parameters> {
         let is_shared = cell.shape.ppn > 1 && cell.bytes > 0;
         let transports = self.transports().iter();
         let possible = transports.filter(move |through| through.is_mpi() || is_shared);
@@ -268,7 +281,12 @@ impl Campaign {
     }
 
     /// The parameters with every radix, if the algorithm has one.
-    fn radices(&self, algorithm: &Algorithm, cell: &Cell, inner: Parameters) -> Vec<Parameters> {
+    fn with_radices(
+        &self,
+        algorithm: &Algorithm,
+        cell: &Cell,
+        inner: Parameters,
+    ) -> Vec<Parameters> {
         if !algorithm.uses(Parameter::Radix, &inner.in_units(1)) {
             return vec![inner];
         }
@@ -308,10 +326,10 @@ impl PartialEq for Family {
 
 impl Family {
     /// The family of a candidate of ours; `None` for all others.
-    pub fn of(candidate: &Candidate) -> Option<Self> {
+    pub fn of_candidate(candidate: &Candidate) -> Option<Self> {
         let (algorithm, parameters) = candidate.as_ours()?;
         Some(Self {
-            algorithm: schedule::find(algorithm)?,
+            algorithm: schedule::find_algorithm(algorithm)?,
             parameters: parameters.without_blocks(),
         })
     }
@@ -358,7 +376,7 @@ impl Family {
     ///
     /// Blocks are rounded up to whole elements. A size that holds everything the algorithm cuts at once gives a single
     /// block. If nothing is cut, the size is ignored.
-    pub fn candidate(&self, cell: &Cell, block_bytes: u64) -> Option<Candidate> {
+    pub fn candidate_with_blocks(&self, cell: &Cell, block_bytes: u64) -> Option<Candidate> {
         // Decisions hold for every root, not only for the measured one.
         if !cell.commutes() && out_of_order(self.algorithm, &self.parameters).is_some() {
             return None;
@@ -369,7 +387,7 @@ impl Family {
             let size = block_bytes.next_multiple_of(cell.datatype.size_bytes());
             parameters.block_bytes = Some(size);
         }
-        let schedule = Schedule::new(self.algorithm, &cell.request(&parameters)).ok()?;
+        let schedule = Schedule::new(self.algorithm, &cell.schedule_request(&parameters)).ok()?;
         if is_cut && schedule.shape().blocks == 1 {
             (parameters.block_bytes, parameters.blocks) = (None, Some(1));
         }

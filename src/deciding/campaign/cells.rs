@@ -64,7 +64,7 @@ impl Campaign {
     /// candidate of each cell and one per experiment.
     ///
     /// `slice: auto` divides the exploring part of the budget evenly between the turns of all launches.
-    pub fn repetition(&self, turns: usize) -> Repetition {
+    pub fn repetition_for_turns(&self, turns: usize) -> Repetition {
         let slice_seconds = match self.repetitions.slice {
             TimeSlice::Seconds(seconds) => seconds,
             TimeSlice::Auto => Self::slice_seconds(self.exploring_seconds(), self.launches, turns),

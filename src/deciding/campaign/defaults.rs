@@ -38,7 +38,7 @@ impl DefaultsVersion {
     }
 
     /// The patterns of candidates that take part by default.
-    pub(crate) fn included(self) -> Vec<Pattern> {
+    pub(crate) fn included_patterns(self) -> Vec<Pattern> {
         let texts: &[&str] = match self {
             Self::V2 => &["*"],
             Self::V3 => &["*", "native:*"],
@@ -48,7 +48,7 @@ impl DefaultsVersion {
     }
 
     /// The transports by default.
-    pub(crate) fn transports(self) -> &'static [Through] {
+    pub(crate) fn default_transports(self) -> &'static [Through] {
         match self {
             Self::V2 => &[Through::Mpi],
             Self::V3 => &[Through::Mpi, Through::Shared],
@@ -63,7 +63,7 @@ impl Campaign {
         self.defaults = version;
         self.selection.defaults = version;
         if self.selection.is_default {
-            self.selection.include = version.included();
+            self.selection.include = version.included_patterns();
         }
         if !self.names_collectives {
             let selection = &self.selection;
@@ -107,7 +107,7 @@ impl Campaign {
     pub fn transports(&self) -> &[Through] {
         match &self.parameters.through {
             Some(named) => named,
-            None if self.has_shared_memory => self.defaults.transports(),
+            None if self.has_shared_memory => self.defaults.default_transports(),
             None => &[Through::Mpi],
         }
     }

@@ -97,7 +97,7 @@ pub(crate) enum LauncherKey {
 
 impl LauncherKey {
     /// All launchers, by name.
-    pub(crate) fn all() -> Vec<(&'static str, Self)> {
+    pub(crate) fn all_by_name() -> Vec<(&'static str, Self)> {
         let batch = BATCH_SYSTEMS.map(|system| (system.name(), Self::Batch(system)));
         let mut all = vec![("local", Self::Local)];
         all.extend(batch);
@@ -107,7 +107,7 @@ impl LauncherKey {
 }
 
 pub(crate) static LAUNCHERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    LauncherKey::all()
+    LauncherKey::all_by_name()
         .into_iter()
         .map(|(name, _)| name)
         .collect()
@@ -116,7 +116,7 @@ pub(crate) static LAUNCHERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
 impl<'de> Deserialize<'de> for LauncherKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let given = String::deserialize(from)?;
-        let mut all = LauncherKey::all().into_iter();
+        let mut all = LauncherKey::all_by_name().into_iter();
         all.find_map(|(name, key)| (name == given).then_some(key))
             .ok_or_else(|| Error::unknown_field(&given, &LAUNCHERS))
     }

@@ -25,7 +25,7 @@ impl Campaign {
         format!(
             "{}-{}",
             self.defaults.name(),
-            files::hexadecimal(&hash(self))
+            files::hexadecimal(&hash_campaign(self))
         )
     }
 
@@ -35,16 +35,16 @@ impl Campaign {
     /// The extent of the measurements is not compared: sizes, candidates, repetitions and budget may differ, and so may
     /// patterns of calls, whose times a store keeps apart. The machine of a simulation is not compared either, since
     /// each machine counts as its own library.
-    pub fn same_conditions(&self, other: &Self) -> bool {
-        self.conditions() == other.conditions()
+    pub fn has_same_conditions(&self, other: &Self) -> bool {
+        self.conditions_digest() == other.conditions_digest()
     }
 
     /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
     ///
     /// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash,
     /// so a key that is added later is written only if its value differs from its default at that time.
-    pub fn conditions(&self) -> String {
-        let mut launcher = launching(&self.launcher);
+    pub fn conditions_digest(&self) -> String {
+        let mut launcher = launcher_value(&self.launcher);
         match &self.launcher {
             LauncherConfig::Local(_) => {}
             // Each simulated machine counts as its own library.
@@ -62,7 +62,7 @@ impl Campaign {
             "cache": self.cache,
         });
         // The text has the version of the defaults at the time of the first verdicts.
-        let text = write(DefaultsVersion::V2, value);
+        let text = versioned_text(DefaultsVersion::V2, value);
         files::hexadecimal(&Sha256::digest(format!("conditions {text}")))
     }
 
@@ -71,7 +71,7 @@ impl Campaign {
     pub fn seed(&self) -> u64 {
         match &self.launcher {
             LauncherConfig::Local(_) | LauncherConfig::Batch(_) => {
-                let [a, b, c, d, e, f, g, h, ..] = hash(self);
+                let [a, b, c, d, e, f, g, h, ..] = hash_campaign(self);
                 u64::from_be_bytes([a, b, c, d, e, f, g, h])
             }
             LauncherConfig::Simulated(options) => u64::from(options.seed),
@@ -79,8 +79,8 @@ impl Campaign {
     }
 }
 
-fn hash(campaign: &Campaign) -> [u8; 32] {
-    Sha256::digest(canonical(campaign)).into()
+fn hash_campaign(campaign: &Campaign) -> [u8; 32] {
+    Sha256::digest(canonical_text(campaign)).into()
 }
 
 /// The canonical text of a campaign: a line with the version, and one JSON object without spaces, its keys in ascending
@@ -92,7 +92,7 @@ fn hash(campaign: &Campaign) -> [u8; 32] {
 /// default).then_some(value)`, forever. Any other change of this text needs a new version.
 ///
 /// Properties that do not affect measurements are left out: a job's account, wall time and start.
-fn canonical(campaign: &Campaign) -> String {
+fn canonical_text(campaign: &Campaign) -> String {
     // All fields are named, here and below, so that a new one cannot be forgotten.
     let Campaign {
         name,
@@ -126,13 +126,13 @@ fn canonical(campaign: &Campaign) -> String {
         inputs: _,
         text: _,
     } = campaign;
-    let (include, exclude) = selection.patterns();
+    let (include, exclude) = selection.written_patterns();
     let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
     let sizes = sizes.iter().map(|(collective, of)| (collective.name(), of));
     let value = json!({
         "name": name,
-        "library": library_choice(library),
-        "launcher": launching(launcher),
+        "library": library_value(library),
+        "launcher": launcher_value(launcher),
         "shapes": shapes,
         "sizes": sizes.collect::<BTreeMap<_, _>>(),
         "datatype": datatype.name(),
@@ -155,9 +155,9 @@ fn canonical(campaign: &Campaign) -> String {
         "pattern": (!pattern.is_together()).then_some(pattern.name()),
         "cache": cache,
         "extend_to": extend_to_nodes,
-        "output": files(output),
+        "output": output_value(output),
     });
-    write(*defaults, value)
+    versioned_text(*defaults, value)
 }
 
 /// The parameters; version 2 has MPI as the default transport, which is not written.
@@ -165,7 +165,8 @@ fn written_parameters(
     parameters: &ParameterGrid,
     defaults: DefaultsVersion,
 ) -> Cow<'_, ParameterGrid> {
-    let is_default = parameters.through.as_deref() == Some(DefaultsVersion::V2.transports());
+    let is_default =
+        parameters.through.as_deref() == Some(DefaultsVersion::V2.default_transports());
     if defaults == DefaultsVersion::V2 && is_default {
         let through = None;
         return Cow::Owned(ParameterGrid {
@@ -176,7 +177,7 @@ fn written_parameters(
     Cow::Borrowed(parameters)
 }
 
-fn write(defaults: DefaultsVersion, mut value: Value) -> String {
+fn versioned_text(defaults: DefaultsVersion, mut value: Value) -> String {
     drop_absent(&mut value);
     // Any crate may enable the feature by which maps keep their insertion order.
     value.sort_all_objects();
@@ -199,7 +200,7 @@ fn drop_absent(value: &mut Value) {
     }
 }
 
-fn library_choice(library: &LibraryChoice) -> Value {
+fn library_value(library: &LibraryChoice) -> Value {
     let LibraryChoice {
         name,
         version,
@@ -208,27 +209,27 @@ fn library_choice(library: &LibraryChoice) -> Value {
     json!({
         "name": name.map(|name| name.name()),
         "version": version,
-        "launcher": launcher.as_deref().map(path),
+        "launcher": launcher.as_deref().map(path_text),
     })
 }
 
-fn launching(launcher: &LauncherConfig) -> Value {
+fn launcher_value(launcher: &LauncherConfig) -> Value {
     match launcher {
-        LauncherConfig::Local(options) => json!({"local": local(options)}),
-        LauncherConfig::Batch(options) => json!({(options.system.name()): batch(options)}),
+        LauncherConfig::Local(options) => json!({"local": local_value(options)}),
+        LauncherConfig::Batch(options) => json!({(options.system.name()): batch_value(options)}),
         LauncherConfig::Simulated(SimulatedOptions {
             machine,
             placement,
             seed,
         }) => json!({"simulated": {
-            "machine": machine.as_deref().map(path),
+            "machine": machine.as_deref().map(path_text),
             "placement": placement.name(),
             "seed": seed,
         }}),
     }
 }
 
-fn local(options: &LocalOptions) -> Value {
+fn local_value(options: &LocalOptions) -> Value {
     let LocalOptions {
         options,
         oversubscribe,
@@ -240,12 +241,12 @@ fn local(options: &LocalOptions) -> Value {
         "options": options,
         "oversubscribe": oversubscribe,
         "environment": environment,
-        "hostfile": hosts.map(|Hosts { file, .. }| path(file)),
+        "hostfile": hosts.map(|Hosts { file, .. }| path_text(file)),
         "placement": hosts.map(|Hosts { placement, .. }| placement.name()),
     })
 }
 
-fn batch(options: &BatchOptions) -> Value {
+fn batch_value(options: &BatchOptions) -> Value {
     let BatchOptions {
         system: _,
         job,
@@ -282,16 +283,16 @@ fn batch(options: &BatchOptions) -> Value {
     })
 }
 
-fn files(output: &Output) -> Value {
+fn output_value(output: &Output) -> Value {
     let Output {
         store,
         table,
         report,
     } = output;
-    json!({"store": path(store), "table": path(table), "report": path(report)})
+    json!({"store": path_text(store), "table": path_text(table), "report": path_text(report)})
 }
 
 /// A path as text. Paths in files are text; others exist only while a program runs.
-fn path(path: &Path) -> Cow<'_, str> {
+fn path_text(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }

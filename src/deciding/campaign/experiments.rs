@@ -49,19 +49,19 @@ impl Campaign {
             (false, true) => between(2),
             _ => within(2),
         };
-        let mut series = self.on_level(within);
-        series.extend(self.on_level(between));
-        series.extend(self.injections());
-        series.extend(self.combining(anywhere));
+        let mut series = self.series_on_level(within);
+        series.extend(self.series_on_level(between));
+        series.extend(self.injection_series());
+        series.extend(self.combining_series(anywhere));
         series.push((
             ExperimentKind::Copy,
             anywhere,
-            sizes(VECTOR_BYTES, WIDE_FACTOR),
+            geometric_sizes(VECTOR_BYTES, WIDE_FACTOR),
         ));
         let mut shared = Vec::new();
         if self.transports().contains(&Through::Shared) && self.has_room(within(2)) {
-            shared = self.on_level(within);
-            shared.extend(self.combining(within(2)));
+            shared = self.series_on_level(within);
+            shared.extend(self.combining_series(within(2)));
         }
         let all = [(Through::Mpi, series), (Through::Shared, shared)];
         let experiments = all.into_iter().flat_map(|(through, series)| {
@@ -93,20 +93,28 @@ impl Campaign {
     }
 
     /// The experiments with messages among ranks of one level; `shape` places a number of ranks there.
-    fn on_level(&self, shape: impl Fn(u32) -> CommShape) -> Vec<Series> {
+    fn series_on_level(&self, shape: impl Fn(u32) -> CommShape) -> Vec<Series> {
         let pair = shape(2);
         if !self.has_room(pair) {
             return Vec::new();
         }
         let last = self.longest_message();
-        let ping_pongs = ping_pongs(last);
-        let mut compared = sizes((MESSAGE_BYTES.0, last), WIDE_FACTOR);
+        let ping_pongs = ping_pong_sizes(last);
+        let mut compared = geometric_sizes((MESSAGE_BYTES.0, last), WIDE_FACTOR);
         compared.retain(|bytes| ping_pongs.contains(bytes));
         let mut series = vec![
             (ExperimentKind::PingPong, pair, ping_pongs),
             (ExperimentKind::Exchange, pair, compared.clone()),
-            (ExperimentKind::Burst, pair, sizes(BURST_BYTES, FACTOR)),
-            (ExperimentKind::Late, pair, sizes(LATE_BYTES, CLOSE_FACTOR)),
+            (
+                ExperimentKind::Burst,
+                pair,
+                geometric_sizes(BURST_BYTES, FACTOR),
+            ),
+            (
+                ExperimentKind::Late,
+                pair,
+                geometric_sizes(LATE_BYTES, CLOSE_FACTOR),
+            ),
         ];
         if self.has_room(shape(3)) {
             series.push((ExperimentKind::Shift, shape(3), compared));
@@ -114,7 +122,8 @@ impl Campaign {
         let fan = (2..=PARTNERS).rev().map(|partners| shape(partners + 1));
         if let Some(shape) = fan.into_iter().find(|shape| self.has_room(*shape)) {
             let kinds = [ExperimentKind::FanOut, ExperimentKind::FanIn];
-            series.extend(kinds.map(|kind| (kind, shape, sizes(BANDWIDTH_BYTES, FACTOR))));
+            series
+                .extend(kinds.map(|kind| (kind, shape, geometric_sizes(BANDWIDTH_BYTES, FACTOR))));
         }
         series
     }
@@ -122,7 +131,7 @@ impl Campaign {
     /// One pair between two nodes, and as many pairs at once as possible: the difference shows the port that the pairs
     /// share. If a candidate knows nodes, bursts of these pairs show the port's gap. Campaigns without such candidates
     /// keep the experiments that they had in older versions.
-    fn injections(&self) -> Vec<Series> {
+    fn injection_series(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
         let most = several.map(|shape| shape.ppn).max().unwrap_or(1);
@@ -130,20 +139,24 @@ impl Campaign {
             return Vec::new();
         }
         let series = |count| {
-            let sizes = sizes(BANDWIDTH_BYTES, FACTOR);
+            let sizes = geometric_sizes(BANDWIDTH_BYTES, FACTOR);
             (ExperimentKind::Injection, pairs(count), sizes)
         };
         let mut series = [1, most].map(series).to_vec();
         let mut collectives = self.sizes.keys();
-        if collectives.any(|of| self.selection.of(*of).any(Algorithm::knows_nodes)) {
-            let sizes = sizes(BURST_BYTES, FACTOR);
+        if collectives.any(|of| {
+            self.selection
+                .algorithms_for(*of)
+                .any(Algorithm::knows_nodes)
+        }) {
+            let sizes = geometric_sizes(BURST_BYTES, FACTOR);
             series.push((ExperimentKind::Burst, pairs(most), sizes));
         }
         series
     }
 
     /// Combinations, if the campaign has reductions.
-    fn combining(&self, shape: CommShape) -> Option<Series> {
+    fn combining_series(&self, shape: CommShape) -> Option<Series> {
         let combine = ExperimentKind::Combine {
             datatype: self.datatype,
             operator: self.operators[0],
@@ -152,22 +165,22 @@ impl Campaign {
             .sizes
             .keys()
             .any(|collective| collective.is_reduction());
-        combines.then(|| (combine, shape, sizes(VECTOR_BYTES, FACTOR)))
+        combines.then(|| (combine, shape, geometric_sizes(VECTOR_BYTES, FACTOR)))
     }
 }
 
 /// Sizes of ping-pongs up to `last`, which is at least the end of [`PROTOCOL_BYTES`].
-fn ping_pongs(last: u64) -> Vec<u64> {
+fn ping_pong_sizes(last: u64) -> Vec<u64> {
     let (from, to) = PROTOCOL_BYTES;
-    let mut all = sizes((MESSAGE_BYTES.0, from), WIDE_FACTOR);
-    all.extend(sizes((from, to), CLOSE_FACTOR));
-    all.extend(sizes((to, last), FACTOR));
+    let mut all = geometric_sizes((MESSAGE_BYTES.0, from), WIDE_FACTOR);
+    all.extend(geometric_sizes((from, to), CLOSE_FACTOR));
+    all.extend(geometric_sizes((to, last), FACTOR));
     all.dedup();
     all
 }
 
 /// Sizes from `first` on, each `factor` times the one before, up to the first one that is at least `last`.
-fn sizes((first, last): (u64, u64), factor: u64) -> Vec<u64> {
+fn geometric_sizes((first, last): (u64, u64), factor: u64) -> Vec<u64> {
     let grid = std::iter::successors(Some(first), |bytes| Some(bytes * factor));
     grid.take_while(|bytes| *bytes < factor * last).collect()
 }

@@ -33,4 +33,4 @@ pub use defaults::DefaultsVersion;
 pub use error::CampaignError;
 pub use launching::{LauncherConfig, SimulatedOptions};
 pub(crate) use problem::Problem;
-pub use template::{REFERENCE, template};
+pub use template::{REFERENCE, init_template};

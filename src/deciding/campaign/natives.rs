@@ -18,17 +18,17 @@ impl Campaign {
         natives: &[NativeAlgorithm],
     ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
-        let known = libraries::find(&library.name);
+        let known = libraries::find_library(&library.name);
         let of_cell = natives.iter().filter(|n| n.collective == cell.collective);
-        for native in of_cell.filter(|native| self.selection.selects(&native.name())) {
+        for native in of_cell.filter(|native| self.selection.selects(&native.full_name())) {
             for parameters in self.native_parameters(cell, native) {
                 let runs = match known {
-                    Some(library) => library.runs(cell, &native.id, &parameters),
+                    Some(library) => library.runs_in_cell(cell, &native.id, &parameters),
                     None => cell.commutes(),
                 };
                 if runs {
                     candidates.push(Candidate::Native {
-                        algorithm: native.name(),
+                        algorithm: native.full_name(),
                         parameters,
                     });
                 }
@@ -38,7 +38,7 @@ impl Campaign {
             return candidates;
         }
         let mockups = MOCKUPS.iter().filter(|m| m.collective == cell.collective);
-        let names = mockups.map(Mockup::name);
+        let names = mockups.map(Mockup::full_name);
         let selected = names.filter(|name| self.selection.selects(name));
         candidates.extend(selected.map(|algorithm| Candidate::Mockup { algorithm }));
         candidates

@@ -7,7 +7,7 @@ use schedule::{Collective, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
-use vocabulary::units::{UnitError, counted, format_bytes};
+use vocabulary::units::{UnitError, format_bytes, format_counted};
 
 use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
@@ -110,7 +110,7 @@ pub(crate) enum Problem {
     SimulatedShapes,
     #[error(
         "impossible shape {shape}: this machine has {} and `oversubscribe` is never",
-        counted(cores, "core")
+        format_counted(cores, "core")
     )]
     Oversubscribed { shape: CommShape, cores: u32 },
     #[error("`{pattern}` is not a pattern: {message}")]
@@ -178,14 +178,14 @@ impl strict_yaml::Problem for Problem {
                     others.join("`, `")
                 )
             }
-            fixed => fixed.remedy().to_owned(),
+            fixed => fixed.fixed_remedy().to_owned(),
         }
     }
 }
 
 impl Problem {
     /// The remedies that do not depend on the values.
-    fn remedy(&self) -> &'static str {
+    fn fixed_remedy(&self) -> &'static str {
         match self {
             Self::NoFileName { .. } => "name a file, or remove the key to get its default",
             Self::LongFileName { .. } => "choose a name of at most 255 bytes",

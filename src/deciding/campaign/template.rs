@@ -9,7 +9,7 @@ use crate::validate::auto_shapes;
 pub const REFERENCE: &str = include_str!("../../../tuning/reference.yaml");
 
 /// A commented campaign for a machine of this many cores; `library` is an MPI library found on it.
-pub fn template(cores: u32, library: Option<&str>) -> String {
+pub fn init_template(cores: u32, library: Option<&str>) -> String {
     let shapes: Vec<String> = auto_shapes(cores).map(|shape| shape.to_string()).collect();
     let shapes = shapes.join(", ");
     let remark = if cores < 2 {

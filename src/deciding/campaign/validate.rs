@@ -8,7 +8,7 @@ mod selection;
 mod shapes;
 mod sizes;
 
-pub(crate) use output::{inputs, keep_inputs};
+pub(crate) use output::{list_inputs, refuse_replaced_inputs};
 pub(crate) use shapes::auto_shapes;
 
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ const DEFAULT_PRECISION: f64 = 0.03;
 type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// The context of checks.
-struct Check<'a> {
+struct Validator<'a> {
     document: &'a Document<'a>,
     machine: Machine,
 }
@@ -73,9 +73,14 @@ impl Machine {
 }
 
 /// Names the range in an error about `launches`, since the field's type allows more; returns other errors unchanged.
-pub(crate) fn with_range(document: &Document<'_>, error: Box<Diagnostic>) -> Box<Diagnostic> {
-    match Field::of("launches") {
-        launches if launches == error.field => document.unfit(&launches, RANGE_OF_LAUNCHES),
+pub(crate) fn name_range_of_launches(
+    document: &Document<'_>,
+    error: Box<Diagnostic>,
+) -> Box<Diagnostic> {
+    match Field::from_key("launches") {
+        launches if launches == error.field => {
+            document.unfit_value_error(&launches, RANGE_OF_LAUNCHES)
+        }
         _ => error,
     }
 }
@@ -84,231 +89,251 @@ pub(crate) fn with_range(document: &Document<'_>, error: Box<Diagnostic>) -> Box
 ///
 /// # Errors
 /// The first invalid value, with its place.
-pub(crate) fn campaign(
+pub(crate) fn check_definition(
     document: &Document<'_>,
     definition: &Definition,
     text: &str,
     machine: Machine,
 ) -> Result<Campaign, Box<Diagnostic>> {
-    let check = Check { document, machine };
-    let name = check.name(&definition.name)?;
-    let launcher = check.launcher(definition.launcher.as_ref())?;
-    let library = check.library(definition.library.as_ref(), &launcher)?;
-    let selection = check.selection(definition.candidates.as_ref())?;
-    let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
-    let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
+    let check = Validator { document, machine };
+    let name = check.check_name(&definition.name)?;
+    let launcher = check.check_launcher(definition.launcher.as_ref())?;
+    let library = check.check_library(definition.library.as_ref(), &launcher)?;
+    let selection = check.check_selection(definition.candidates.as_ref())?;
+    let collectives =
+        check.check_collectives(definition.collectives.as_ref(), &selection, &launcher)?;
+    let shapes = check.check_shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
-        sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
+        sizes: check.check_sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
-        parameters: check.parameters(definition.parameters.as_ref())?,
+        parameters: check.check_parameters(definition.parameters.as_ref())?,
         strategy: definition.strategy.unwrap_or_default(),
-        target_regret: check.share(
+        target_regret: check.check_share(
             "target_regret",
             definition.target_regret,
             DEFAULT_TARGET_REGRET,
         )?,
-        launches: check.launches(definition.launches)?,
+        launches: check.check_launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
-        repetitions: check.repetitions(definition.repetitions.as_ref())?,
-        confidence: check.share("confidence", definition.confidence, CONFIDENCE)?,
-        materiality: check.share("materiality", definition.materiality, MATERIALITY)?,
-        max_regret: check.share("max_regret", definition.max_regret, MAX_REGRET)?,
-        budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
-        watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
-        pattern: check.pattern(definition)?,
+        repetitions: check.check_repetitions(definition.repetitions.as_ref())?,
+        confidence: check.check_share("confidence", definition.confidence, CONFIDENCE)?,
+        materiality: check.check_share("materiality", definition.materiality, MATERIALITY)?,
+        max_regret: check.check_share("max_regret", definition.max_regret, MAX_REGRET)?,
+        budget_seconds: check.duration_or_default(
+            "budget",
+            &definition.budget,
+            DEFAULT_BUDGET_SECONDS,
+        )?,
+        watchdog_seconds: check.duration_or_default(
+            "watchdog",
+            &definition.watchdog,
+            DEFAULT_WATCHDOG_SECONDS,
+        )?,
+        pattern: check.check_pattern(definition)?,
         synchronisation: definition.synchronisation.unwrap_or_default(),
-        cache: check.cache(definition.cache, &launcher)?,
-        extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
-        output: check.output(&name, definition.output.as_ref())?,
+        cache: check.check_cache(definition.cache, &launcher)?,
+        extend_to_nodes: check.check_extension(definition.extend_to.as_ref())?,
+        output: check.check_output(&name, definition.output.as_ref())?,
         name,
         library,
         selection,
-        datatype: check.datatype(&definition.datatype)?,
-        operators: check.operators(definition.operator.as_ref())?,
+        datatype: check.check_datatype(&definition.datatype)?,
+        operators: check.check_operators(definition.operator.as_ref())?,
         names_collectives: definition.collectives.is_some(),
         defaults: DefaultsVersion::CURRENT,
         has_shared_memory: true,
         inputs: Vec::new(),
-        text: batch::with_job(document, &launcher, text),
+        text: batch::text_with_job(document, &launcher, text),
         launcher,
     })
 }
 
-impl Check<'_> {
-    fn error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
-        self.document.at_value(field, problem)
+impl Validator<'_> {
+    fn value_error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
+        self.document.error_at_value(field, problem)
     }
 
-    fn name(&self, name: &str) -> Checked<String> {
+    fn check_name(&self, name: &str) -> Checked<String> {
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
         if begins && name.len() <= 64 && name.chars().all(usable) {
             Ok(name.to_owned())
         } else {
             let name = name.to_owned();
-            Err(self.error(&Field::of("name"), Problem::Name { name }))
+            Err(self.value_error(&Field::from_key("name"), Problem::Name { name }))
         }
     }
 
     /// One of several known words, if one is given.
-    fn word<T: Copy>(
+    fn check_word<T: Copy>(
         &self,
         field: &Field,
         word: &Option<Scalar>,
         what: &str,
         known: &[(&str, T)],
     ) -> Checked<Option<T>> {
-        let known = |word: &Scalar| self.document.word(field, &word.0, what, known);
+        let known = |word: &Scalar| self.document.parse_word(field, &word.0, what, known);
         word.as_ref().map(known).transpose()
     }
 
     /// Several known words of a nonempty list, each once.
-    fn words<T: Copy + Ord>(
+    fn check_words<T: Copy + Ord>(
         &self,
         field: &Field,
         words: &OneOrMany<Scalar>,
         what: &str,
         known: &[(&str, T)],
     ) -> Checked<BTreeSet<T>> {
-        let words = self.entries(field, words)?.iter().enumerate();
+        let words = self.nonempty_entries(field, words)?.iter().enumerate();
         words
             .map(|(index, word)| {
                 self.document
-                    .word(&field.index(index), &word.0, what, known)
+                    .parse_word(&field.index(index), &word.0, what, known)
             })
             .collect()
     }
 
     /// The entries of a nonempty list.
-    fn entries<'g, T>(&self, field: &Field, given: &'g OneOrMany<T>) -> Checked<&'g [T]> {
+    fn nonempty_entries<'g, T>(&self, field: &Field, given: &'g OneOrMany<T>) -> Checked<&'g [T]> {
         match given.0.is_empty() {
-            true => Err(self.error(field, Problem::EmptyList)),
+            true => Err(self.value_error(field, Problem::EmptyList)),
             false => Ok(&given.0),
         }
     }
 
-    fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
+    fn check_extension(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
         match value.map(|given| given.nodes) {
             None => Ok(None),
             Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
             Some(_) => {
-                let field = Field::of("extend_to").key("nodes");
+                let field = Field::from_key("extend_to").key("nodes");
                 Err(self
                     .document
-                    .unfit(&field, "a number between 2 and 1048576"))
+                    .unfit_value_error(&field, "a number between 2 and 1048576"))
             }
         }
     }
 
-    fn launches(&self, value: Option<u32>) -> Checked<u32> {
+    fn check_launches(&self, value: Option<u32>) -> Checked<u32> {
         match value {
             None => Ok(LAUNCHES),
             Some(value @ 1..=1000) => Ok(value),
             Some(_) => Err(self
                 .document
-                .unfit(&Field::of("launches"), RANGE_OF_LAUNCHES)),
+                .unfit_value_error(&Field::from_key("launches"), RANGE_OF_LAUNCHES)),
         }
     }
 
-    fn share(&self, key: &str, value: Option<f64>, default: f64) -> Checked<f64> {
-        self.share_at(&Field::of(key), value, default)
+    fn check_share(&self, key: &str, value: Option<f64>, default: f64) -> Checked<f64> {
+        self.check_share_at(&Field::from_key(key), value, default)
     }
 
     /// A share between 0 and 1, both excluded.
-    fn share_at(&self, field: &Field, value: Option<f64>, default: f64) -> Checked<f64> {
+    fn check_share_at(&self, field: &Field, value: Option<f64>, default: f64) -> Checked<f64> {
         match value {
             None => Ok(default),
             Some(value) if value > 0.0 && value < 1.0 => Ok(value),
             Some(_) => {
                 let expected = "a share between 0 and 1, as in 0.05 for 5 %";
-                Err(self.document.unfit(field, expected))
+                Err(self.document.unfit_value_error(field, expected))
             }
         }
     }
 
-    fn time(&self, key: &str, value: &Option<Scalar>, default: f64) -> Checked<f64> {
-        value
-            .as_ref()
-            .map_or(Ok(default), |text| self.seconds(&Field::of(key), text))
+    fn duration_or_default(&self, key: &str, value: &Option<Scalar>, default: f64) -> Checked<f64> {
+        value.as_ref().map_or(Ok(default), |text| {
+            self.parse_duration(&Field::from_key(key), text)
+        })
     }
 
     /// A duration.
-    fn seconds(&self, field: &Field, text: &Scalar) -> Checked<f64> {
-        parse_seconds(&text.0).map_err(|error| self.error(field, error.into()))
+    fn parse_duration(&self, field: &Field, text: &Scalar) -> Checked<f64> {
+        parse_seconds(&text.0).map_err(|error| self.value_error(field, error.into()))
     }
 
-    fn datatype(&self, word: &Option<Scalar>) -> Checked<Datatype> {
+    fn check_datatype(&self, word: &Option<Scalar>) -> Checked<Datatype> {
         let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
-        let given = self.word(&Field::of("datatype"), word, "datatype", &known)?;
+        let given = self.check_word(&Field::from_key("datatype"), word, "datatype", &known)?;
         Ok(given.unwrap_or(Datatype::Float64))
     }
 
-    fn operators(&self, words: Option<&OneOrMany<Scalar>>) -> Checked<Vec<Operator>> {
-        let field = Field::of("operator");
+    fn check_operators(&self, words: Option<&OneOrMany<Scalar>>) -> Checked<Vec<Operator>> {
+        let field = Field::from_key("operator");
         let Some(words) = words else {
             return Ok(vec![Operator::Sum]);
         };
         let known = Operator::ALL.map(|operator| (operator.name(), operator));
         let mut operators = Vec::new();
-        for word in self.entries(&field, words)? {
-            let operator = self.document.word(&field, &word.0, "operator", &known)?;
+        for word in self.nonempty_entries(&field, words)? {
+            let operator = self
+                .document
+                .parse_word(&field, &word.0, "operator", &known)?;
             // Tables have two classes of operators; one operator of each represents its class.
             let alike = |other: &Operator| other.commutes() == operator.commutes();
             if operators.iter().any(alike) {
                 let wanted = "one operator that commutes, one that does not, or one of each";
-                return Err(self.document.unfit(&field, wanted));
+                return Err(self.document.unfit_value_error(&field, wanted));
             }
             operators.push(operator);
         }
         Ok(operators)
     }
 
-    fn pattern(&self, definition: &Definition) -> Checked<Pattern> {
+    fn check_pattern(&self, definition: &Definition) -> Checked<Pattern> {
         let pattern = definition.pattern.unwrap_or_default();
         let synchronisation = definition.synchronisation.unwrap_or_default();
         match (pattern, synchronisation) {
             // Ranks agree on arrival times by a global clock.
             (Pattern::Skewed, Synchronisation::Barrier) => {
-                Err(self.error(&Field::of("pattern"), Problem::SkewedAtBarrier))
+                Err(self.value_error(&Field::from_key("pattern"), Problem::SkewedAtBarrier))
             }
             (pattern, _) => Ok(pattern),
         }
     }
 
-    fn cache(&self, cache: Option<CacheState>, launcher: &LauncherConfig) -> Checked<CacheState> {
+    fn check_cache(
+        &self,
+        cache: Option<CacheState>,
+        launcher: &LauncherConfig,
+    ) -> Checked<CacheState> {
         match (cache.unwrap_or_default(), launcher) {
             // Simulated machines have no caches, so the times would be labelled wrongly.
             (CacheState::Cold, LauncherConfig::Simulated(_)) => {
-                Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
+                Err(self.value_error(&Field::from_key("cache"), Problem::SimulatedCache))
             }
             (cache, _) => Ok(cache),
         }
     }
 
-    fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {
-        let field = Field::of("repetitions");
+    fn check_repetitions(
+        &self,
+        definition: Option<&RepetitionsDefinition>,
+    ) -> Checked<Repetitions> {
+        let field = Field::from_key("repetitions");
         let given = definition.cloned().unwrap_or_default();
         let minimum = given.minimum.unwrap_or(DEFAULT_MINIMUM);
         let maximum = given.maximum.unwrap_or(DEFAULT_MAXIMUM.max(minimum));
         for (key, value) in [("minimum", minimum), ("maximum", maximum)] {
-            if !REPETITIONS.hold(value) {
+            if !REPETITIONS.contains(value) {
                 let field = field.key(key);
-                return Err(self.document.unfit(&field, &REPETITIONS.to_string()));
+                return Err(self
+                    .document
+                    .unfit_value_error(&field, &REPETITIONS.to_string()));
             }
         }
         if minimum > maximum {
             // The maximum is from the file, since the default is never below the minimum.
             let problem = Problem::MinimumAboveMaximum { minimum, maximum };
-            return Err(self.error(&field.key("maximum"), problem));
+            return Err(self.value_error(&field.key("maximum"), problem));
         }
         let slice = match &given.slice {
             None => TimeSlice::Auto,
             Some(text) if text.0 == "auto" => TimeSlice::Auto,
-            Some(text) => TimeSlice::Seconds(self.seconds(&field.key("slice"), text)?),
+            Some(text) => TimeSlice::Seconds(self.parse_duration(&field.key("slice"), text)?),
         };
         let precision =
-            self.share_at(&field.key("precision"), given.precision, DEFAULT_PRECISION)?;
+            self.check_share_at(&field.key("precision"), given.precision, DEFAULT_PRECISION)?;
         Ok(Repetitions {
             minimum,
             maximum,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use libraries::LibraryName;
 use schedule::Collective;
 use table::{Deployment, Deployments, OperatorClass, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{Candidate, CommShape, Library, RankOrder};
 
 use crate::{ExportError, Format, Options};
@@ -55,20 +55,20 @@ pub struct RanksRules {
 
 impl RanksRules {
     /// The choice for a message.
-    pub fn at(&self, bytes: u64) -> Option<&Native> {
+    pub fn native_at(&self, bytes: u64) -> Option<&Native> {
         let holds = |choice: &&LibraryRule| choice.from_bytes <= bytes;
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
     /// The entry of `all` for a number of ranks.
-    pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
+    pub(crate) fn find_for_ranks(all: &[Self], ranks: u32) -> Option<&Self> {
         all.iter()
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
     }
 
     /// The smallest number of ranks, and a clause that names a shape with as many ranks that was not measured, if there
     /// is one among those that count; [`Self::shapes`] are the measured ones.
-    fn unmeasured(&self, counts: impl Fn(CommShape) -> bool) -> Option<(u32, String)> {
+    fn unmeasured_placement(&self, counts: impl Fn(CommShape) -> bool) -> Option<(u32, String)> {
         let ranks = self.first;
         let even = (1..=ranks).filter(|nodes| ranks.is_multiple_of(*nodes));
         let shapes = even.map(|nodes| CommShape {
@@ -86,7 +86,7 @@ impl RanksRules {
     }
 
     /// The rules for the smallest number of ranks, which was measured, and those for the others, if there are any.
-    pub(crate) fn split(self) -> Vec<Self> {
+    pub(crate) fn split_off_measured(self) -> Vec<Self> {
         if self.last == self.first {
             return vec![self];
         }
@@ -111,7 +111,7 @@ impl RanksRules {
     }
 
     /// Replaces each choice by the result of `choose`, which gets the choice and the end of its range (excluded).
-    pub(crate) fn rewrite(
+    pub(crate) fn rewrite_choices(
         &mut self,
         choose: impl Fn(&LibraryRule, Option<u64>) -> Vec<LibraryRule>,
     ) {
@@ -140,17 +140,17 @@ impl Choices {
     /// orders of ranks: all measured ones must agree, or the options select one. For numbers of ranks between measured
     /// ones the choices are interpolated as by [`Table::lookup`], if the table was deployed with times of candidates. A
     /// table about another library or series of releases gives no choices.
-    pub fn of(
+    pub fn from_table(
         table: &Table,
         library: &Library,
         operators: OperatorClass,
         options: &Options,
     ) -> Self {
-        Self::of_shapes(table, library, operators, options, |_| true)
+        Self::from_shapes(table, library, operators, options, |_| true)
     }
 
     /// The choices from some shapes alone.
-    pub fn of_shapes(
+    pub fn from_shapes(
         table: &Table,
         library: &Library,
         operators: OperatorClass,
@@ -186,12 +186,12 @@ impl Choices {
                     && (entry.source == RuleSource::Measured || options.policy.unconfirmed)
             };
             let mut entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
-            let interpolated = table.written_out(collective);
+            let interpolated = table.interpolated_entries(collective);
             // Shapes that were measured take precedence over others with the same number of ranks.
             let ranks: BTreeSet<u32> = entries.iter().map(|entry| entry.shape.ranks()).collect();
             entries.extend(interpolated.iter().filter(|entry| {
                 counts(entry.shape)
-                    && entry.deployments.cover(Deployment::Library)
+                    && entry.deployments.hold_for(Deployment::Library)
                     && !ranks.contains(&entry.shape.ranks())
             }));
             let ranks = merging.by_ranks(collective, &entries);
@@ -199,10 +199,12 @@ impl Choices {
                 ranks
                     .iter()
                     .filter(|ranks| ranks.shapes.is_empty())
-                    .map(|ranks| format!("{collective} on {}", counted(ranks.first, "rank"))),
+                    .map(|ranks| {
+                        format!("{collective} on {}", format_counted(ranks.first, "rank"))
+                    }),
             );
             let placements = ranks.iter().filter(|rules| !rules.is_silent());
-            unmeasured.extend(placements.filter_map(|rules| rules.unmeasured(&counts)));
+            unmeasured.extend(placements.filter_map(|rules| rules.unmeasured_placement(&counts)));
             choices.collectives.insert(collective, ranks);
         }
         choices.notes.extend(merging.assumed.iter().map(|shape| {
@@ -240,14 +242,14 @@ impl Choices {
 }
 
 /// Major and minor version number of a release.
-pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
+pub(crate) fn release_series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();
     Some((next()?, next()?))
 }
 
 /// The release of a library to write for, from a series that the format supports.
-pub(crate) fn release(
+pub(crate) fn choose_release(
     library: LibraryName,
     format: &dyn Format,
     knows: impl Fn((u32, u32)) -> bool,
@@ -269,7 +271,7 @@ pub(crate) fn release(
         library: library.facts().title,
         measured: measured.to_string(),
     })?;
-    if !series(&version).is_some_and(knows) {
+    if !release_series(&version).is_some_and(knows) {
         return Err(ExportError::UnknownRelease {
             format: format.name(),
             version,
@@ -292,7 +294,8 @@ pub(crate) fn release(
 /// Whether a table's decisions hold for a library: both must be of the same series of releases.
 fn is_about(table: &Table, library: &Library) -> bool {
     let measured = &table.provenance.library;
-    measured.name == library.name && series(&measured.version) == series(&library.version)
+    measured.name == library.name
+        && release_series(&measured.version) == release_series(&library.version)
 }
 
 /// The merging of rules of shapes with the same number of ranks.
@@ -310,7 +313,7 @@ impl RankMerging {
         for entry in entries {
             let shape = entry.shape;
             let of_ranks = places.entry(shape.ranks()).or_default();
-            of_ranks.insert((shape, entry.order.on(shape)));
+            of_ranks.insert((shape, entry.order.on_shape(shape)));
         }
         let left_to_library = vec![LibraryRule::left_to_library(0)];
         let mut all: Vec<RanksRules> = Vec::new();
@@ -321,14 +324,14 @@ impl RankMerging {
             }
             let found: Vec<Option<&ShapeRules>> = places
                 .iter()
-                .map(|(shape, order)| self.entry(collective, entries, *shape, *order))
+                .map(|(shape, order)| self.find_entry(collective, entries, *shape, *order))
                 .collect();
             if found.iter().all(Option::is_none) {
                 continue;
             }
             let mut said: Vec<Vec<LibraryRule>> = found
                 .into_iter()
-                .map(|entry| entry.map_or_else(|| left_to_library.clone(), of_entry))
+                .map(|entry| entry.map_or_else(|| left_to_library.clone(), library_rules))
                 .collect();
             said.dedup();
             let mut shapes: Vec<CommShape> = places.into_iter().map(|(shape, _)| shape).collect();
@@ -351,7 +354,7 @@ impl RankMerging {
     }
 
     /// The entry for a shape with ranks in the given order.
-    fn entry<'t>(
+    fn find_entry<'t>(
         &self,
         collective: Collective,
         entries: &[&'t ShapeRules],
@@ -362,17 +365,17 @@ impl RankMerging {
         let of_shape = || {
             entries.iter().copied().filter(move |entry| {
                 entry.shape == shape
-                    && entry.is_in(order)
-                    && (!combines || entry.operators.cover(self.operators))
+                    && entry.holds_for_order(order)
+                    && (!combines || entry.operators.hold_for(self.operators))
             })
         };
-        let exact = of_shape().find(|entry| entry.deployments.cover(Deployment::Library));
+        let exact = of_shape().find(|entry| entry.deployments.hold_for(Deployment::Library));
         exact.or_else(|| of_shape().find(|entry| entry.deployments == Deployments::Colltune))
     }
 }
 
 /// The choices of an entry that the library can be given.
-fn of_entry(entry: &ShapeRules) -> Vec<LibraryRule> {
+fn library_rules(entry: &ShapeRules) -> Vec<LibraryRule> {
     let choice = |rule: &Rule| {
         let native = match &rule.candidate {
             Candidate::Native { parameters, .. } => Some(Native {

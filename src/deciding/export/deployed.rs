@@ -1,7 +1,7 @@
 //! Application of a policy to an exported table, and notes about it.
 
 use table::{Deployment, Deployments, Policy, Rule, ShapeRules, Table, Usage};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use crate::{ExportError, Options};
 
@@ -9,26 +9,33 @@ use crate::{ExportError, Options};
 /// the default policy withholds them.
 ///
 /// Rules for candidates of all kinds are counted if `of_all_kinds`, otherwise those for the library's own settings.
-pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Table, Vec<String>) {
+pub(crate) fn apply_policy(
+    table: &Table,
+    policy: Policy,
+    of_all_kinds: bool,
+) -> (Table, Vec<String>) {
     let (exported, only_colltune) = exported_rules(table, of_all_kinds);
-    let usage = |table: &Table, policy| table.usage(policy, Deployment::Library);
-    let (left, used) = (usage(&exported, policy), exported.deployed(policy).0);
+    let usage = |table: &Table, policy| table.count_usage(policy, Deployment::Library);
+    let (left, used) = (usage(&exported, policy), exported.deployed_by(policy).0);
     let doubtful = usage(&used, Policy::default());
     let mut notes = Vec::new();
-    if left.unused() > 0 {
-        notes.push(format!("Left to the library: {left}.{}", remedies(left)));
+    if left.unused_rules() > 0 {
+        notes.push(format!(
+            "Left to the library: {left}.{}",
+            remedies_for_withheld(left)
+        ));
     }
-    if doubtful.unused() > 0 {
+    if doubtful.unused_rules() > 0 {
         notes.push(format!("Used as requested; by default, {doubtful}."));
     }
     if only_colltune > 0 {
         notes.push(format!(
             "Left out: {} that only colltune can carry out, where the table has no decision for the library's own \
              settings; the library decides there.",
-            counted(only_colltune, "rule")
+            format_counted(only_colltune, "rule")
         ));
     }
-    (table.deployed(policy).0, notes)
+    (table.deployed_by(policy).0, notes)
 }
 
 /// The rules for a file, as entries for any deployment, and the number of rules that only colltune can carry out and
@@ -41,14 +48,14 @@ fn exported_rules(table: &Table, of_all_kinds: bool) -> (Table, usize) {
         let all = &table.collectives[collective];
         let is_hidden = |entry: &ShapeRules| {
             all.iter().any(|other| {
-                other.deployments.cover(Deployment::Library)
+                other.deployments.hold_for(Deployment::Library)
                     && other.shape == entry.shape
-                    && other.is_in(entry.order)
+                    && other.holds_for_order(entry.order)
                     && other.operators.overlap(entry.operators)
             })
         };
         entries.retain(|entry| {
-            of_all_kinds || entry.deployments.cover(Deployment::Library) || !is_hidden(entry)
+            of_all_kinds || entry.deployments.hold_for(Deployment::Library) || !is_hidden(entry)
         });
         for entry in entries {
             entry.deployments = Deployments::Any;
@@ -64,7 +71,7 @@ fn exported_rules(table: &Table, of_all_kinds: bool) -> (Table, usize) {
 }
 
 /// Sentences about what deploys withheld rules, each after a space.
-fn remedies(usage: Usage) -> String {
+fn remedies_for_withheld(usage: Usage) -> String {
     let mut text = String::new();
     if usage.refuted > 0 {
         text +=

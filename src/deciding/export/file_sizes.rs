@@ -13,7 +13,7 @@ pub(crate) struct FileSizes {
 
 impl FileSizes {
     /// A table's size in this quantity.
-    pub(crate) fn of(self, bytes: u64, ranks: u32) -> u64 {
+    pub(crate) fn size_in_file(self, bytes: u64, ranks: u32) -> u64 {
         match self.of_all_ranks {
             true => bytes.saturating_mul(u64::from(ranks)),
             false => bytes,
@@ -21,9 +21,9 @@ impl FileSizes {
     }
 
     /// The rules, separately for the measured number of ranks if sizes depend on it: there they are written exactly.
-    pub(crate) fn split(self, rules: RanksRules) -> Vec<RanksRules> {
+    pub(crate) fn split_rules(self, rules: RanksRules) -> Vec<RanksRules> {
         match self.of_all_ranks {
-            true => rules.split(),
+            true => rules.split_off_measured(),
             false => vec![rules],
         }
     }
@@ -31,21 +31,21 @@ impl FileSizes {
     /// The sizes in the file from which, and up to which (excluded), a choice holds. It begins where it does on the most
     /// ranks and ends where it does on the fewest, so on no number of ranks it holds at sizes at which the table does
     /// not have it. A choice whose end the file cannot name ends at the largest size. `None` if nothing is left.
-    fn range(
+    fn range_in_file(
         self,
         rules: &RanksRules,
         (choice, end): (&LibraryRule, Option<u64>),
     ) -> Option<(u64, Option<u64>)> {
-        let from = self.of(choice.from_bytes, rules.last);
-        let end = end.map(|end| self.of(end, rules.first).min(self.largest));
+        let from = self.size_in_file(choice.from_bytes, rules.last);
+        let end = end.map(|end| self.size_in_file(end, rules.first).min(self.largest));
         (from <= self.largest && end.is_none_or(|end| from < end)).then_some((from, end))
     }
 
     /// Leaves choices to the library for which no size is left.
-    pub(crate) fn trim(self, rules: &mut RanksRules) {
+    pub(crate) fn trim_choices(self, rules: &mut RanksRules) {
         let all = rules.clone();
-        rules.rewrite(|choice, end| {
-            vec![match self.range(&all, (choice, end)) {
+        rules.rewrite_choices(|choice, end| {
+            vec![match self.range_in_file(&all, (choice, end)) {
                 Some(_) => choice.clone(),
                 None => LibraryRule::left_to_library(choice.from_bytes),
             }]
@@ -53,10 +53,10 @@ impl FileSizes {
     }
 
     /// The rules as rows of a file: from 0, with ascending sizes in the library's quantity; adjacent ones differ.
-    pub(crate) fn rows(self, rules: &RanksRules) -> Vec<LibraryRule> {
+    pub(crate) fn file_rows(self, rules: &RanksRules) -> Vec<LibraryRule> {
         let mut rows = vec![LibraryRule::left_to_library(0)];
         for range in rules.ranges() {
-            let Some((from_bytes, end)) = self.range(rules, range) else {
+            let Some((from_bytes, end)) = self.range_in_file(rules, range) else {
                 continue;
             };
             let native = range.0.native.clone();
@@ -75,37 +75,43 @@ impl FileSizes {
     }
 
     /// The choice that a file must make for a call.
-    pub(crate) fn expected(self, rules: &RanksRules, bytes: u64, ranks: u32) -> Option<&Native> {
+    pub(crate) fn expected_choice(
+        self,
+        rules: &RanksRules,
+        bytes: u64,
+        ranks: u32,
+    ) -> Option<&Native> {
         let mut ranges = rules.ranges();
         let holds = |(choice, end): &(&LibraryRule, Option<u64>)| {
             choice.from_bytes <= bytes && end.is_none_or(|end| bytes < end)
         };
         let found = ranges.find(holds)?;
-        let (from, end) = self.range(rules, found)?;
-        let size = self.of(bytes, ranks);
+        let (from, end) = self.range_in_file(rules, found)?;
+        let size = self.size_in_file(bytes, ranks);
         let is_written = from <= size && end.is_none_or(|end| size < end);
         found.0.native.as_ref().filter(|_| is_written)
     }
 
     /// Whether a choice of the library's algorithms is cut or left out, since the file cannot name its sizes.
-    pub(crate) fn cut(self, rules: &RanksRules) -> bool {
+    pub(crate) fn cuts_choices(self, rules: &RanksRules) -> bool {
         let mut ranges = rules.ranges();
         ranges.any(|(choice, end)| {
             let bound = end.map_or(choice.from_bytes, |end| end);
-            choice.native.is_some() && self.of(bound, rules.last) > self.largest
+            choice.native.is_some() && self.size_in_file(bound, rules.last) > self.largest
         })
     }
 
     /// The bytes and ranks at which files are compared with the rules: at every threshold of the table and of the file,
     /// on either side of it and around the largest size, on the fewest and the most ranks, and on one rank less and
     /// more.
-    pub(crate) fn points(self, rules: &RanksRules) -> impl Iterator<Item = (u64, u32)> {
+    pub(crate) fn comparison_points(self, rules: &RanksRules) -> impl Iterator<Item = (u64, u32)> {
         let (first, last) = (rules.first, rules.last);
         let thresholds = rules.choices.iter().map(|choice| choice.from_bytes);
-        let rows = self.rows(rules).into_iter().map(|row| row.from_bytes);
+        let rows = self.file_rows(rules).into_iter().map(|row| row.from_bytes);
         let of_file = rows.chain([self.largest]);
-        let of_file = of_file
-            .flat_map(move |size| [first, last].map(|ranks| size / self.of(1, ranks).max(1)));
+        let of_file = of_file.flat_map(move |size| {
+            [first, last].map(|ranks| size / self.size_in_file(1, ranks).max(1))
+        });
         let ranks = [first.saturating_sub(1), first, last, last + 1];
         let sizes: Vec<u64> = thresholds.chain(of_file).collect();
         let sizes = sizes.into_iter();

@@ -2,13 +2,13 @@
 
 use printable::on_one_line;
 use table::Table;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 /// The text at the top of a file made from a table: its purpose, the table's origin, and the table's warnings, one per
 /// line.
-pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
+pub(crate) fn head_text(purpose: String, table: &Table, prefix: &str) -> String {
     let provenance = &table.provenance;
-    let hosts = counted(provenance.hosts.len(), "host");
+    let hosts = format_counted(provenance.hosts.len(), "host");
     let nodes: Vec<_> = [&provenance.cpu]
         .into_iter()
         .chain(&provenance.networks)
@@ -25,12 +25,12 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
             "Measured with {} on {hosts} ({}), {}, last on {}.",
             provenance.library,
             on_one_line(&nodes.join(", ")),
-            counted(provenance.launches, "launch"),
+            format_counted(provenance.launches, "launch"),
             on_one_line(&provenance.date)
         ),
         format!("Campaign {}.", on_one_line(&provenance.campaign)),
     ];
-    let mut text = comment(&paragraphs, prefix);
+    let mut text = wrap_comment(&paragraphs, prefix);
     for warning in &provenance.warnings {
         text += &format!("{prefix}WARNING: {}\n", on_one_line(warning));
     }
@@ -38,7 +38,7 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
 }
 
 /// Paragraphs as comments, each line beginning with `prefix`.
-pub(crate) fn comment(paragraphs: &[String], prefix: &str) -> String {
+pub(crate) fn wrap_comment(paragraphs: &[String], prefix: &str) -> String {
     let mut text = String::new();
     for paragraph in paragraphs {
         let mut line = prefix.trim_end().to_owned();

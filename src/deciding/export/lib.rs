@@ -49,20 +49,20 @@ pub trait Format: Sync {
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
         deployed::check_shapes(table, options)?;
         let (table, mut notes) =
-            deployed::deployed(table, options.policy, self.has_all_candidates());
+            deployed::apply_policy(table, options.policy, self.has_all_candidates());
         if options.stock {
             // None of the table's rules is written, so none is withheld either.
             notes.clear();
         }
         notes.extend(options.remarks.iter().cloned());
-        self.write(&table, notes, options)
+        self.render_deployed(&table, notes, options)
     }
 
     /// Renders a table to which the policy has been applied; `notes` go into the file.
     ///
     /// # Errors
     /// The errors of [`Format::render`].
-    fn write(
+    fn render_deployed(
         &self,
         table: &Table,
         notes: Vec<String>,
@@ -76,7 +76,7 @@ pub trait Format: Sync {
     fn validate(&self, text: &str, options: &Options) -> Result<(), ExportError>;
 
     /// The names of all variables that [`Exported::variables`] of this format may have.
-    fn variables(&self) -> Vec<String> {
+    fn variable_names(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -88,7 +88,7 @@ pub trait Format: Sync {
 
     /// The file of an installed library of a release for [`Options::library`]: beside a launcher on the search path
     /// `path`, or among the system's libraries. `None` if there is none, or if this format needs none.
-    fn installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {
+    fn find_installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {
         None
     }
 }
@@ -117,9 +117,9 @@ pub struct Options {
 impl Options {
     /// Options with the file of an installed library of a release, if the format needs one, searched for on `path`, a
     /// value of `PATH`.
-    pub fn installed(format: Option<&dyn Format>, version: &str, path: &OsStr) -> Self {
+    pub fn with_installed(format: Option<&dyn Format>, version: &str, path: &OsStr) -> Self {
         Self {
-            library: format.and_then(|format| format.installed(version, path)),
+            library: format.and_then(|format| format.find_installed(version, path)),
             ..Self::default()
         }
     }
@@ -143,7 +143,7 @@ pub struct Exported {
 
 impl Exported {
     /// The environment of a job that uses the file at this absolute path.
-    pub fn environment(&self, file: &Path) -> Vec<(OsString, OsString)> {
+    pub fn job_environment(&self, file: &Path) -> Vec<(OsString, OsString)> {
         let variables = self.variables.iter();
         let value = |given: &Option<String>| given.as_ref().map_or_else(|| file.into(), Into::into);
         variables
@@ -161,14 +161,14 @@ pub const FORMATS: [&dyn Format; 4] = [
 ];
 
 /// The format of a name.
-pub fn find(name: &str) -> Option<&'static dyn Format> {
+pub fn find_format(name: &str) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|format| format.name() == name)
 }
 
 /// The format that a library reads, if it reads one.
-pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
-    let known = libraries::find(&library.name)?;
-    find(known.facts().format(&library.version)?)
+pub fn format_read_by(library: &Library) -> Option<&'static dyn Format> {
+    let known = libraries::find_library(&library.name)?;
+    find_format(known.facts().export_format(&library.version)?)
 }
 
 /// Whether a table has any choice that its library can be given.
@@ -182,7 +182,7 @@ pub fn has_choices(table: &Table) -> bool {
 }
 
 /// Whether a table makes any choice but the library's default.
-pub(crate) fn decides(table: &Table) -> bool {
+pub(crate) fn makes_choices(table: &Table) -> bool {
     let mut rules = table.entries().flat_map(|entry| &entry.rules);
     rules.any(|rule| rule.candidate != Candidate::Default)
 }

@@ -11,16 +11,17 @@ use table::{Deployment, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Placement, Sample, Subject};
 
-use crate::effort::{Everything, call_seconds, effort};
+use crate::effort::{ExhaustiveCampaign, call_seconds, estimate_effort};
 use crate::power::campaign_power;
-use crate::repetitions::{about_repetitions, common_starts};
-use crate::rules::build_rules;
 #[cfg(doc)]
-use crate::standing;
+use crate::remove_overruled_verdicts;
+use crate::repetitions::{common_starts, count_unusual_repetitions};
+use crate::rules::build_rules;
 use crate::verdicts;
 use crate::{
-    CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,
-    compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, score_models, summarise,
+    CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, FreshMeasurements,
+    MachineFit, Orders, compare_blocks, decide_unmeasured_shapes, fit_curves, fit_machine,
+    score_held_out_points, score_models, score_table_choices, summarise_samples,
 };
 
 /// The measurements with one library, and the options of their analysis.
@@ -50,9 +51,9 @@ pub struct Measurements<'a> {
     /// that simpler candidate.
     pub merged: Option<&'a BTreeMap<Cell, Vec<(Candidate, Candidate)>>>,
     /// The full grid of a guided campaign, without its search.
-    pub everything: Option<Everything>,
+    pub everything: Option<ExhaustiveCampaign>,
     /// The measurements of fresh launches, if these decide.
-    pub fresh: Option<&'a Fresh>,
+    pub fresh: Option<&'a FreshMeasurements>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
     /// Verdicts about tables of these measurements that newer launches do not overrule ([`standing`]).
@@ -100,14 +101,14 @@ impl Analysis {
     ///
     /// # Errors
     /// A time is no duration, or a numerical method fails.
-    pub fn of(measured: Measurements<'_>) -> Result<Self, FitError> {
+    pub fn from_measurements(measured: Measurements<'_>) -> Result<Self, FitError> {
         let Measurements {
             samples, options, ..
         } = measured;
-        let mut summaries = summarise(samples, measured.pattern)?;
+        let mut summaries = summarise_samples(samples, measured.pattern)?;
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
         let mut machine = fit_machine(measured.name, &summaries)?;
-        machine.placement = Placement::of(measured.orders.usual);
+        machine.placement = Placement::for_order(measured.orders.usual);
         machine.calibrate(&summaries);
         let explored = Exploration {
             library: measured.library,
@@ -119,7 +120,7 @@ impl Analysis {
         };
         let confirmation = measured
             .fresh
-            .map(|fresh| Confirmation::of(explored, fresh));
+            .map(|fresh| Confirmation::from_fresh_launches(explored, fresh));
         let decide = |deployment| match &confirmation {
             Some(confirmation) => confirmation.decisions(deployment),
             None => explored.decide(deployment),
@@ -129,7 +130,7 @@ impl Analysis {
         let is_explored =
             |decision: &&CellDecision| subjects.contains(&Subject::Cell(decision.cell));
         let explored: Vec<CellDecision> = decisions.iter().filter(is_explored).cloned().collect();
-        let extended = extend(
+        let extended = decide_unmeasured_shapes(
             measured.library,
             &summaries,
             &explored,
@@ -141,31 +142,31 @@ impl Analysis {
         let mut library_decisions = decide(Deployment::Library);
         let mut rules = build_rules(&decisions, &library_decisions, &extended);
         for entry in rules.values_mut().flatten() {
-            entry.order = measured.orders.of(entry.shape, entry.source);
+            entry.order = measured.orders.order_on(entry.shape, entry.source);
         }
         let turned_back = table::turn_back(&mut rules, measured.verdicts);
         for (deployment, decisions) in [
             (Deployment::Colltune, &mut decisions),
             (Deployment::Library, &mut library_decisions),
         ] {
-            verdicts::refute(decisions, deployment, &turned_back);
+            verdicts::refute_turned_back(decisions, deployment, &turned_back);
         }
         choose_in_library(&mut decisions, &library_decisions);
         let mut cost = MeasuringCost {
             cells: count_cells(&decisions),
             repetitions: summaries.iter().map(|s| s.counts.repetitions).sum(),
             call_seconds: samples.iter().map(call_seconds).sum(),
-            races: races(samples),
+            races: count_races(samples),
             ..measured.cost
         };
         let everything = measured.everything.as_ref();
-        cost.effort = everything.and_then(|everything| effort(everything, samples, &cost));
+        cost.effort = everything.and_then(|everything| estimate_effort(everything, samples, &cost));
         let power = |fresh| campaign_power(&summaries, fresh, &options);
         cost.detectable = measured.fresh.and_then(power);
         Ok(Self {
             cost,
             blocks: compare_blocks(&summaries, Some(&machine)),
-            repetitions: about_repetitions(
+            repetitions: count_unusual_repetitions(
                 samples,
                 &summaries,
                 measured.pattern,
@@ -187,7 +188,7 @@ impl Analysis {
     }
 
     /// The decision table; without entries if no default was measured.
-    pub fn table(&self, name: &str, provenance: Provenance) -> Table {
+    pub fn to_table(&self, name: &str, provenance: Provenance) -> Table {
         Table {
             name: name.to_owned(),
             provenance,
@@ -197,20 +198,20 @@ impl Analysis {
     }
 
     /// The curve of every candidate in every shape, from its times alone.
-    pub fn curves(&self) -> Vec<CandidateCurve> {
+    pub fn candidate_curves(&self) -> Vec<CandidateCurve> {
         fit_curves(&self.summaries)
     }
 
     /// Scores of decisions at measured points that were held out; empty if there are too few sizes and shapes.
-    pub fn evaluate(&self, provenance: &Provenance) -> Vec<SplitScores> {
-        evaluate(&self.summaries, &self.failures, &self.options, provenance)
+    pub fn score_held_out(&self, provenance: &Provenance) -> Vec<SplitScores> {
+        score_held_out_points(&self.summaries, &self.failures, &self.options, provenance)
     }
 
     /// Scores of the choices of a table made from other measurements, at the points measured here; empty if there is no
     /// point with a choice.
-    pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
+    pub fn score_table(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
         let orders = &self.orders;
-        judge(table, deployment, orders, &self.summaries, &self.failures)
+        score_table_choices(table, deployment, orders, &self.summaries, &self.failures)
     }
 
     /// The number of wrong predictions of the model and of simpler ones; empty without a machine.
@@ -229,7 +230,7 @@ impl Analysis {
 
     /// Sentences about the cells in which a candidate may be faster than the default but fresh launches have not
     /// confirmed it. `budget` is the smallest budget that suffices to confirm them, in the form that campaigns use.
-    pub fn unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
+    pub fn describe_unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
         let least = budget.map_or_else(String::new, |budget| {
             format!(", at least `budget: {budget}`")
         });
@@ -282,7 +283,7 @@ impl Analysis {
     }
 
     /// The number of launches of the best-measured cell, each an independent observation.
-    pub fn launches(&self) -> u32 {
+    pub fn most_launches(&self) -> u32 {
         let is_cell = |summary: &&Summary| matches!(summary.subject, Subject::Cell(_));
         let cells = self.summaries.iter().filter(is_cell);
         cells
@@ -307,7 +308,7 @@ fn count_cells(decisions: &[CellDecision]) -> usize {
 }
 
 /// Totals, over all cells and launches, of candidates that left before the end of a measurement.
-fn races(samples: &[Sample]) -> Races {
+fn count_races(samples: &[Sample]) -> Races {
     let left = samples.iter().filter_map(|sample| sample.left);
     left.fold(Races::default(), |races, left| Races {
         left: races.left + 1,

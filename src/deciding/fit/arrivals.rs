@@ -3,9 +3,9 @@
 use model::{Level, Link};
 use vocabulary::{Datatype, Operator};
 
-use crate::experiments::Messages;
-use crate::factors::over_turns;
-use crate::line::Point;
+use crate::experiments::LevelMessages;
+use crate::factors::median_over_turns;
+use crate::line::OperationTime;
 use results::{ParameterEstimate, Status};
 
 /// The `gamma` of each datatype and operator, as `<level>.gamma.<datatype>.<operator>`: the time per byte by which
@@ -16,10 +16,10 @@ use results::{ParameterEstimate, Status};
 /// certain than either of them; a negative estimate becomes 0.
 pub(crate) fn gammas_of_arrivals(
     level: Level,
-    messages: &Messages,
+    messages: &LevelMessages,
     link: Option<&Link>,
 ) -> Vec<ParameterEstimate> {
-    let gamma = |((datatype, operator), points): (&(Datatype, Operator), &Vec<Point>)| {
+    let gamma = |((datatype, operator), points): (&(Datatype, Operator), &Vec<OperationTime>)| {
         let [datatype, operator] = [datatype.name(), operator.name()];
         let name = format!("{}.gamma.{datatype}.{operator}", level.name());
         let Some(link) = link else {
@@ -27,7 +27,7 @@ pub(crate) fn gammas_of_arrivals(
         };
         let least_bytes = link.alpha / link.beta;
         let long = points.iter().filter(|point| point.bytes >= least_bytes);
-        let estimate = over_turns(
+        let estimate = median_over_turns(
             long,
             &messages.ping_pongs,
             |combined, received| ((combined.seconds - received.seconds) / combined.bytes).max(0.0),

@@ -46,7 +46,7 @@ pub struct Calibration {
 }
 
 /// The measured time of one of colltune's algorithms in a cell.
-struct Time {
+struct FittedTime {
     cell: Cell,
     through: Through,
     schedule: Schedule,
@@ -57,7 +57,7 @@ struct Time {
 
 /// The sizes of messages that are sent by one protocol: from `from` up to, but without, `end` bytes.
 #[derive(Clone, Copy, Debug)]
-struct Protocol {
+struct ProtocolSizes {
     from: u64,
     end: u64,
 }
@@ -65,18 +65,18 @@ struct Protocol {
 /// A parameter that is fitted. The search varies the logarithm of a factor: the parameter is this factor times its
 /// value from the experiments, or the factor itself where the experiments have no such parameter.
 #[derive(Clone, Copy, Debug)]
-enum Parameter {
-    Alpha(Level, Protocol),
-    Beta(Level, Protocol),
-    Exchange(Level, Protocol),
-    Fresh(Level, Protocol),
+enum FittedParameter {
+    Alpha(Level, ProtocolSizes),
+    Beta(Level, ProtocolSizes),
+    Exchange(Level, ProtocolSizes),
+    Fresh(Level, ProtocolSizes),
     CacheBytes,
     Beyond,
 }
 
-impl Parameter {
+impl FittedParameter {
     /// The standard deviation of the prior: how far, in logarithms, the factor is expected to be from 1.
-    fn spread(self) -> f64 {
+    fn prior_deviation(self) -> f64 {
         match self {
             Self::Alpha(..) => 0.5,
             Self::Beta(..) | Self::Exchange(..) => 0.3,
@@ -84,20 +84,20 @@ impl Parameter {
         }
     }
 
-    fn apply(self, machine: &mut Machine, factor: f64) {
+    fn apply_factor(self, machine: &mut Machine, factor: f64) {
         match self {
-            Self::Alpha(level, sizes) => with_lines(machine, level, sizes, |line| {
+            Self::Alpha(level, sizes) => change_lines(machine, level, sizes, |line| {
                 line.alpha *= factor;
                 line.overhead = line.overhead.map(|overhead| overhead * factor);
             }),
             Self::Beta(level, sizes) => {
-                with_lines(machine, level, sizes, |line| line.beta *= factor);
+                change_lines(machine, level, sizes, |line| line.beta *= factor);
             }
-            Self::Exchange(level, sizes) => with_lines(machine, level, sizes, |line| {
+            Self::Exchange(level, sizes) => change_lines(machine, level, sizes, |line| {
                 line.exchange = Some(line.exchange.unwrap_or(1.0) * factor);
             }),
             Self::Fresh(level, sizes) => {
-                with_lines(machine, level, sizes, |line| line.fresh = Some(factor));
+                change_lines(machine, level, sizes, |line| line.fresh = Some(factor));
             }
             Self::CacheBytes => {
                 if let Some(cache) = &mut machine.cache {
@@ -113,7 +113,7 @@ impl Parameter {
     }
 }
 
-fn link(machine: &mut Machine, level: Level) -> Option<&mut Link> {
+fn link_mut(machine: &mut Machine, level: Level) -> Option<&mut Link> {
     match level {
         Level::Node => machine.node.as_mut(),
         Level::Network => machine.network.as_mut(),
@@ -121,8 +121,13 @@ fn link(machine: &mut Machine, level: Level) -> Option<&mut Link> {
     }
 }
 
-fn with_lines(machine: &mut Machine, level: Level, of: Protocol, change: impl Fn(&mut Line)) {
-    let lines = link(machine, level).map_or(&mut [][..], |link| &mut link.lines);
+fn change_lines(
+    machine: &mut Machine,
+    level: Level,
+    of: ProtocolSizes,
+    change: impl Fn(&mut Line),
+) {
+    let lines = link_mut(machine, level).map_or(&mut [][..], |link| &mut link.lines);
     let of_protocol = |line: &&mut Line| (of.from..of.end).contains(&line.from);
     lines.iter_mut().filter(of_protocol).for_each(change);
 }
@@ -138,17 +143,20 @@ impl MachineFit {
         let Some(mut measured) = self.machine.clone() else {
             return;
         };
-        let times = self.times(summaries);
+        let times = self.times_to_fit(summaries);
         if times.len() < FEWEST_TIMES {
             return;
         }
-        measured.post_ahead = self.post_ahead(&measured, &times);
+        measured.post_ahead = self.choose_post_ahead(&measured, &times);
         if measured.post_ahead != PostAhead::None {
             self.machine = Some(measured.clone());
             self.predictions = PredictionCache::default();
         }
         let errors = |machine: &Machine| -> Vec<f64> {
-            times.iter().map(|time| self.error(machine, time)).collect()
+            times
+                .iter()
+                .map(|time| self.prediction_error(machine, time))
+                .collect()
         };
         let before = errors(&measured);
         let off = before
@@ -158,16 +166,16 @@ impl MachineFit {
         if off as f64 <= GOOD_SHARE * times.len() as f64 {
             return;
         }
-        let (start, parameters) = self.start(&measured, &times);
-        let fitted = |on: &dyn Fn(&Time) -> bool| {
-            let search = Search {
+        let (start, parameters) = self.starting_machine(&measured, &times);
+        let fitted = |on: &dyn Fn(&FittedTime) -> bool| {
+            let search = FactorSearch {
                 fit: self,
                 start: &start,
                 parameters: &parameters,
                 times: times.iter().filter(|time| on(time)).collect(),
                 best: RefCell::new((f64::INFINITY, vec![0.0; parameters.len()])),
             };
-            search.run()
+            search.find_best_machine()
         };
         let all = OnceCell::new();
         let all = || all.get_or_init(|| fitted(&|_| true)).clone();
@@ -178,7 +186,10 @@ impl MachineFit {
             });
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
             let half = &halves[time.side?];
-            Some((loss(self.error(half, time)), loss(*before)))
+            Some((
+                pseudo_huber_loss(self.prediction_error(half, time)),
+                pseudo_huber_loss(*before),
+            ))
         });
         let sums = losses.fold((0.0, 0.0), |sums, (with, without)| {
             (sums.0 + with, sums.1 + without)
@@ -191,7 +202,7 @@ impl MachineFit {
     }
 
     /// Simulates the times with all long receives posted ahead and with none, and returns what predicts them better.
-    fn post_ahead(&self, machine: &Machine, times: &[Time]) -> PostAhead {
+    fn choose_post_ahead(&self, machine: &Machine, times: &[FittedTime]) -> PostAhead {
         let with = |post_ahead| {
             let machine = Machine {
                 post_ahead,
@@ -199,7 +210,7 @@ impl MachineFit {
             };
             times
                 .iter()
-                .map(|time| loss(self.error(&machine, time)))
+                .map(|time| pseudo_huber_loss(self.prediction_error(&machine, time)))
                 .sum::<f64>()
         };
         match with(PostAhead::All) < with(PostAhead::None) {
@@ -209,22 +220,22 @@ impl MachineFit {
     }
 
     /// The times that are fitted to.
-    fn times(&self, summaries: &[Summary]) -> Vec<Time> {
-        let sizes = Sizes::of(summaries);
-        let mut times: Vec<Time> = summaries
+    fn times_to_fit(&self, summaries: &[Summary]) -> Vec<FittedTime> {
+        let sizes = SeriesSizes::from_summaries(summaries);
+        let mut times: Vec<FittedTime> = summaries
             .iter()
             .filter_map(|summary| {
                 let cell = summary.subject.cell()?;
-                let schedule = prediction::schedule(self, &cell, &summary.candidate)?;
-                (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
+                let schedule = prediction::candidate_schedule(self, &cell, &summary.candidate)?;
+                (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(FittedTime {
                     cell,
                     through: summary.candidate.parameters().through,
                     schedule,
                     seconds: summary.median_seconds,
-                    side: sizes.side(&cell),
+                    side: sizes.half_of(&cell),
                 })
             })
-            .filter(|time| self.seconds(self.machine.as_ref(), time).is_some())
+            .filter(|time| self.simulate_time(self.machine.as_ref(), time).is_some())
             .collect();
         let every = times.len().div_ceil(MOST_TIMES).max(1);
         let mut number = 0;
@@ -237,39 +248,44 @@ impl MachineFit {
 
     /// The machine with which the search begins, and the parameters to fit. It predicts the same times as `measured`, and
     /// has a line for each protocol and a cache, on which the parameters act.
-    fn start(&self, measured: &Machine, times: &[Time]) -> (Machine, Vec<Parameter>) {
+    fn starting_machine(
+        &self,
+        measured: &Machine,
+        times: &[FittedTime],
+    ) -> (Machine, Vec<FittedParameter>) {
         let mut machine = measured.clone();
         let mut parameters = Vec::new();
         for level in [Level::Node, Level::Network, Level::Shared] {
-            let Some(link) = link(&mut machine, level) else {
+            let Some(link) = link_mut(&mut machine, level) else {
                 continue;
             };
             if link.lines.is_empty() {
-                link.lines = vec![link.line(0)];
+                link.lines = vec![link.line_for_size(0)];
             }
-            for protocol in self.protocols(level) {
+            for protocol in self.protocols_of_level(level) {
                 parameters.extend([
-                    Parameter::Alpha(level, protocol),
-                    Parameter::Beta(level, protocol),
-                    Parameter::Exchange(level, protocol),
-                    Parameter::Fresh(level, protocol),
+                    FittedParameter::Alpha(level, protocol),
+                    FittedParameter::Beta(level, protocol),
+                    FittedParameter::Exchange(level, protocol),
+                    FittedParameter::Fresh(level, protocol),
                 ]);
             }
         }
         if machine.node.is_some() {
-            let bytes = |time: &Time| time.cell.vector_bytes() * u64::from(time.cell.shape.ppn);
+            let bytes =
+                |time: &FittedTime| time.cell.vector_bytes() * u64::from(time.cell.shape.ppn);
             let most = times.iter().map(bytes).max().unwrap_or(1);
             machine.cache = Some(Cache {
                 bytes: most as f64 / 2.0,
                 beyond: 1.0,
             });
-            parameters.extend([Parameter::CacheBytes, Parameter::Beyond]);
+            parameters.extend([FittedParameter::CacheBytes, FittedParameter::Beyond]);
         }
         (machine, parameters)
     }
 
     /// The protocols of a level, from the segments of its ping-pongs; one for all sizes if these are not known.
-    fn protocols(&self, level: Level) -> Vec<Protocol> {
+    fn protocols_of_level(&self, level: Level) -> Vec<ProtocolSizes> {
         let segments = self
             .segments
             .iter()
@@ -278,28 +294,28 @@ impl MachineFit {
         let ends = froms.iter().copied().chain([u64::MAX]);
         let protocols = std::iter::once(0).chain(froms.iter().copied()).zip(ends);
         protocols
-            .map(|(from, end)| Protocol { from, end })
+            .map(|(from, end)| ProtocolSizes { from, end })
             .collect()
     }
 
-    fn seconds(&self, machine: Option<&Machine>, time: &Time) -> Option<f64> {
-        let machine = self.machine_of(&time.cell, time.through, machine?)?;
-        let seconds = prediction::simulate(self, &machine, &time.cell, &time.schedule)?;
+    fn simulate_time(&self, machine: Option<&Machine>, time: &FittedTime) -> Option<f64> {
+        let machine = self.machine_for_cell(&time.cell, time.through, machine?)?;
+        let seconds = prediction::simulate_schedule(self, &machine, &time.cell, &time.schedule)?;
         (seconds > 0.0).then_some(seconds)
     }
 
     /// The logarithm of measured/predicted time.
-    fn error(&self, machine: &Machine, time: &Time) -> f64 {
-        let predicted = self.seconds(Some(machine), time);
+    fn prediction_error(&self, machine: &Machine, time: &FittedTime) -> f64 {
+        let predicted = self.simulate_time(Some(machine), time);
         predicted.map_or(f64::INFINITY, |predicted| (time.seconds / predicted).ln())
     }
 }
 
 /// The sizes measured of each collective on each shape.
-pub(crate) struct Sizes(BTreeMap<(Collective, CommShape), BTreeSet<u64>>);
+pub(crate) struct SeriesSizes(BTreeMap<(Collective, CommShape), BTreeSet<u64>>);
 
-impl Sizes {
-    pub(crate) fn of(summaries: &[Summary]) -> Self {
+impl SeriesSizes {
+    pub(crate) fn from_summaries(summaries: &[Summary]) -> Self {
         let mut sizes: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
         for summary in summaries {
             if let Subject::Cell(cell) = summary.subject {
@@ -312,7 +328,7 @@ impl Sizes {
 
     /// The half, 0 or 1, to which a size belongs: sizes alternate between the halves. `None` for the smallest and the
     /// largest size. A size that was not measured belongs to the half of the next lower one.
-    pub(crate) fn side(&self, cell: &Cell) -> Option<usize> {
+    pub(crate) fn half_of(&self, cell: &Cell) -> Option<usize> {
         let sizes = self.0.get(&(cell.collective, cell.shape))?;
         let is_inner = *sizes.first()? < cell.bytes && cell.bytes < *sizes.last()?;
         is_inner.then(|| sizes.range(..=cell.bytes).count() % 2)
@@ -320,44 +336,45 @@ impl Sizes {
 }
 
 /// The pseudo-Huber loss of an error in units of [`TYPICAL_ERROR`].
-fn loss(error: f64) -> f64 {
+fn pseudo_huber_loss(error: f64) -> f64 {
     (error / TYPICAL_ERROR).hypot(1.0) - 1.0
 }
 
 /// The search for the factors with the smallest loss.
-struct Search<'a> {
+struct FactorSearch<'a> {
     fit: &'a MachineFit,
     start: &'a Machine,
-    parameters: &'a [Parameter],
-    times: Vec<&'a Time>,
+    parameters: &'a [FittedParameter],
+    times: Vec<&'a FittedTime>,
     /// The smallest loss so far, and its logarithms. The gradient jumps where another message becomes part of the
     /// critical path, so that the line search may fail; the smallest loss found before is then the result.
     best: RefCell<(f64, Vec<f64>)>,
 }
 
-impl Search<'_> {
-    fn machine(&self, logarithms: &[f64]) -> Machine {
+impl FactorSearch<'_> {
+    fn machine_with(&self, logarithms: &[f64]) -> Machine {
         let mut machine = self.start.clone();
         for (parameter, logarithm) in self.parameters.iter().zip(logarithms) {
-            parameter.apply(&mut machine, logarithm.exp());
+            parameter.apply_factor(&mut machine, logarithm.exp());
         }
         machine
     }
 
     /// The mean loss of all times, with the penalty of the prior.
-    fn loss(&self, logarithms: &[f64]) -> f64 {
-        let machine = self.machine(logarithms);
+    fn mean_loss(&self, logarithms: &[f64]) -> f64 {
+        let machine = self.machine_with(logarithms);
         let errors = self
             .times
             .iter()
-            .map(|time| loss(self.fit.error(&machine, time)));
+            .map(|time| pseudo_huber_loss(self.fit.prediction_error(&machine, time)));
         let far = self.parameters.iter().zip(logarithms);
-        let far = far.map(|(parameter, logarithm)| (logarithm / parameter.spread()).powi(2));
+        let far =
+            far.map(|(parameter, logarithm)| (logarithm / parameter.prior_deviation()).powi(2));
         (errors.sum::<f64>() + far.sum::<f64>()) / self.times.len().max(1) as f64
     }
 
     /// The machine with the smallest loss that the search met.
-    fn run(self) -> Machine {
+    fn find_best_machine(self) -> Machine {
         let start = vec![0.0; self.parameters.len()];
         let search = || {
             let line_search = BacktrackingLineSearch::new(ArmijoCondition::new(1e-4)?);
@@ -371,16 +388,16 @@ impl Search<'_> {
         // An error ends the search; `best` has what it found before.
         let _ = search();
         let best = self.best.borrow().1.clone();
-        self.machine(&best)
+        self.machine_with(&best)
     }
 }
 
-impl CostFunction for &Search<'_> {
+impl CostFunction for &FactorSearch<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
     fn cost(&self, logarithms: &Vec<f64>) -> Result<f64, argmin::core::Error> {
-        let loss = self.loss(logarithms);
+        let loss = self.mean_loss(logarithms);
         let mut best = self.best.borrow_mut();
         if loss < best.0 {
             *best = (loss, logarithms.clone());
@@ -389,16 +406,16 @@ impl CostFunction for &Search<'_> {
     }
 }
 
-impl Gradient for &Search<'_> {
+impl Gradient for &FactorSearch<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
     fn gradient(&self, logarithms: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
-        let here = self.loss(logarithms);
+        let here = self.mean_loss(logarithms);
         let slope = |place: usize| {
             let mut moved = logarithms.clone();
             moved[place] += STEP;
-            (self.loss(&moved) - here) / STEP
+            (self.mean_loss(&moved) - here) / STEP
         };
         Ok((0..logarithms.len()).map(slope).collect())
     }

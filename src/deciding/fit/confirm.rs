@@ -11,13 +11,13 @@ use schedule::Collective;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use self::points::{Point, has_whole_parts, points};
-pub use self::stakes::{Stake, at_stake};
-use crate::decide::{classes, serves};
-use crate::extend::nearest;
-use crate::fresh::{Fresh, MOST_TRIED};
-use crate::runs::by_series;
-use crate::{DecideOptions, MachineFit, decide};
+use self::points::{SeriesPoint, has_whole_parts, series_points};
+pub use self::stakes::{Stake, range_stake};
+use crate::decide::{can_use_candidate, operator_classes};
+use crate::extend::nearest_by_shape;
+use crate::fresh::{FreshMeasurements, MOST_TRIED};
+use crate::runs::group_by_series;
+use crate::{DecideOptions, MachineFit, decide_cells};
 
 /// The results of exploring launches.
 #[derive(Clone, Copy)]
@@ -47,12 +47,12 @@ impl Exploration<'_> {
             options,
             ..
         } = *self;
-        decide(deployment, library, summaries, failures, machine, options)
+        decide_cells(deployment, library, summaries, failures, machine, options)
     }
 }
 
 /// The properties that all points of a series share.
-type Key = (Deployment, Collective, CommShape, Operators);
+type ConfirmationKey = (Deployment, Collective, CommShape, Operators);
 
 /// Candidates to be compared with the default in a cell, in one pattern of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,12 +83,12 @@ pub struct Trial {
 /// what the next sweep measures, so an interrupted sweep can be continued.
 pub struct Confirmation<'a> {
     explored: Exploration<'a>,
-    fresh: &'a Fresh,
-    series: BTreeMap<Key, Vec<Point>>,
+    fresh: &'a FreshMeasurements,
+    series: BTreeMap<ConfirmationKey, Vec<SeriesPoint>>,
     /// Candidates that have lost, with the cell.
     lost: BTreeSet<(Cell, Candidate)>,
     /// The candidates tried so far for each series at points that were not explored, at most [`MOST_TRIED`].
-    tries: BTreeMap<(Key, Cell), BTreeSet<Candidate>>,
+    tries: BTreeMap<(ConfirmationKey, Cell), BTreeSet<Candidate>>,
     /// The remaining measurements of this sweep; empty if the last sweep had no loser.
     pub open: Vec<Trial>,
     /// The number of cell launches of this sweep that are already complete, over all patterns.
@@ -99,11 +99,11 @@ pub struct Confirmation<'a> {
 
 impl<'a> Confirmation<'a> {
     /// Determines which choices the `fresh` launches have confirmed so far.
-    pub fn of(explored: Exploration<'a>, fresh: &'a Fresh) -> Self {
+    pub fn from_fresh_launches(explored: Exploration<'a>, fresh: &'a FreshMeasurements) -> Self {
         let mut confirmation = Self {
             explored,
             fresh,
-            series: series(&explored, &fresh.cells()),
+            series: points_by_series(&explored, &fresh.measured_cells()),
             lost: BTreeSet::new(),
             tries: BTreeMap::new(),
             open: Vec::new(),
@@ -111,12 +111,13 @@ impl<'a> Confirmation<'a> {
             turns: 0,
         };
         loop {
-            let tried = confirmation.tried();
-            confirmation.count(&tried);
+            let tried = confirmation.collect_tried();
+            confirmation.count_measurements(&tried);
             if !confirmation.open.is_empty() {
                 return confirmation;
             }
-            let is_lost = |(cell, candidate): &&(Cell, Candidate)| !fresh.confirms(cell, candidate);
+            let is_lost =
+                |(cell, candidate): &&(Cell, Candidate)| !fresh.is_confirmed(cell, candidate);
             let before = confirmation.lost.len();
             confirmation
                 .lost
@@ -128,11 +129,11 @@ impl<'a> Confirmation<'a> {
     }
 
     /// All candidates that this sweep measures, with their cells.
-    fn tried(&mut self) -> BTreeSet<(Cell, Candidate)> {
+    fn collect_tried(&mut self) -> BTreeSet<(Cell, Candidate)> {
         let (mut tried, mut tries) = (BTreeSet::new(), Vec::new());
         for (key, points) in &self.series {
             for (place, point) in points.iter().enumerate() {
-                let nominees = self.nominees(key, points, place);
+                let nominees = self.nominees_at(key, points, place);
                 if !point.is_explored() {
                     tries.push(((*key, point.cell), nominees.clone()));
                 }
@@ -148,14 +149,23 @@ impl<'a> Confirmation<'a> {
     /// The candidates that this sweep compares with the default at a point: at most one where candidates were explored.
     /// Elsewhere there may be several, at most [`MOST_TRIED`] over all sweeps. Candidates that have lost there are left
     /// out.
-    fn nominees(&self, key: &Key, points: &[Point], place: usize) -> Vec<Candidate> {
+    fn nominees_at(
+        &self,
+        key: &ConfirmationKey,
+        points: &[SeriesPoint],
+        place: usize,
+    ) -> Vec<Candidate> {
         let point = &points[place];
         if point.is_explored() {
-            return self.standing(point).cloned().into_iter().collect();
+            return self
+                .first_standing_nominee(point)
+                .cloned()
+                .into_iter()
+                .collect();
         }
-        let mut around = self.around(points, point.cell.bytes);
-        if !points.iter().any(Point::is_explored) {
-            around = self.on_other_shapes(key, point.cell.bytes);
+        let mut around = self.nominees_around(points, point.cell.bytes);
+        if !points.iter().any(SeriesPoint::is_explored) {
+            around = self.nominees_on_other_shapes(key, point.cell.bytes);
         }
         let tries = self.tries.get(&(*key, point.cell));
         let mut tries = tries.cloned().unwrap_or_default();
@@ -164,7 +174,7 @@ impl<'a> Confirmation<'a> {
             let has_lost = self.lost.contains(&(point.cell, candidate.clone()));
             if !has_lost
                 && !nominees.contains(candidate)
-                && self.offers(key, &point.cell, candidate)
+                && self.can_offer(key, &point.cell, candidate)
                 && (tries.len() < MOST_TRIED || tries.contains(candidate))
             {
                 tries.insert(candidate.clone());
@@ -175,56 +185,57 @@ impl<'a> Confirmation<'a> {
     }
 
     /// The first nominee of an explored point that has not lost there.
-    fn standing<'p>(&self, point: &'p Point) -> Option<&'p Candidate> {
+    fn first_standing_nominee<'p>(&self, point: &'p SeriesPoint) -> Option<&'p Candidate> {
         let mut nominees = point.nominees.iter().flatten();
         nominees.find(|nominee| !self.lost.contains(&(point.cell, (*nominee).clone())))
     }
 
     /// The candidates of the explored points nearest to a size, on either side, that have not lost.
-    fn around<'p>(&self, points: &'p [Point], bytes: u64) -> Vec<&'p Candidate> {
-        let (below, above) = points::around(points, bytes);
+    fn nominees_around<'p>(&self, points: &'p [SeriesPoint], bytes: u64) -> Vec<&'p Candidate> {
+        let (below, above) = points::split_around(points, bytes);
         let below = below.iter().rfind(|point| point.is_explored());
         let above = above.iter().find(|point| point.is_explored());
         let both = [below, above].into_iter().flatten();
-        both.filter_map(|point| self.standing(point)).collect()
+        both.filter_map(|point| self.first_standing_nominee(point))
+            .collect()
     }
 
     /// The candidates at this size on the nearest explored shapes with fewer and with more ranks.
-    fn on_other_shapes(&self, key: &Key, bytes: u64) -> Vec<&Candidate> {
+    fn nominees_on_other_shapes(&self, key: &ConfirmationKey, bytes: u64) -> Vec<&Candidate> {
         let (deployment, collective, shape, operators) = *key;
         let alike = self.series.iter().filter(|((d, c, _, o), points)| {
             (*d, *c, *o) == (deployment, collective, operators)
-                && points.iter().any(Point::is_explored)
+                && points.iter().any(SeriesPoint::is_explored)
         });
         let (fewer, more): (Vec<_>, Vec<_>) =
             alike.partition(|((_, _, other, _), _)| other.ranks() <= shape.ranks());
         let sides = [fewer, more].into_iter();
         sides
-            .filter_map(|side| nearest(side, |((_, _, other, _), _)| *other, shape))
-            .flat_map(|(_, points)| self.around(points, bytes))
+            .filter_map(|side| nearest_by_shape(side, |((_, _, other, _), _)| *other, shape))
+            .flat_map(|(_, points)| self.nominees_around(points, bytes))
             .collect()
     }
 
     /// Whether a series may use a candidate, and the library runs it when forced.
-    fn offers(
+    fn can_offer(
         &self,
-        (deployment, _, _, operators): &Key,
+        (deployment, _, _, operators): &ConfirmationKey,
         cell: &Cell,
         candidate: &Candidate,
     ) -> bool {
         let library = self.explored.library;
         let runs = match candidate {
-            Candidate::Native { parameters, .. } => libraries::find(library)
-                .is_none_or(|known| known.runs(cell, candidate.id(), parameters)),
+            Candidate::Native { parameters, .. } => libraries::find_library(library)
+                .is_none_or(|known| known.runs_in_cell(cell, candidate.id(), parameters)),
             _ => true,
         };
         runs && has_whole_parts(cell)
             && deployment.offers(candidate)
-            && serves(library, cell, candidate, *operators)
+            && can_use_candidate(library, cell, candidate, *operators)
     }
 
     /// Counts the finished and the remaining measurements of a sweep.
-    fn count(&mut self, tried: &BTreeSet<(Cell, Candidate)>) {
+    fn count_measurements(&mut self, tried: &BTreeSet<(Cell, Candidate)>) {
         let mut cells: BTreeMap<Cell, Vec<&Candidate>> = BTreeMap::new();
         for (cell, candidate) in tried {
             cells.entry(*cell).or_default().push(candidate);
@@ -232,11 +243,13 @@ impl<'a> Confirmation<'a> {
         let fresh = self.fresh;
         self.finished = 0;
         self.open.clear();
-        self.turns = fresh.patterns() * (cells.len() + tried.len());
+        self.turns = fresh.pattern_count() * (cells.len() + tried.len());
         for (cell, nominees) in cells {
-            for pattern in 0..fresh.patterns() {
-                let done = |candidate: &Candidate| fresh.done(pattern, &cell, candidate);
-                let wanted = |candidate: &Candidate| fresh.wanted(pattern, &cell, candidate);
+            for pattern in 0..fresh.pattern_count() {
+                let done =
+                    |candidate: &Candidate| fresh.completed_launches(pattern, &cell, candidate);
+                let wanted =
+                    |candidate: &Candidate| fresh.wanted_launches(pattern, &cell, candidate);
                 let open: Vec<&Candidate> = nominees
                     .iter()
                     .copied()
@@ -262,7 +275,10 @@ impl<'a> Confirmation<'a> {
 }
 
 /// The points of all series, by ascending size; `measured` are the cells that fresh launches have measured.
-fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key, Vec<Point>> {
+fn points_by_series(
+    explored: &Exploration<'_>,
+    measured: &BTreeSet<Cell>,
+) -> BTreeMap<ConfirmationKey, Vec<SeriesPoint>> {
     let proposing = Exploration {
         options: &DecideOptions {
             proposes: true,
@@ -270,36 +286,37 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         },
         ..*explored
     };
-    let library = libraries::find(explored.library);
+    let library = libraries::find_library(explored.library);
     let mut series = BTreeMap::new();
     for deployment in Deployment::ALL {
         let decisions = proposing.decide(deployment);
-        let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
-        for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
+        let mut known: BTreeMap<ConfirmationKey, Vec<CellDecision>> = BTreeMap::new();
+        for ((collective, shape, operators), sizes) in group_by_series(decisions.into_iter()) {
             let key = (deployment, collective, shape, operators);
             // The first measured datatype represents all others.
             let first = sizes.into_values().filter_map(|at| at.into_iter().next());
             known.insert(key, first.collect());
         }
         let collectives: BTreeSet<Collective> = known.keys().map(|key| key.1).collect();
-        let mut grids: BTreeMap<Key, Vec<Cell>> = BTreeMap::new();
+        let mut grids: BTreeMap<ConfirmationKey, Vec<Cell>> = BTreeMap::new();
         for cell in explored
             .grid
             .iter()
             .filter(|cell| collectives.contains(&cell.collective))
         {
-            for &operators in classes(explored.library, deployment, cell) {
+            for &operators in operator_classes(explored.library, deployment, cell) {
                 let key = (deployment, cell.collective, cell.shape, operators);
                 grids.entry(key).or_default().push(*cell);
             }
         }
         for (key, grid) in grids {
             let decisions = known.remove(&key).unwrap_or_default();
-            series.insert(key, points(library, decisions, &grid, measured));
+            series.insert(key, series_points(library, decisions, &grid, measured));
         }
         let rest = known.into_iter();
-        series
-            .extend(rest.map(|(key, decisions)| (key, points(library, decisions, &[], measured))));
+        series.extend(
+            rest.map(|(key, decisions)| (key, series_points(library, decisions, &[], measured))),
+        );
     }
     series
 }

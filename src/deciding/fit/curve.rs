@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::line::Line;
-use crate::reweighted::{self, Point};
-use crate::segments::{FEWEST_SIZES, segments};
+use crate::reweighted::{self, CurvePoint};
+use crate::segments::{FEWEST_SIZES, find_segments};
 
 /// A measured time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,11 +39,11 @@ impl Segment {
             start: self.alpha_seconds,
             per_byte: self.beta_seconds_per_byte,
         };
-        reweighted::at(&line, bytes as f64)
+        reweighted::line_value_at(&line, bytes as f64)
     }
 
-    fn through(points: &[Timing], from_bytes: u64) -> Self {
-        let line = reweighted::line(&places(points));
+    fn fit_through(points: &[Timing], from_bytes: u64) -> Self {
+        let line = reweighted::robust_line(&curve_points(points));
         let mut segment = Self {
             from_bytes,
             sizes: points.len(),
@@ -87,7 +87,7 @@ pub struct Predicted {
 
 /// The method for times between measured sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inside {
+pub enum InsideMethod {
     /// Linear in the logarithms of size and time.
     Interpolation,
     /// From the lines of the segments.
@@ -133,14 +133,14 @@ impl Curve {
         let errors: Vec<f64> = (1..points.len().saturating_sub(1))
             .map(|place| {
                 let ends = [points[place - 1], points[place + 1]];
-                let seconds = interpolate(&ends, points[place].bytes);
+                let seconds = interpolate_seconds(&ends, points[place].bytes);
                 relative_error(seconds, points[place].seconds)
             })
             .collect();
         Self {
-            straight: (with_data(&points).len() >= FEWEST_SIZES)
-                .then(|| Segment::through(with_data(&points), 0)),
-            segments: parts(&points),
+            straight: (points_above_zero_bytes(&points).len() >= FEWEST_SIZES)
+                .then(|| Segment::fit_through(points_above_zero_bytes(&points), 0)),
+            segments: fit_segments(&points),
             interpolation_error: statistics::median(&errors),
             points,
         }
@@ -149,21 +149,21 @@ impl Curve {
     /// The time of a call of `bytes`: measured, or between measured sizes by the method `inside`, or else from the
     /// nearest segment. A curve of fewer than three sizes has no segments and is continued beyond its ends as in
     /// [`Self::interpolated`].
-    pub fn predict(&self, bytes: u64, inside: Inside) -> Predicted {
-        let interpolated = self.interpolated(bytes);
+    pub fn predict(&self, bytes: u64, inside: InsideMethod) -> Predicted {
+        let interpolated = self.interpolate_at(bytes);
         let how = match (interpolated.how, inside) {
-            (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, Inside::Interpolation) => {
+            (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, InsideMethod::Interpolation) => {
                 return interpolated;
             }
             (TimeOrigin::Interpolated, _) => TimeOrigin::Segment,
             _ => TimeOrigin::Extrapolated,
         };
-        self.of_line(bytes, segment_at(&self.segments, bytes), how)
+        self.time_from_line(bytes, segment_at(&self.segments, bytes), how)
     }
 
     /// The time of a call of `bytes`, interpolated linearly in the logarithms of size and time. Below the smallest size
     /// it is constant, above the largest proportional to the size, as in tables.
-    pub fn interpolated(&self, bytes: u64) -> Predicted {
+    pub fn interpolate_at(&self, bytes: u64) -> Predicted {
         let ends = self.points.first().zip(self.points.last());
         let measured = self
             .points
@@ -176,27 +176,27 @@ impl Curve {
             _ => (TimeOrigin::Extrapolated, self.interpolation_error),
         };
         Predicted {
-            seconds: interpolate(&self.points, bytes),
+            seconds: interpolate_seconds(&self.points, bytes),
             how,
             error,
         }
     }
 
     /// The time from the line through all sizes, also at measured sizes.
-    pub(crate) fn straight(&self, bytes: u64) -> Predicted {
-        let inside = self.interpolated(bytes).how < TimeOrigin::Extrapolated;
+    pub(crate) fn straight_line_time(&self, bytes: u64) -> Predicted {
+        let inside = self.interpolate_at(bytes).how < TimeOrigin::Extrapolated;
         let how = if inside {
             TimeOrigin::Segment
         } else {
             TimeOrigin::Extrapolated
         };
-        self.of_line(bytes, self.straight.as_ref(), how)
+        self.time_from_line(bytes, self.straight.as_ref(), how)
     }
 
     /// The time from a line, if there is one, or else by interpolation.
-    fn of_line(&self, bytes: u64, line: Option<&Segment>, how: TimeOrigin) -> Predicted {
+    fn time_from_line(&self, bytes: u64, line: Option<&Segment>, how: TimeOrigin) -> Predicted {
         line.map_or_else(
-            || self.interpolated(bytes),
+            || self.interpolate_at(bytes),
             |line| Predicted {
                 seconds: line.seconds(bytes),
                 how,
@@ -207,7 +207,7 @@ impl Curve {
 
     /// Inner sizes with the predictions of the curve through the other sizes; at most [`MOST_LEFT_OUT`] sizes, evenly
     /// spread.
-    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+    pub(crate) fn predict_left_out_sizes(&self) -> Vec<LeftOut> {
         let inner = self.points.len().saturating_sub(2);
         let step = inner.div_ceil(MOST_LEFT_OUT).max(1);
         (1..=inner)
@@ -215,8 +215,8 @@ impl Curve {
             .map(|place| {
                 let mut others = self.points.clone();
                 let measured = others.remove(place);
-                let segments = parts(&others);
-                let interpolated = interpolate(&others, measured.bytes);
+                let segments = fit_segments(&others);
+                let interpolated = interpolate_seconds(&others, measured.bytes);
                 LeftOut {
                     measured,
                     interpolated,
@@ -237,7 +237,7 @@ fn segment_at(segments: &[Segment], bytes: u64) -> Option<&Segment> {
 }
 
 /// The points above 0 bytes. A call of 0 bytes may return at once, so its time does not show those of other sizes.
-fn with_data(points: &[Timing]) -> &[Timing] {
+fn points_above_zero_bytes(points: &[Timing]) -> &[Timing] {
     match points {
         [Timing { bytes: 0, .. }, others @ ..] => others,
         all => all,
@@ -245,29 +245,29 @@ fn with_data(points: &[Timing]) -> &[Timing] {
 }
 
 /// The segments; empty for fewer than [`FEWEST_SIZES`] sizes.
-fn parts(points: &[Timing]) -> Vec<Segment> {
-    let points = with_data(points);
+fn fit_segments(points: &[Timing]) -> Vec<Segment> {
+    let points = points_above_zero_bytes(points);
     if points.len() < FEWEST_SIZES {
         return Vec::new();
     }
-    segments(&places(points))
+    find_segments(&curve_points(points))
         .into_iter()
         .map(|part| {
             let before = part.start.checked_sub(1).map(|last| points[last].bytes);
-            let from = before.map_or(0, |before| middle(before, points[part.start].bytes));
-            Segment::through(&points[part], from)
+            let from = before.map_or(0, |before| middle_size(before, points[part.start].bytes));
+            Segment::fit_through(&points[part], from)
         })
         .collect()
 }
 
 /// The first size above `low`, at most `high`, that is not below the geometric middle.
-fn middle(low: u64, high: u64) -> u64 {
+fn middle_size(low: u64, high: u64) -> u64 {
     let middle = (low.max(1) as f64 * high as f64).sqrt().round() as u64;
     middle.clamp(low.saturating_add(1).min(high), high)
 }
 
-fn places(points: &[Timing]) -> Vec<Point> {
-    let place = |point: &Timing| Point {
+fn curve_points(points: &[Timing]) -> Vec<CurvePoint> {
+    let place = |point: &Timing| CurvePoint {
         at: point.bytes as f64,
         value: point.seconds,
     };
@@ -278,7 +278,7 @@ fn relative_error(seconds: f64, measured: f64) -> f64 {
     (seconds / measured - 1.0).abs()
 }
 
-fn interpolate(points: &[Timing], bytes: u64) -> f64 {
+fn interpolate_seconds(points: &[Timing], bytes: u64) -> f64 {
     let after = points.partition_point(|point| point.bytes < bytes);
     let ln = |bytes: u64| (bytes.max(1) as f64).ln();
     match (

@@ -55,14 +55,14 @@ impl Default for DecideOptions {
 
 impl DecideOptions {
     /// Whether an interval has enough coverage to prove a difference.
-    pub(crate) fn settled(&self, ratio: &PairedRatio) -> bool {
+    pub(crate) fn has_enough_coverage(&self, ratio: &PairedRatio) -> bool {
         ratio.interval.coverage >= self.confidence
     }
 
     /// Whether the median of a speed-up is material and, if there are enough launches to tell, significantly above 1.
-    pub(crate) fn beats(&self, speedup: &PairedRatio) -> bool {
+    pub(crate) fn is_decisive_speedup(&self, speedup: &PairedRatio) -> bool {
         speedup.median >= 1.0 + self.materiality
-            && (self.proposes || !self.settled(speedup) || speedup.interval.low > 1.0)
+            && (self.proposes || !self.has_enough_coverage(speedup) || speedup.interval.low > 1.0)
     }
 }
 
@@ -82,7 +82,7 @@ impl DecideOptions {
 /// registry, are not chosen there.
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
-pub fn decide(
+pub fn decide_cells(
     deployment: Deployment,
     library: &str,
     summaries: &[Summary],
@@ -115,13 +115,13 @@ pub fn decide(
                 .take_while(of_cell)
                 .map(|(_, candidate)| (*candidate).clone())
                 .collect();
-            let classes = classes(library, deployment, cell).iter();
+            let classes = operator_classes(library, deployment, cell).iter();
             classes.map(move |&operators| {
                 let admitted: Vec<&Summary> = summaries
                     .iter()
                     .copied()
                     .filter(|s| !failed.contains(&s.candidate))
-                    .filter(|s| serves(library, cell, &s.candidate, operators))
+                    .filter(|s| can_use_candidate(library, cell, &s.candidate, operators))
                     .collect();
                 decide_alone(
                     *cell,
@@ -136,7 +136,7 @@ pub fn decide(
         decisions.collect::<Vec<_>>()
     };
     let mut decisions = decide_all(&cells);
-    runs::choose(&mut decisions);
+    runs::choose_with_fewest_changes(&mut decisions);
     // The default stays there, but fresh launches may try the choices of neighbouring sizes.
     if options.proposes {
         decisions.extend(decide_all(&default_only));
@@ -169,9 +169,13 @@ fn take_default_only<'a>(
 ///
 /// A library's settings that do not tell operators apart hold for all operators. They are decided by measurements with
 /// commutative operators: once for programs that use no others, and once among the algorithms that are right for all.
-pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'static [Operators] {
+pub(crate) fn operator_classes(
+    library: &str,
+    deployment: Deployment,
+    cell: &Cell,
+) -> &'static [Operators] {
     let tells_apart = deployment == Deployment::Colltune
-        || libraries::find(library).is_none_or(|known| known.facts().tells_operators_apart);
+        || libraries::find_library(library).is_none_or(|known| known.facts().tells_operators_apart);
     match (cell.collective.is_reduction(), cell.commutes(), tells_apart) {
         (false, ..) => &[Operators::Any],
         (true, true, true) => &[Operators::Commutative],
@@ -186,7 +190,12 @@ pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'s
 ///
 /// An algorithm that passes some operators on to another algorithm may be used for all operators; for noncommutative
 /// operators alone, only an algorithm that handles them itself.
-pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
+pub fn can_use_candidate(
+    library: &str,
+    cell: &Cell,
+    candidate: &Candidate,
+    operators: Operators,
+) -> bool {
     let commute = operators == Operators::Commutative || !cell.collective.is_reduction();
     let (algorithm, parameters) = match candidate {
         Candidate::Default => return true,
@@ -205,10 +214,10 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
         // The order in which mock-ups and foreign candidates combine is unknown.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => return commute,
     };
-    let Some(algorithm) = schedule::find(algorithm) else {
+    let Some(algorithm) = schedule::find_algorithm(algorithm) else {
         return false;
     };
-    Schedule::new(algorithm, &cell.request(parameters)).is_ok()
+    Schedule::new(algorithm, &cell.schedule_request(parameters)).is_ok()
         && (commute || table::out_of_order(algorithm, parameters).is_none())
 }
 
@@ -228,7 +237,8 @@ fn decide_alone(
     let Some(default) = admitted.iter().find(|s| s.candidate == Candidate::Default) else {
         return kept;
     };
-    let (ranking, confidence) = ranking::rank(&cell, admitted, default, machine, options);
+    let (ranking, confidence) =
+        ranking::rank_candidates(&cell, admitted, default, machine, options);
     let best = ranking.iter().find_map(|ranked| ranked.speedup);
     let verdict = if ranking.iter().any(|ranked| ranked.acceptable) {
         Verdict::Fastest
@@ -247,7 +257,7 @@ fn decide_alone(
 
 /// The reason why the default stays, by the speed-up of the best other candidate.
 fn verdict_without_choice(best: &PairedRatio, options: &DecideOptions) -> Verdict {
-    if options.beats(best) {
+    if options.is_decisive_speedup(best) {
         Verdict::TooFewLaunches
     } else if best.interval.high < 1.0 {
         Verdict::DefaultFastest

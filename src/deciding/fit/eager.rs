@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::Level;
 use vocabulary::ExperimentKind;
 
-use crate::line::Point;
+use crate::line::OperationTime;
 use crate::parameters::median_estimate;
 use results::{ParameterEstimate, Status};
 
@@ -16,7 +16,7 @@ use results::{ParameterEstimate, Status};
 /// size.
 pub(crate) fn fit_eager_limit(
     level: Level,
-    lates: &[Point],
+    lates: &[OperationTime],
     line: Option<(f64, f64)>,
 ) -> ParameterEstimate {
     let name = format!("{}.eager_limit", level.name());
@@ -24,11 +24,11 @@ pub(crate) fn fit_eager_limit(
     let Some((alpha, beta)) = line else {
         return unknown(Status::needs_link(level));
     };
-    let has_waited = |point: &Point| {
+    let has_waited = |point: &OperationTime| {
         let message = alpha + beta * point.bytes;
         point.seconds > message + 0.5 * ExperimentKind::LATE_SECONDS
     };
-    let mut turns: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    let mut turns: BTreeMap<u32, Vec<OperationTime>> = BTreeMap::new();
     for point in lates {
         turns.entry(point.launch).or_default().push(*point);
     }
@@ -53,5 +53,5 @@ pub(crate) fn fit_eager_limit(
         let bytes = value as u64;
         return unknown(Status::AllEager { bytes });
     }
-    ParameterEstimate::judged(name, "byte", estimate)
+    ParameterEstimate::from_estimate(name, "byte", estimate)
 }

@@ -8,7 +8,7 @@ use vocabulary::{Cell, Sample, Subject};
 
 /// The measurements of a guided campaign if it measured everything.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Everything {
+pub struct ExhaustiveCampaign {
     /// Cells with their numbers of candidates.
     pub cells: Vec<(Cell, usize)>,
     /// The number of launches per cell.
@@ -23,8 +23,8 @@ pub struct Everything {
 /// first look, or else in the nearest cell of the collective, by shape and then by size. The estimate ignores that
 /// racing may make an exhaustive campaign cheaper and that much slower candidates make it more expensive. An exhaustive
 /// campaign would also confirm its choices, which takes as long again.
-pub(crate) fn effort(
-    everything: &Everything,
+pub(crate) fn estimate_effort(
+    everything: &ExhaustiveCampaign,
     samples: &[Sample],
     cost: &MeasuringCost,
 ) -> Option<Effort> {
@@ -58,7 +58,7 @@ pub(crate) fn effort(
     let mut calls = experiments;
     for (cell, candidates) in &everything.cells {
         let count = *candidates as f64 * f64::from(everything.launches);
-        calls += count * nearest(&turns, cell)?;
+        calls += count * nearest_turn(&turns, cell)?;
     }
     Some(Effort {
         // Start-up and warm-up are taken to grow in proportion.
@@ -74,7 +74,7 @@ pub(crate) fn call_seconds(sample: &Sample) -> f64 {
 }
 
 /// The turn in a cell, or in the nearest one of the same collective.
-fn nearest(turns: &BTreeMap<Cell, f64>, cell: &Cell) -> Option<f64> {
+fn nearest_turn(turns: &BTreeMap<Cell, f64>, cell: &Cell) -> Option<f64> {
     let distance = |other: &Cell| {
         let ratio = |a: f64, b: f64| (a.max(1.0) / b.max(1.0)).ln().abs();
         let ranks = |cell: &Cell| f64::from(cell.shape.ranks());

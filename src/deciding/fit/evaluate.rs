@@ -7,14 +7,14 @@ use table::{Deployment, Provenance, RuleSource, Table};
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::held_out::{self, Times};
-use crate::merged::with_merged;
+use crate::merged::add_merged_candidates;
 use crate::methods::{self, Training};
 use crate::redrawn;
 use crate::{DecideOptions, Orders};
 use results::{Common, HeldOut, Loss, Method, Score, SplitScores, Summary, WITHIN, Worst};
 
 /// The choices of all methods at one point.
-struct Choices {
+struct PointChoices {
     cell: Cell,
     held_out: bool,
     /// Each method's choice with its regret; `None` if the method or the regret is unknown.
@@ -28,22 +28,22 @@ struct Choices {
 /// three sizes and no shape has neighbours on both sides.
 ///
 /// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
-pub fn evaluate(
+pub fn score_held_out_points(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
     options: &DecideOptions,
     provenance: &Provenance,
 ) -> Vec<SplitScores> {
-    let summaries = &with_merged(summaries);
-    let points = held_out::points(summaries, failures);
+    let summaries = &add_merged_candidates(summaries);
+    let points = held_out::measured_points(summaries, failures);
     let mut scores = Vec::new();
     for by in [HeldOut::Sizes, HeldOut::Shapes] {
-        let splits = held_out::splits(&points, by);
+        let splits = held_out::point_splits(&points, by);
         if splits.is_empty() {
             continue;
         }
         let choices = |summaries: &[Summary], methods: &[Method]| {
-            let points = &held_out::points(summaries, failures);
+            let points = &held_out::measured_points(summaries, failures);
             let mut choices = Vec::new();
             for held in &splits {
                 let training =
@@ -51,14 +51,14 @@ pub fn evaluate(
                 let is_judged = |cell: &Cell| by == HeldOut::Sizes || held.contains(cell);
                 let judged = points.iter().filter(|(cell, _)| is_judged(cell));
                 choices.extend(judged.map(|(cell, times)| {
-                    choose(&training, methods, cell, times, held.contains(cell))
+                    choose_at_point(&training, methods, cell, times, held.contains(cell))
                 }));
             }
             choices
         };
         let found = choices(summaries, &Method::ALL);
-        let again = redrawn::summaries(summaries).map(|s| choices(&s, &Common::METHODS));
-        scores.extend(summarise(by, &found, &again.collect::<Vec<_>>()));
+        let again = redrawn::draw_summaries(summaries).map(|s| choices(&s, &Common::METHODS));
+        scores.extend(summarise_choices(by, &found, &again.collect::<Vec<_>>()));
     }
     scores
 }
@@ -68,24 +68,28 @@ pub fn evaluate(
 /// with the best of those it offers. Empty without points. `orders` are the orders of ranks on the measured shapes.
 ///
 /// `summaries` and `failures` as for [`crate::decide()`].
-pub fn judge(
+pub fn score_table_choices(
     table: &Table,
     deployment: Deployment,
     orders: &Orders,
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
 ) -> Vec<SplitScores> {
-    let mut points = held_out::points(summaries, failures);
+    let mut points = held_out::measured_points(summaries, failures);
     for times in points.values_mut() {
         times.retain(|candidate, _| deployment.offers(candidate));
     }
     points.retain(|_, times| times.len() > 1);
     let choices = points.iter().map(|(cell, times)| {
-        let order = orders.of(cell.shape, RuleSource::Measured);
-        let chosen = methods::of_table(table, deployment, order, cell);
-        let regret =
-            |chosen: Candidate| Some((chosen.clone(), methods::regret(cell, times, &chosen)?));
-        Choices {
+        let order = orders.order_on(cell.shape, RuleSource::Measured);
+        let chosen = methods::table_choice(table, deployment, order, cell);
+        let regret = |chosen: Candidate| {
+            Some((
+                chosen.clone(),
+                methods::choice_regret(cell, times, &chosen)?,
+            ))
+        };
+        PointChoices {
             cell: *cell,
             held_out: true,
             chosen: BTreeMap::from([
@@ -95,7 +99,7 @@ pub fn judge(
             loss: None,
         }
     });
-    let mut scores = summarise(HeldOut::All, &choices.collect::<Vec<_>>(), &[]);
+    let mut scores = summarise_choices(HeldOut::All, &choices.collect::<Vec<_>>(), &[]);
     for split in &mut scores {
         split.decided_on = None;
         let is_judged = |method| matches!(method, Method::Default | Method::Table);
@@ -104,24 +108,24 @@ pub fn judge(
     scores
 }
 
-fn choose(
+fn choose_at_point(
     training: &Training,
     methods: &[Method],
     cell: &Cell,
     times: &Times,
     held_out: bool,
-) -> Choices {
+) -> PointChoices {
     let of_method = |method: Method| {
-        let chosen = training.choose(method, cell, times)?;
-        let regret = methods::regret(cell, times, &chosen)?;
+        let chosen = training.choose_by_method(method, cell, times)?;
+        let regret = methods::choice_regret(cell, times, &chosen)?;
         Some((chosen, regret))
     };
     let chosen: BTreeMap<Method, Option<(Candidate, f64)>> = methods
         .iter()
         .map(|method| (*method, of_method(*method)))
         .collect();
-    let loss = loss(training, cell, times, &chosen).filter(|_| held_out);
-    Choices {
+    let loss = find_loss(training, cell, times, &chosen).filter(|_| held_out);
+    PointChoices {
         cell: *cell,
         held_out,
         chosen,
@@ -129,7 +133,7 @@ fn choose(
     }
 }
 
-fn loss(
+fn find_loss(
     training: &Training,
     cell: &Cell,
     times: &Times,
@@ -148,7 +152,7 @@ fn loss(
         .filter_map(|method| Some((method, of(method)?)));
     let (method, (better, better_regret)) = others.min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
     (regret > better_regret + WITHIN).then(|| Loss {
-        reason: training.reason(cell, times, &candidate, &better),
+        reason: training.explain_loss(cell, times, &candidate, &better),
         table: Worst {
             cell: *cell,
             chosen: candidate,
@@ -161,7 +165,11 @@ fn loss(
 }
 
 /// Summarises the choices; `again` are the choices from resampled launches.
-fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<SplitScores> {
+fn summarise_choices(
+    by: HeldOut,
+    choices: &[PointChoices],
+    again: &[Vec<PointChoices>],
+) -> Vec<SplitScores> {
     let held = choices.iter().filter(|choices| choices.held_out);
     let collectives: BTreeSet<Collective> = held.map(|c| c.cell.collective).collect();
     let each = collectives.iter().map(|collective| Some(*collective));
@@ -173,8 +181,8 @@ fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<Sp
     groups
         .into_iter()
         .map(|collective| {
-            let of_group = |c: &&Choices| collective.is_none_or(|of| of == c.cell.collective);
-            let group: Vec<&Choices> = choices.iter().filter(of_group).collect();
+            let of_group = |c: &&PointChoices| collective.is_none_or(|of| of == c.cell.collective);
+            let group: Vec<&PointChoices> = choices.iter().filter(of_group).collect();
             let again = again.iter().map(|choices| choices.iter().filter(of_group));
             let points = group.iter().filter(|choices| choices.held_out).count();
             SplitScores {
@@ -182,28 +190,35 @@ fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<Sp
                 collective,
                 points,
                 decided_on: (by == HeldOut::Sizes).then_some(group.len() - points),
-                scores: Method::ALL.map(|method| score(method, by, &group)).to_vec(),
-                common: common(&group, again.map(Iterator::collect)),
-                losses: losses(&group),
+                scores: Method::ALL
+                    .map(|method| score_method(method, by, &group))
+                    .to_vec(),
+                common: compare_common_points(&group, again.map(Iterator::collect)),
+                losses: collect_losses(&group),
             }
         })
         .collect()
 }
 
 /// The regrets of log-log interpolation and of the table at the points where both are known.
-fn common<'c>(
-    choices: &[&Choices],
-    again: impl Iterator<Item = Vec<&'c Choices>>,
+fn compare_common_points<'c>(
+    choices: &[&PointChoices],
+    again: impl Iterator<Item = Vec<&'c PointChoices>>,
 ) -> Option<Common> {
-    let means = |choices: &[&Choices]| {
-        let regret = |choices: &Choices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
+    let means = |choices: &[&PointChoices]| {
+        let regret =
+            |choices: &PointChoices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
         let held = choices.iter().filter(|choices| choices.held_out);
         let both = held.filter_map(|choices| {
             let [log_log, table] = Common::METHODS.map(|method| regret(choices, method));
             log_log.zip(table)
         });
         let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
-        Some((table.len(), mean(&log_log)?, mean(&table)?))
+        Some((
+            table.len(),
+            arithmetic_mean(&log_log)?,
+            arithmetic_mean(&table)?,
+        ))
     };
     let (points, log_log, table) = means(choices)?;
     let differences = again.filter_map(|choices| {
@@ -214,12 +229,12 @@ fn common<'c>(
         points,
         log_log,
         table,
-        difference: redrawn::interval(differences.collect(), table - log_log),
+        difference: redrawn::bootstrap_interval(differences.collect(), table - log_log),
     })
 }
 
 /// The losses, the largest first.
-fn losses(choices: &[&Choices]) -> Vec<Loss> {
+fn collect_losses(choices: &[&PointChoices]) -> Vec<Loss> {
     let losses = choices.iter().filter_map(|choices| choices.loss.clone());
     let mut losses: Vec<Loss> = losses.collect();
     let lost = |loss: &Loss| loss.table.regret - loss.better_regret;
@@ -227,9 +242,9 @@ fn losses(choices: &[&Choices]) -> Vec<Loss> {
     losses
 }
 
-fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {
+fn score_method(method: Method, by: HeldOut, choices: &[&PointChoices]) -> Score {
     let known = || {
-        let of_method = |choices: &&Choices| {
+        let of_method = |choices: &&PointChoices| {
             let chosen = choices.chosen.get(&method)?.clone();
             chosen.map(|(chosen, regret)| (choices.cell, choices.held_out, chosen, regret))
         };
@@ -244,7 +259,7 @@ fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {
     Score {
         method,
         points: regrets.len(),
-        mean: mean(&regrets),
+        mean: arithmetic_mean(&regrets),
         median: statistics::median(&regrets),
         worst: worst.map(|(cell, _, chosen, regret)| Worst {
             cell,
@@ -252,10 +267,10 @@ fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {
             regret,
         }),
         within: (!regrets.is_empty()).then(|| good as f64 / regrets.len() as f64),
-        mean_everywhere: mean(&everywhere).filter(|_| by == HeldOut::Sizes),
+        mean_everywhere: arithmetic_mean(&everywhere).filter(|_| by == HeldOut::Sizes),
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
+fn arithmetic_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

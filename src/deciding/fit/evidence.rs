@@ -2,14 +2,18 @@
 
 use results::{CellDecision, Evidence, OftenInvalid, Ranked};
 use statistics::Interval;
-use table::{Decision, Operators, Query, ShapeMatch, rounded};
+use table::{Decision, Operators, Query, ShapeMatch, round_for_table};
 use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
 
 /// A clause saying that the store's measurements are not those that the table was made from, and which candidate they
 /// lead to where it is another one.
-pub fn disagreement(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
+pub fn describe_disagreement(
+    evidence: &[Evidence],
+    query: &Query,
+    decision: &Decision<'_>,
+) -> String {
     let candidate = decision.candidate.to_string();
     let says = evidence
         .iter()
@@ -30,7 +34,7 @@ pub fn disagreement(evidence: &[Evidence], query: &Query, decision: &Decision<'_
 impl Analysis {
     /// The measurements at the sizes nearest to a query that a table has answered: at most one at or below its size and
     /// one above.
-    pub fn evidence(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
+    pub fn evidence_for(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
         let shape = match decision.matched {
             ShapeMatch::Measured | ShapeMatch::Model => query.shape,
             ShapeMatch::Interpolated(low, high) => {
@@ -54,8 +58,10 @@ impl Analysis {
             ShapeMatch::Model => &self.extended,
             _ => self.decisions_for(query.deployment),
         };
-        let mut cells: Vec<&CellDecision> =
-            known.iter().filter(|d| concerns(d, query, shape)).collect();
+        let mut cells: Vec<&CellDecision> = known
+            .iter()
+            .filter(|d| is_about_query(d, query, shape))
+            .collect();
         // Decisions for the class take precedence over those for all operators.
         if cells.iter().any(|d| d.operators != Operators::Any) {
             cells.retain(|d| d.operators != Operators::Any);
@@ -72,24 +78,24 @@ impl Analysis {
         below
             .into_iter()
             .chain(above.filter(|_| !exact))
-            .map(|decision| spell_out(decision, &self.repetitions.never_valid))
+            .map(|decision| evidence_from_decision(decision, &self.repetitions.never_valid))
             .collect()
     }
 }
 
-fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
+fn is_about_query(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
     decision.cell.collective == query.collective
         && decision.cell.shape == shape
-        && decision.operators.cover(query.operators)
+        && decision.operators.hold_for(query.operators)
 }
 
-fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence {
+fn evidence_from_decision(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence {
     let mut ranking = decision.ranking.clone();
     for speedup in ranking
         .iter_mut()
         .filter_map(|ranked| ranked.speedup.as_mut())
     {
-        speedup.median = rounded(speedup.median);
+        speedup.median = round_for_table(speedup.median);
     }
     let best_other = find_best_other(&ranking, &decision.chosen);
     let margin = best_other.and_then(|other| margin_over(&decision.chosen, other, &ranking));

@@ -6,13 +6,13 @@ use model::{Line, Link, Machine};
 use results::{CellDecision, Expected, ModelCurve, ModelKind, ModelScore, Ranked, Summary};
 use vocabulary::{Cell, CommShape};
 
-use crate::calibrate::{Calibration, Sizes};
-use crate::prediction::seconds_on;
-use crate::runs::by_series;
+use crate::calibrate::{Calibration, SeriesSizes};
+use crate::prediction::seconds_on_machine;
+use crate::runs::group_by_series;
 use crate::{MachineFit, predicted_seconds};
 
 /// The points of one algorithm: its name, the shape, and the measurement in each cell.
-type Series<'a> = (String, CommShape, Vec<(Cell, &'a Ranked)>);
+type AlgorithmSeries<'a> = (String, CommShape, Vec<(Cell, &'a Ranked)>);
 
 /// Predicts the time of a candidate in a cell, with parameters from all sizes or from those that remain when one half
 /// of them is held out.
@@ -28,7 +28,7 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
             expected_seconds: ranked.predicted_seconds?,
         })
     };
-    series(decisions)
+    series_of_best_algorithms(decisions)
         .into_iter()
         .map(|(algorithm, shape, points)| ModelCurve {
             algorithm,
@@ -38,13 +38,13 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
         .collect()
 }
 
-fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
+fn series_of_best_algorithms(decisions: &[CellDecision]) -> Vec<AlgorithmSeries<'_>> {
     let mut all = Vec::new();
-    for ((_, shape, _), sizes) in by_series(decisions.iter()) {
+    for ((_, shape, _), sizes) in group_by_series(decisions.iter()) {
         let decisions: Vec<&CellDecision> = sizes.into_values().flatten().collect();
         let best = decisions
             .iter()
-            .filter_map(|decision| ours(decision).next());
+            .filter_map(|decision| ranked_with_prediction(decision).next());
         let names: BTreeSet<String> = best
             .map(|ranked| ranked.candidate.without_blocks().to_string())
             .collect();
@@ -53,7 +53,12 @@ fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
                 |ranked: &&Ranked| ranked.candidate.without_blocks().to_string() == algorithm;
             let points = decisions
                 .iter()
-                .filter_map(|decision| Some((decision.cell, ours(decision).find(is_this)?)))
+                .filter_map(|decision| {
+                    Some((
+                        decision.cell,
+                        ranked_with_prediction(decision).find(is_this)?,
+                    ))
+                })
                 .collect();
             all.push((algorithm, shape, points));
         }
@@ -62,7 +67,7 @@ fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
 }
 
 /// Our algorithms that have an expected time, fastest first.
-fn ours(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
+fn ranked_with_prediction(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let ranking = decision.ranking.iter();
     ranking.filter(|ranked| ranked.predicted_seconds.is_some())
 }
@@ -79,23 +84,26 @@ pub fn score_models(
     let Some(machine) = measured.or(fit.machine.as_ref()) else {
         return Vec::new();
     };
-    let sizes = Sizes::of(summaries);
-    let all = series(decisions);
+    let sizes = SeriesSizes::from_summaries(summaries);
+    let all = series_of_best_algorithms(decisions);
     let points = || all.iter().flat_map(|(.., points)| points);
-    let inner = || points().filter(|(cell, _)| sizes.side(cell).is_some());
+    let inner = || points().filter(|(cell, _)| sizes.half_of(cell).is_some());
     let score = |model, predict: Predict<'_>| {
         let is_wrong = |cell: &Cell, ranked: &Ranked, side| {
             let expected = predict(cell, ranked, side);
             expected.is_none_or(|s| Expected::is_off((ranked.median_seconds / s).ln()))
         };
         let wrong = points().filter(|(cell, ranked)| is_wrong(cell, ranked, None));
-        let held_out = inner().filter(|(cell, ranked)| is_wrong(cell, ranked, sizes.side(cell)));
+        let held_out = inner().filter(|(cell, ranked)| is_wrong(cell, ranked, sizes.half_of(cell)));
         let held_out = [held_out.count(), inner().count()];
         ModelScore::new(model, [wrong.count(), points().count()], held_out)
     };
     let simpler = [
-        (ModelKind::OneLine, one_line(machine)),
-        (ModelKind::Lines, with_links(machine, without_factors)),
+        (ModelKind::OneLine, one_line_machine(machine)),
+        (
+            ModelKind::Lines,
+            with_links(machine, without_pattern_factors),
+        ),
         (ModelKind::Patterns, machine.clone()),
     ];
     let mut scores: Vec<ModelScore> = simpler
@@ -103,14 +111,14 @@ pub fn score_models(
         .map(|(kind, machine)| {
             let gamma_alone = *kind == ModelKind::OneLine;
             score(*kind, &|cell, ranked, _| {
-                seconds_on(fit, machine, cell, &ranked.candidate, gamma_alone)
+                seconds_on_machine(fit, machine, cell, &ranked.candidate, gamma_alone)
             })
         })
         .collect();
     if let Some(Calibration { halves, .. }) = calibration {
         let calibrated = score(ModelKind::Calibrated, &|cell, ranked, side| match side {
             None => predicted_seconds(fit, cell, &ranked.candidate),
-            Some(side) => seconds_on(fit, &halves[side], cell, &ranked.candidate, false),
+            Some(side) => seconds_on_machine(fit, &halves[side], cell, &ranked.candidate, false),
         });
         scores.push(calibrated);
     }
@@ -126,10 +134,10 @@ fn with_links(machine: &Machine, change: impl Fn(&Link) -> Link) -> Machine {
 }
 
 /// The machine as modelled up to version 0.1.
-fn one_line(machine: &Machine) -> Machine {
+fn one_line_machine(machine: &Machine) -> Machine {
     let straight = with_links(machine, |link| Link {
         lines: Vec::new(),
-        ..without_factors(link)
+        ..without_pattern_factors(link)
     });
     Machine {
         copying: Vec::new(),
@@ -137,7 +145,7 @@ fn one_line(machine: &Machine) -> Machine {
     }
 }
 
-fn without_factors(link: &Link) -> Link {
+fn without_pattern_factors(link: &Link) -> Link {
     let plain = |line: &Line| Line {
         exchange: None,
         ..*line

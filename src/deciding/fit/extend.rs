@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedule::Schedule;
 use vocabulary::{Candidate, Cell, CommShape, Library, Parameters};
 
-use crate::decide::serves;
+use crate::decide::can_use_candidate;
 use crate::predicted_blocks::predicted_block_bytes;
 use crate::prediction::{predicted_ratio, predicted_seconds};
-use crate::rules::does_the_same;
+use crate::rules::is_same_as_default;
 use crate::{MachineFit, PredictionMethod, Predictor, fit_curves};
 use results::{CellDecision, Ranked, Summary, Verdict};
 
@@ -28,7 +28,7 @@ const CAUTION: f64 = 2.0;
 ///
 /// A candidate that was `merged` on the reference shape, as the same schedule as another one, is taken to have that
 /// one's time.
-pub fn extend(
+pub fn decide_unmeasured_shapes(
     library: &str,
     summaries: &[Summary],
     decisions: &[CellDecision],
@@ -50,7 +50,7 @@ pub fn extend(
     let predictor = Predictor::new(&fit_curves(summaries));
     for shape in shapes {
         let alike = known.iter().filter(|known| known.ppn == shape.ppn);
-        let Some(&from) = nearest(alike, |known| **known, shape) else {
+        let Some(&from) = nearest_by_shape(alike, |known| **known, shape) else {
             continue;
         };
         let measured = decisions
@@ -69,7 +69,7 @@ pub fn extend(
                     ..decision.cell
                 },
             };
-            at.decide()
+            at.decide_cell()
         }));
     }
     extended
@@ -77,7 +77,7 @@ pub fn extend(
 
 /// The nearest of several shapes to `shape`: preferably one with as many ranks per node, then one that also has, or also
 /// lacks, a power of two ranks, then by the ratio of the ranks.
-pub(crate) fn nearest<T>(
+pub(crate) fn nearest_by_shape<T>(
     all: impl IntoIterator<Item = T>,
     shape_of: impl Fn(&T) -> CommShape,
     shape: CommShape,
@@ -108,7 +108,7 @@ struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    fn decide(&self) -> Option<CellDecision> {
+    fn decide_cell(&self) -> Option<CellDecision> {
         let predicted =
             self.predictor
                 .predict(&self.cell, &Candidate::Default, PredictionMethod::Model)?;
@@ -134,7 +134,9 @@ impl Extension<'_> {
                 }
             }
         }
-        let expected = families.values().filter_map(|(c, r)| self.expect(c, r));
+        let expected = families
+            .values()
+            .filter_map(|(c, r)| self.expect_candidate(c, r));
         let mut ranking: Vec<Ranked> = expected.collect();
         ranking.push(Ranked::unmeasured(Candidate::Default, default_seconds));
         ranking.sort_by(|a, b| {
@@ -163,10 +165,11 @@ impl Extension<'_> {
             name: self.library.to_owned(),
             version: String::new(),
         };
-        let default = self.from.default()?.median_seconds;
-        let is_it = |candidate: &Candidate| does_the_same(self.from, candidate);
+        let default = self.from.ranked_default()?.median_seconds;
+        let is_it = |candidate: &Candidate| is_same_as_default(self.from, candidate);
         let alike = self.from.ranking.iter().filter(|ranked| {
-            let equivalent = libraries::equivalent(&library, &self.from.cell, &ranked.candidate);
+            let equivalent =
+                libraries::library_equivalent(&library, &self.from.cell, &ranked.candidate);
             is_it(&ranked.candidate) || equivalent.as_ref().is_some_and(is_it)
         });
         let growths = alike.filter_map(|ranked| {
@@ -180,9 +183,9 @@ impl Extension<'_> {
     }
 
     /// The expected time here of a candidate with a measured schedule, with the best blocks.
-    fn expect(&self, known: &Candidate, measured: &Ranked) -> Option<Ranked> {
+    fn expect_candidate(&self, known: &Candidate, measured: &Ranked) -> Option<Ranked> {
         let candidate = self.with_best_blocks(known)?;
-        if !serves(self.library, &self.cell, &candidate, self.from.operators) {
+        if !can_use_candidate(self.library, &self.cell, &candidate, self.from.operators) {
             return None;
         }
         let growth = predicted_ratio(
@@ -198,7 +201,7 @@ impl Extension<'_> {
     }
 
     fn with_best_blocks(&self, candidate: &Candidate) -> Option<Candidate> {
-        let algorithm = schedule::find(candidate.algorithm())?;
+        let algorithm = schedule::find_algorithm(candidate.algorithm())?;
         let given = candidate.parameters();
         if given.block_bytes.is_none() && given.blocks.is_none() {
             return Some(candidate.clone());
@@ -211,7 +214,7 @@ impl Extension<'_> {
             block_bytes: Some(size),
             ..parameters.clone()
         };
-        let is_whole = Schedule::new(algorithm, &self.cell.request(&blocks))
+        let is_whole = Schedule::new(algorithm, &self.cell.schedule_request(&blocks))
             .is_ok_and(|schedule| schedule.shape().blocks == 1);
         let parameters = match is_whole {
             true => Parameters {

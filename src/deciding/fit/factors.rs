@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Level, Link};
 
 use crate::FitError;
-use crate::line::Point;
+use crate::line::OperationTime;
 use crate::parameters::{line_parameters, median_estimate};
 use results::{Estimate, ParameterEstimate, Status};
 
@@ -14,8 +14,8 @@ use results::{Estimate, ParameterEstimate, Status};
 pub(crate) fn pattern_factors(
     pattern: &str,
     level: Level,
-    points: &[Point],
-    ping_pongs: &[Point],
+    points: &[OperationTime],
+    ping_pongs: &[OperationTime],
     link: Option<&Link>,
 ) -> [ParameterEstimate; 2] {
     let names = ["latency", "bandwidth"].map(|part| format!("{}.{pattern}_{part}", level.name()));
@@ -23,21 +23,24 @@ pub(crate) fn pattern_factors(
         return names.map(|name| ParameterEstimate::unknown(name, "1", Status::needs_link(level)));
     };
     let boundary = link.alpha / link.beta;
-    let (small, large): (Vec<Point>, Vec<Point>) = points
+    let (small, large): (Vec<OperationTime>, Vec<OperationTime>) = points
         .iter()
         .copied()
         .partition(|point| point.bytes < boundary);
     let [latency, bandwidth] = names;
     [(latency, small), (bandwidth, large)].map(|(name, points)| {
-        let factor = factor(name.clone(), &points, ping_pongs);
+        let factor = fit_factor(name.clone(), &points, ping_pongs);
         factor.unwrap_or_else(|| ParameterEstimate::unknown(name, "1", Status::NO_SIZES))
     })
 }
 
 /// The ratio of the points' times to those of ping-pongs of the same turn and size, if it is certainly above 1.
-pub(crate) fn factor_within(points: &[Point], ping_pongs: &[Point]) -> Option<f64> {
-    let factor = factor(String::new(), points, ping_pongs)?;
-    certain(&factor).filter(|factor| *factor > 1.0)
+pub(crate) fn factor_above_one(
+    points: &[OperationTime],
+    ping_pongs: &[OperationTime],
+) -> Option<f64> {
+    let factor = fit_factor(String::new(), points, ping_pongs)?;
+    certain_factor(&factor).filter(|factor| *factor > 1.0)
 }
 
 /// The coverage of the interval of three launches.
@@ -46,7 +49,7 @@ const CERTAIN: f64 = 0.75;
 const SEEN: f64 = 1.05;
 
 /// The value of a factor, if it certainly differs from 1.
-pub(crate) fn certain(factor: &ParameterEstimate) -> Option<f64> {
+pub(crate) fn certain_factor(factor: &ParameterEstimate) -> Option<f64> {
     let value = factor.value()?;
     let known = factor.estimate.filter(|known| known.coverage >= CERTAIN)?;
     let is_seen = known.low > 1.0 && value >= SEEN || known.high < 1.0 && value <= 1.0 / SEEN;
@@ -54,25 +57,30 @@ pub(crate) fn certain(factor: &ParameterEstimate) -> Option<f64> {
 }
 
 /// The ratio of the points' times to those of ping-pongs of the same turn and size.
-fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<ParameterEstimate> {
-    let ratio = |point: &Point, ping_pong: &Point| point.seconds / ping_pong.seconds;
-    let estimate = over_turns(points.iter(), ping_pongs, ratio, |factor, point, other| {
+fn fit_factor(
+    name: String,
+    points: &[OperationTime],
+    ping_pongs: &[OperationTime],
+) -> Option<ParameterEstimate> {
+    let ratio =
+        |point: &OperationTime, ping_pong: &OperationTime| point.seconds / ping_pong.seconds;
+    let estimate = median_over_turns(points.iter(), ping_pongs, ratio, |factor, point, other| {
         factor / ratio(point, other) - 1.0
     })?;
-    Some(ParameterEstimate::judged(name, "1", estimate))
+    Some(ParameterEstimate::from_estimate(name, "1", estimate))
 }
 
 /// The median over turns of each turn's median of `value`, for two messages of the same turn and size, one from each
 /// list. `error` is the relative error of the result for such a pair.
-pub(crate) fn over_turns<'p>(
-    points: impl Iterator<Item = &'p Point>,
-    others: &[Point],
-    value: impl Fn(&Point, &Point) -> f64,
-    error: impl Fn(f64, &Point, &Point) -> f64,
+pub(crate) fn median_over_turns<'p>(
+    points: impl Iterator<Item = &'p OperationTime>,
+    others: &[OperationTime],
+    value: impl Fn(&OperationTime, &OperationTime) -> f64,
+    error: impl Fn(f64, &OperationTime, &OperationTime) -> f64,
 ) -> Option<Estimate> {
-    let mut turns: BTreeMap<u32, Vec<(&Point, &Point)>> = BTreeMap::new();
+    let mut turns: BTreeMap<u32, Vec<(&OperationTime, &OperationTime)>> = BTreeMap::new();
     for point in points {
-        let same = |p: &&Point| (p.launch, p.bytes) == (point.launch, point.bytes);
+        let same = |p: &&OperationTime| (p.launch, p.bytes) == (point.launch, point.bytes);
         if let Some(other) = others.iter().find(same) {
             turns.entry(point.launch).or_default().push((point, other));
         }
@@ -95,7 +103,7 @@ pub(crate) fn over_turns<'p>(
 pub(crate) fn fan_factor(
     pattern: &str,
     level: Level,
-    (partners, points): (u32, &[Point]),
+    (partners, points): (u32, &[OperationTime]),
     link: Option<&Link>,
 ) -> Result<ParameterEstimate, FitError> {
     let name = format!("{}.{pattern}.{partners}", level.name());
@@ -105,5 +113,5 @@ pub(crate) fn fan_factor(
     };
     let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
     let factor = 1.0 / (f64::from(partners) * link.beta);
-    Ok(rate.scaled(factor, "1"))
+    Ok(rate.scaled_to_unit(factor, "1"))
 }

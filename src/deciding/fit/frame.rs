@@ -53,14 +53,14 @@ pub(crate) fn summarise_launches(
             group,
             launch,
             repetitions: rows.len() as u32,
-            median: median(&frame, rows)?,
+            median: median_of_rows(&frame, rows)?,
         })
     });
     summaries.collect()
 }
 
 /// The median of the times in some rows.
-fn median(frame: &DataFrame, rows: GroupsIndicator<'_>) -> Result<f64, FitError> {
+fn median_of_rows(frame: &DataFrame, rows: GroupsIndicator<'_>) -> Result<f64, FitError> {
     let seconds = frame.column("seconds")?.f64()?;
     let seconds = match rows {
         GroupsIndicator::Idx((_, rows)) => seconds.take(rows.as_slice())?,

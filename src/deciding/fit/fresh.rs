@@ -6,7 +6,7 @@ use results::Summary;
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios, values_for_sign_test};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
-use crate::{DecideOptions, FitError, summarise};
+use crate::{DecideOptions, FitError, summarise_samples};
 
 /// The largest number of candidates tried at a point, one after the other.
 pub(crate) const MOST_TRIED: usize = 3;
@@ -21,7 +21,7 @@ const SPARE: u32 = 3;
 /// among which it was the best does not matter. A point at which it fails tries the next candidate, up to
 /// [`MOST_TRIED`] per deployment and class of operators, whether or not the point was explored. Between two points a
 /// candidate must be faster at both of them.
-fn level(confidence: f64) -> f64 {
+fn sign_test_level(confidence: f64) -> f64 {
     (1.0 - confidence) / MOST_TRIED as f64
 }
 
@@ -37,7 +37,7 @@ fn level(confidence: f64) -> f64 {
 /// that is 20 % faster is faster in one launch with probability 99.5 % and in all 6 with 97 %. The tests of this crate
 /// (`power.rs`) count both.
 pub fn confirming_launches(confidence: f64) -> u32 {
-    values_for_sign_test(level(confidence), 0)
+    values_for_sign_test(sign_test_level(confidence), 0)
 }
 
 /// The number of launches in which a candidate must be faster, all but one, if it was slower in one of the first
@@ -55,7 +55,7 @@ pub fn launches_with_one_contrary(confidence: f64, is_own_pattern: bool) -> u32 
     }
     let first = confirming_launches(confidence);
     let without = 0.5_f64.powf(f64::from(first));
-    let left = level(confidence) - without;
+    let left = sign_test_level(confidence) - without;
     let is_rare_enough =
         |launches: &u32| f64::from(first) * 0.5_f64.powf(f64::from(*launches)) <= left;
     (first + 1..=MOST_LAUNCHES)
@@ -80,9 +80,9 @@ pub(crate) enum Finding {
 
 /// The measurements of launches that confirm choices.
 #[derive(Clone, Debug, Default)]
-pub struct Fresh {
+pub struct FreshMeasurements {
     /// By pattern of calls, that of the campaign first.
-    patterns: Vec<Known>,
+    patterns: Vec<PatternMeasurements>,
     failed: BTreeSet<(Cell, Candidate)>,
     /// The number of launches wanted for each candidate in each pattern, if it is faster in all of them.
     pub launches: u32,
@@ -91,7 +91,7 @@ pub struct Fresh {
 
 /// The measurements by calls of one pattern.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct PatternMeasurements {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
     /// The medians of launches. Within a launch all candidates are timed in batches of the same length, so their ratios
     /// can be compared with those of launches with other batches. A median of 0 is not kept, as in [`summarise`].
@@ -100,12 +100,12 @@ struct Known {
     tried: BTreeMap<(Cell, Candidate), u32>,
 }
 
-impl Fresh {
+impl FreshMeasurements {
     /// Summarises the samples of each pattern of calls, that of the campaign first.
     ///
     /// # Errors
     /// The errors of [`summarise`].
-    pub fn of(
+    pub fn from_samples(
         patterns: &[(Pattern, Vec<Sample>)],
         failures: &[(Subject, Candidate)],
         options: &DecideOptions,
@@ -116,7 +116,7 @@ impl Fresh {
         Ok(Self {
             patterns: patterns
                 .iter()
-                .map(|(pattern, samples)| Known::of(*pattern, samples))
+                .map(|(pattern, samples)| PatternMeasurements::from_samples(*pattern, samples))
                 .collect::<Result<_, _>>()?,
             failed: failed.collect(),
             launches: confirming_launches(options.confidence),
@@ -125,32 +125,32 @@ impl Fresh {
     }
 
     /// The number of patterns of calls.
-    pub fn patterns(&self) -> usize {
+    pub fn pattern_count(&self) -> usize {
         self.patterns.len()
     }
 
     /// The number of launches that have measured a cell in a pattern.
-    pub fn rounds(&self, pattern: usize, cell: &Cell) -> u32 {
+    pub fn launches_of_cell(&self, pattern: usize, cell: &Cell) -> u32 {
         let tried = &self.patterns[pattern].tried;
         let rounds = tried.get(&(*cell, Candidate::Default));
         rounds.copied().unwrap_or(0)
     }
 
     /// The cells that launches have measured.
-    pub(crate) fn cells(&self) -> BTreeSet<Cell> {
+    pub(crate) fn measured_cells(&self) -> BTreeSet<Cell> {
         let tried = self.patterns.iter().flat_map(|known| known.tried.keys());
         tried.map(|(cell, _)| *cell).collect()
     }
 
     /// The number of launches in which a candidate is to be compared with the default in a pattern: more if it was
     /// slower in one of the first.
-    pub fn wanted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
-        let ratios = self.patterns[pattern].ratios(cell, candidate);
-        self.wanted_for(pattern, &ratios)
+    pub fn wanted_launches(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
+        let ratios = self.patterns[pattern].launch_ratios(cell, candidate);
+        self.wanted_launches_for_ratios(pattern, &ratios)
     }
 
-    fn wanted_for(&self, pattern: usize, ratios: &[f64]) -> u32 {
-        if contrary(ratios) == 0 {
+    fn wanted_launches_for_ratios(&self, pattern: usize, ratios: &[f64]) -> u32 {
+        if count_contrary_launches(ratios) == 0 {
             self.launches
         } else {
             launches_with_one_contrary(self.options.confidence, pattern == 0)
@@ -159,27 +159,32 @@ impl Fresh {
 
     /// The number of launches that have compared a candidate with the default in a pattern. It is the number wanted if
     /// no more launches are needed, because the candidate failed or is refuted in any pattern.
-    pub(crate) fn done(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
+    pub(crate) fn completed_launches(
+        &self,
+        pattern: usize,
+        cell: &Cell,
+        candidate: &Candidate,
+    ) -> u32 {
         let known = &self.patterns[pattern];
-        let wanted = self.wanted(pattern, cell, candidate);
+        let wanted = self.wanted_launches(pattern, cell, candidate);
         let tried = known.tried.get(&(*cell, candidate.clone()));
         let is_hopeless = tried.is_some_and(|tried| *tried >= wanted + SPARE);
         let is_refuted = || (0..self.patterns.len()).any(|p| self.is_refuted(p, cell, candidate));
         if is_hopeless || self.has_failed(cell, candidate) || is_refuted() {
             wanted
         } else {
-            (known.ratios(cell, candidate).len() as u32).min(wanted)
+            (known.launch_ratios(cell, candidate).len() as u32).min(wanted)
         }
     }
 
     /// Whether no further launches can confirm a candidate: it was slower in more than one of them, or its gain was not
     /// material in more than half of them.
     fn is_refuted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> bool {
-        let ratios = self.patterns[pattern].ratios(cell, candidate);
+        let ratios = self.patterns[pattern].launch_ratios(cell, candidate);
         let least = 1.0 + self.options.materiality;
         let immaterial = ratios.iter().filter(|ratio| **ratio < least).count();
-        let most = (self.wanted_for(pattern, &ratios) as usize).max(ratios.len());
-        contrary(&ratios) > 1 || 2 * immaterial > most
+        let most = (self.wanted_launches_for_ratios(pattern, &ratios) as usize).max(ratios.len());
+        count_contrary_launches(&ratios) > 1 || 2 * immaterial > most
     }
 
     fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
@@ -188,7 +193,7 @@ impl Fresh {
     }
 
     /// The summaries of a cell in one pattern, the default first.
-    pub(crate) fn summaries(&self, pattern: usize, cell: &Cell) -> Vec<&Summary> {
+    pub(crate) fn cell_summaries(&self, pattern: usize, cell: &Cell) -> Vec<&Summary> {
         let from = (*cell, Candidate::Default);
         let of_cell = self.patterns[pattern].summaries.range(from..);
         let of_cell = of_cell.take_while(|((other, _), _)| other == cell);
@@ -196,34 +201,37 @@ impl Fresh {
     }
 
     /// The candidates that were compared with the default in a cell.
-    pub(crate) fn candidates(&self, cell: &Cell) -> BTreeSet<Candidate> {
+    pub(crate) fn compared_candidates(&self, cell: &Cell) -> BTreeSet<Candidate> {
         let patterns = 0..self.patterns.len();
-        let all = patterns.flat_map(|pattern| self.summaries(pattern, cell));
+        let all = patterns.flat_map(|pattern| self.cell_summaries(pattern, cell));
         let rivals = all.filter(|summary| summary.candidate != Candidate::Default);
         rivals.map(|summary| summary.candidate.clone()).collect()
     }
 
     /// The default's time divided by the candidate's, launch by launch, for each cell, candidate and pattern.
     pub(crate) fn all_ratios(&self) -> Vec<Vec<f64>> {
-        let of_pattern = |known: &Known| -> Vec<Vec<f64>> {
+        let of_pattern = |known: &PatternMeasurements| -> Vec<Vec<f64>> {
             let keys = known.medians.keys();
             let rivals = keys.filter(|(_, candidate)| *candidate != Candidate::Default);
             rivals
-                .map(|(cell, candidate)| known.ratios(cell, candidate))
+                .map(|(cell, candidate)| known.launch_ratios(cell, candidate))
                 .collect()
         };
         self.patterns.iter().flat_map(of_pattern).collect()
     }
 
     /// Whether the launches confirm a candidate.
-    pub(crate) fn confirms(&self, cell: &Cell, candidate: &Candidate) -> bool {
-        matches!(self.finding(cell, candidate), Finding::Confirmed(..))
+    pub(crate) fn is_confirmed(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        matches!(
+            self.judge_candidate(cell, candidate),
+            Finding::Confirmed(..)
+        )
     }
 
     /// The finding about a candidate. It is confirmed if in each pattern of calls it is faster than the default in all
     /// launches, or in all but one of a larger number, its median gain is material, and the interval of the gain lies
     /// above 1.
-    pub(crate) fn finding(&self, cell: &Cell, candidate: &Candidate) -> Finding {
+    pub(crate) fn judge_candidate(&self, cell: &Cell, candidate: &Candidate) -> Finding {
         if self.has_failed(cell, candidate) {
             return Finding::Failed;
         }
@@ -231,7 +239,7 @@ impl Fresh {
         let is_refuted = |pattern: usize| self.is_refuted(pattern, cell, candidate);
         if patterns.clone().any(is_refuted) {
             // Another pattern disagrees only with what the campaign's own pattern shows for sure.
-            let is_confirmed_in_own = self.confirmed_in(0, cell, candidate).is_some();
+            let is_confirmed_in_own = self.confirmed_speedup_in(0, cell, candidate).is_some();
             return if is_confirmed_in_own {
                 Finding::PatternsDisagree
             } else {
@@ -239,13 +247,14 @@ impl Fresh {
             };
         }
         let is_open = |pattern: usize| {
-            self.done(pattern, cell, candidate) < self.wanted(pattern, cell, candidate)
+            self.completed_launches(pattern, cell, candidate)
+                < self.wanted_launches(pattern, cell, candidate)
         };
         if patterns.clone().any(is_open) {
             return Finding::Open;
         }
         let speedups: Vec<Option<PairedRatio>> = patterns
-            .map(|pattern| self.confirmed_in(pattern, cell, candidate))
+            .map(|pattern| self.confirmed_speedup_in(pattern, cell, candidate))
             .collect();
         let is_confirmed_in_all = speedups.iter().all(Option::is_some);
         let least = speedups.iter().flatten();
@@ -258,37 +267,38 @@ impl Fresh {
     }
 
     /// The speed-up of a candidate in a pattern, if enough launches confirm it there.
-    fn confirmed_in(
+    fn confirmed_speedup_in(
         &self,
         pattern: usize,
         cell: &Cell,
         candidate: &Candidate,
     ) -> Option<PairedRatio> {
         let known = &self.patterns[pattern];
-        let ratios = known.ratios(cell, candidate);
-        let has_enough = ratios.len() >= self.wanted_for(pattern, &ratios) as usize;
-        let speedup = known.speedup(cell, candidate, self.options.confidence)?;
+        let ratios = known.launch_ratios(cell, candidate);
+        let has_enough = ratios.len() >= self.wanted_launches_for_ratios(pattern, &ratios) as usize;
+        let speedup = known.paired_speedup(cell, candidate, self.options.confidence)?;
         let is_material = speedup.median >= 1.0 + self.options.materiality;
-        let is_faster = has_enough && contrary(&ratios) <= 1 && speedup.interval.low > 1.0;
+        let is_faster =
+            has_enough && count_contrary_launches(&ratios) <= 1 && speedup.interval.low > 1.0;
         (is_faster && is_material).then_some(speedup)
     }
 
     /// Whether the intervals of all patterns lie above 1, at this coverage.
     pub(crate) fn is_certain(&self, cell: &Cell, candidate: &Candidate, coverage: f64) -> bool {
         self.patterns.iter().all(|known| {
-            let speedup = known.speedup(cell, candidate, coverage);
+            let speedup = known.paired_speedup(cell, candidate, coverage);
             speedup.is_some_and(|s| s.interval.low > 1.0 && s.interval.coverage >= coverage)
         })
     }
 }
 
 /// The number of launches in which a candidate was not faster, from the default's time divided by its time.
-fn contrary(ratios: &[f64]) -> usize {
+fn count_contrary_launches(ratios: &[f64]) -> usize {
     ratios.iter().filter(|ratio| **ratio <= 1.0).count()
 }
 
-impl Known {
-    fn of(pattern: Pattern, samples: &[Sample]) -> Result<Self, FitError> {
+impl PatternMeasurements {
+    fn from_samples(pattern: Pattern, samples: &[Sample]) -> Result<Self, FitError> {
         let mut launches: BTreeMap<(Cell, Candidate), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
         for sample in samples {
             if let Subject::Cell(cell) = sample.subject {
@@ -305,7 +315,7 @@ impl Known {
                 .filter(|(_, median)| *median > 0.0);
             (key.clone(), medians.collect())
         });
-        let summaries = summarise(samples, pattern)?.into_iter();
+        let summaries = summarise_samples(samples, pattern)?.into_iter();
         let of_cells = summaries.filter_map(|summary| {
             Some((
                 (summary.subject.cell()?, summary.candidate.clone()),
@@ -322,19 +332,24 @@ impl Known {
         })
     }
 
-    fn medians(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
+    fn launch_medians(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let medians = self.medians.get(&(*cell, candidate.clone()));
         medians.map_or(&[], Vec::as_slice)
     }
 
     /// The default's time divided by the candidate's, launch by launch.
-    fn ratios(&self, cell: &Cell, candidate: &Candidate) -> Vec<f64> {
-        let default = self.medians(cell, &Candidate::Default);
-        paired_ratios(default, self.medians(cell, candidate))
+    fn launch_ratios(&self, cell: &Cell, candidate: &Candidate) -> Vec<f64> {
+        let default = self.launch_medians(cell, &Candidate::Default);
+        paired_ratios(default, self.launch_medians(cell, candidate))
     }
 
-    fn speedup(&self, cell: &Cell, candidate: &Candidate, coverage: f64) -> Option<PairedRatio> {
-        let default = self.medians(cell, &Candidate::Default);
-        paired_ratio(default, self.medians(cell, candidate), coverage)
+    fn paired_speedup(
+        &self,
+        cell: &Cell,
+        candidate: &Candidate,
+        coverage: f64,
+    ) -> Option<PairedRatio> {
+        let default = self.launch_medians(cell, &Candidate::Default);
+        paired_ratio(default, self.launch_medians(cell, candidate), coverage)
     }
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use crate::predictor::{Kind, kind};
+use crate::predictor::{CellKind, cell_kind};
 use results::{HeldOut, Summary};
 
 /// The median times at a point of the candidates that never failed there.
 pub(crate) type Times = BTreeMap<Candidate, f64>;
 
 /// The measured points with at least two candidates.
-pub(crate) fn points(
+pub(crate) fn measured_points(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
 ) -> BTreeMap<Cell, Times> {
@@ -35,7 +35,7 @@ pub(crate) fn points(
 }
 
 /// The sets of points to hold out, each against all others.
-pub(crate) fn splits(points: &BTreeMap<Cell, Times>, by: HeldOut) -> Vec<BTreeSet<Cell>> {
+pub(crate) fn point_splits(points: &BTreeMap<Cell, Times>, by: HeldOut) -> Vec<BTreeSet<Cell>> {
     let splits = match by {
         HeldOut::Sizes => vec![every_second_size(points)],
         HeldOut::Shapes => inner_shapes(points),
@@ -45,9 +45,9 @@ pub(crate) fn splits(points: &BTreeMap<Cell, Times>, by: HeldOut) -> Vec<BTreeSe
 }
 
 fn every_second_size(points: &BTreeMap<Cell, Times>) -> BTreeSet<Cell> {
-    let mut series: BTreeMap<(Kind, CommShape), Vec<Cell>> = BTreeMap::new();
+    let mut series: BTreeMap<(CellKind, CommShape), Vec<Cell>> = BTreeMap::new();
     for cell in points.keys() {
-        let cells = series.entry((kind(cell), cell.shape)).or_default();
+        let cells = series.entry((cell_kind(cell), cell.shape)).or_default();
         cells.push(*cell);
     }
     let inner = |mut cells: Vec<Cell>| {

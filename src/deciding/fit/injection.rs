@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::FitError;
-use crate::line::Point;
-use crate::overhead::interval;
+use crate::line::OperationTime;
+use crate::overhead::fit_burst_interval;
 use crate::parameters::line_parameters;
 use results::{Estimate, ParameterEstimate, Status};
 
@@ -15,8 +15,8 @@ const SHARED: f64 = 1.25;
 ///
 /// A byte of each of `k` messages takes `max(beta, k injection_beta)`. The measurement with the most pairs determines
 /// the parameter, if it is slower than that of a single pair.
-pub(crate) fn fit_injection(
-    pairs: &BTreeMap<u32, Vec<Point>>,
+pub(crate) fn fit_injection_beta(
+    pairs: &BTreeMap<u32, Vec<OperationTime>>,
 ) -> Result<Option<ParameterEstimate>, FitError> {
     let Some((&most, points)) = pairs.last_key_value() else {
         return Ok(None);
@@ -33,14 +33,14 @@ pub(crate) fn fit_injection(
         return Ok(Some(ParameterEstimate::unknown(name, "s/byte", status)));
     };
     let [_, together] = rate(points)?;
-    Ok(Some(shared(together, most, alone, "s/byte")))
+    Ok(Some(shared_port_estimate(together, most, alone, "s/byte")))
 }
 
 /// The `injection_gap`, from bursts of as many ranks of a node as possible and the network's `alpha` and `overhead`.
 ///
 /// Each of `k` ranks that send at once starts a message every `max(overhead, k injection_gap)`.
-pub(crate) fn fit_gap(
-    bursts: &BTreeMap<u32, Vec<Point>>,
+pub(crate) fn fit_injection_gap(
+    bursts: &BTreeMap<u32, Vec<OperationTime>>,
     alpha: Option<Estimate>,
     overhead: Option<f64>,
 ) -> Result<Option<ParameterEstimate>, FitError> {
@@ -53,19 +53,19 @@ pub(crate) fn fit_gap(
         let status = Status::Needs { parameter };
         return Ok(Some(ParameterEstimate::unknown(name, "s", status)));
     };
-    let (together, _) = interval(name, points, &alpha)?;
-    Ok(Some(shared(together, most, alone, "s")))
+    let (together, _) = fit_burst_interval(name, points, &alpha)?;
+    Ok(Some(shared_port_estimate(together, most, alone, "s")))
 }
 
 /// A rank's share of a time that several ranks need together, unless it is hardly longer than the time `alone`.
-fn shared(
+fn shared_port_estimate(
     together: ParameterEstimate,
     ranks: u32,
     alone: f64,
     unit: &'static str,
 ) -> ParameterEstimate {
     let factor = together.value().map(|together| together / alone);
-    let shared = together.scaled(1.0 / f64::from(ranks), unit);
+    let shared = together.scaled_to_unit(1.0 / f64::from(ranks), unit);
     match factor {
         Some(factor) if factor < SHARED => {
             let status = Status::NotShared { ranks, factor };

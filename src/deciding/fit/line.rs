@@ -7,7 +7,7 @@ use crate::FitError;
 
 /// The measured time of an operation that takes `start + per_byte * bytes` seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Point {
+pub(crate) struct OperationTime {
     /// The launch that measured it.
     pub(crate) launch: u32,
     /// Size of the message or vector.
@@ -39,12 +39,12 @@ impl Line {
 
 /// Fits a line to points of at least two sizes, with equal weight for all launches; `None` if the search does not
 /// converge.
-pub(crate) fn fit(points: &[Point]) -> Result<Option<Line>, FitError> {
-    search(points, first_guess(points))
+pub(crate) fn fit_line(points: &[OperationTime]) -> Result<Option<Line>, FitError> {
+    minimise_mismatch(points, first_guess(points))
 }
 
 /// The time of the smallest size, and the time per byte of the largest.
-fn first_guess(points: &[Point]) -> Line {
+fn first_guess(points: &[OperationTime]) -> Line {
     let at = |bytes: f64| {
         let seconds: Vec<f64> = points
             .iter()
@@ -63,7 +63,7 @@ fn first_guess(points: &[Point]) -> Line {
 
 /// The line's mismatch as a function of the logarithms of its parameters, which keeps the parameters positive and makes
 /// steps relative.
-struct Mismatch<'a>(&'a [Point]);
+struct Mismatch<'a>(&'a [OperationTime]);
 
 /// The relative error at which the loss turns from quadratic to linear: about the scatter of medians of a quiet launch.
 pub(crate) const TYPICAL_ERROR: f64 = 0.05;
@@ -79,7 +79,7 @@ impl CostFunction for Mismatch<'_> {
             start: logarithms[0].exp(),
             per_byte: logarithms[1].exp(),
         };
-        let loss = |point: &Point| {
+        let loss = |point: &OperationTime| {
             let error = (point.seconds / line.seconds(point.bytes)).ln() / TYPICAL_ERROR;
             error.hypot(1.0) - 1.0
         };
@@ -92,7 +92,7 @@ const MAX_ITERATIONS: u64 = 1000;
 /// Scatter of the loss over the simplex at which the search ends.
 const TOLERANCE: f64 = 1e-9;
 
-fn search(points: &[Point], start: Line) -> Result<Option<Line>, FitError> {
+fn minimise_mismatch(points: &[OperationTime], start: Line) -> Result<Option<Line>, FitError> {
     let corner = vec![start.start.ln(), start.per_byte.ln()];
     let mut simplex = vec![corner; 3];
     simplex[1][0] += 0.5;

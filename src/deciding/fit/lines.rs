@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use model::{Level, Line, Link};
 use results::ProtocolSegment;
 
-use crate::factors::{certain, factor_within, fan_factor};
-use crate::line::Point;
-use crate::{FitError, experiments::Messages};
+use crate::factors::{certain_factor, factor_above_one, fan_factor};
+use crate::line::OperationTime;
+use crate::{FitError, experiments::LevelMessages};
 
 /// A line holds for a segment if it is off by at most this at every size.
 const SMALL_ERROR: f64 = 0.1;
@@ -18,20 +18,21 @@ const ONE_RATE: f64 = 1.3;
 
 /// A level's link with a line for each protocol segment with known parameters, and with the known factors of patterns.
 /// If all messages follow one line and no pattern takes longer, the link is unchanged.
-pub(crate) fn with_lines(
+pub(crate) fn link_with_lines(
     level: Level,
     link: Link,
-    messages: &Messages,
+    messages: &LevelMessages,
     segments: &[ProtocolSegment],
 ) -> Result<Link, FitError> {
-    let sizes = |points: &[Point]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
+    let sizes =
+        |points: &[OperationTime]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
     // The overhead is measured up to this size.
     let overheads = sizes(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
     let mut lines = Vec::new();
     let mut before: Option<&ProtocolSegment> = None;
     for segment in segments {
         let [Some(alpha), Some(beta)] =
-            [&segment.alpha, &segment.beta].map(|known| known.value_within())
+            [&segment.alpha, &segment.beta].map(|known| known.value_at_measured_sizes())
         else {
             return Ok(link);
         };
@@ -41,11 +42,11 @@ pub(crate) fn with_lines(
             None => 0,
         };
         let sizes = segment.from_bytes as f64..=segment.to_bytes as f64;
-        let within = |points: &[Point]| -> Vec<Point> {
+        let within = |points: &[OperationTime]| -> Vec<OperationTime> {
             let within = points.iter().filter(|point| sizes.contains(&point.bytes));
             within.copied().collect()
         };
-        let exchange = factor_within(&within(&messages.exchanges), &messages.ping_pongs);
+        let exchange = factor_above_one(&within(&messages.exchanges), &messages.ping_pongs);
         let line = Line {
             from,
             alpha,
@@ -53,8 +54,8 @@ pub(crate) fn with_lines(
             exchange,
             ..Line::default()
         };
-        lines.extend(by_size(line, &within(&messages.ping_pongs)).map(|line| {
-            Line {
+        lines.extend(
+            split_line_by_size(line, &within(&messages.ping_pongs)).map(|line| Line {
                 overhead: link
                     .overhead
                     .filter(|_| {
@@ -62,16 +63,16 @@ pub(crate) fn with_lines(
                     })
                     .map(|overhead| overhead.min(line.alpha)),
                 ..line
-            }
-        }));
+            }),
+        );
         before = Some(segment);
     }
     let is_one = lines.len() < 2 && lines.iter().all(|line| line.exchange.is_none());
-    let shift = factor_within(&messages.shifts, &messages.ping_pongs);
-    let fan = |pattern, fans: &BTreeMap<u32, Vec<Point>>| match fans.last_key_value() {
+    let shift = factor_above_one(&messages.shifts, &messages.ping_pongs);
+    let fan = |pattern, fans: &BTreeMap<u32, Vec<OperationTime>>| match fans.last_key_value() {
         Some((partners, points)) => {
             let found = fan_factor(pattern, level, (*partners, points), Some(&link))?;
-            Ok(certain(&found))
+            Ok(certain_factor(&found))
         }
         None => Ok::<_, FitError>(None),
     };
@@ -86,7 +87,7 @@ pub(crate) fn with_lines(
 
 /// Returns the line, or, if at some size it is off by more than [`SMALL_ERROR`] in every turn, lines through each two
 /// neighbouring sizes. Where times grow faster than sizes, there is a step at the next size.
-fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
+fn split_line_by_size(line: Line, ping_pongs: &[OperationTime]) -> impl Iterator<Item = Line> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in ping_pongs {
         sizes
@@ -132,7 +133,7 @@ fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
 
 /// Seconds per byte by size where rates differ, as in and outside caches; empty if they do not. A measured size's rate
 /// holds for all sizes nearer to it than to other measured ones, on a logarithmic scale.
-pub(crate) fn rates(points: &[Point]) -> Vec<Line> {
+pub(crate) fn rates_by_size(points: &[OperationTime]) -> Vec<Line> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in points {
         let rates = sizes.entry(point.bytes as u64).or_default();

@@ -9,16 +9,16 @@ use crate::FitError;
 use crate::arrivals::gammas_of_arrivals;
 use crate::calibrate::Calibration;
 use crate::eager::fit_eager_limit;
-use crate::experiments::{Experiments, Messages};
+use crate::experiments::{Experiments, LevelMessages};
 use crate::factors::{fan_factor, pattern_factors};
-use crate::injection::{fit_gap, fit_injection};
-use crate::line::Point;
-use crate::lines::{rates, with_lines};
+use crate::injection::{fit_injection_beta, fit_injection_gap};
+use crate::line::OperationTime;
+use crate::lines::{link_with_lines, rates_by_size};
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
-use crate::poor_predictions::poor_predictions;
+use crate::poor_predictions::find_poor_predictions;
 use crate::prediction_cache::PredictionCache;
-use crate::protocols::{end_at, protocol_segments};
+use crate::protocols::{mark_eager_limit_end, protocol_segments};
 use results::{ParameterEstimate, PoorPrediction, ProtocolSegment, Summary};
 
 /// The parameters of a machine, estimated from experiments.
@@ -46,7 +46,7 @@ pub struct MachineFit {
 
 impl MachineFit {
     /// A machine that is assumed to be known, instead of fitted to measurements.
-    pub fn assumed(machine: Machine, placement: Placement) -> Self {
+    pub fn from_known_machine(machine: Machine, placement: Placement) -> Self {
         Self {
             machine: Some(machine),
             gammas: BTreeMap::new(),
@@ -62,49 +62,52 @@ impl MachineFit {
 
     /// Whether the costs of messages through MPI on a cell's level are known.
     pub fn knows_level(&self, cell: &Cell) -> bool {
-        self.rates(cell, Through::Mpi, cell.bytes).is_some()
+        self.message_rates(cell, Through::Mpi, cell.bytes).is_some()
     }
 
     /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
     /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
-    pub fn rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {
-        Some(self.tiers(cell, through, bytes)?.network)
+    pub fn message_rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {
+        Some(self.message_tiers(cell, through, bytes)?.network)
     }
 
     /// The rates within and between nodes; unknown rates within nodes are taken from those between nodes.
-    pub(crate) fn tiers(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Tiers> {
-        let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
-        let line = machine.link(Level::of_nodes(cell.shape.nodes))?.line(bytes);
-        Some(tiers(&machine, cell, line, bytes))
+    pub(crate) fn message_tiers(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Tiers> {
+        let machine = self.machine_for_cell(cell, through, self.machine.as_ref()?)?;
+        let line = machine
+            .link(Level::of_nodes(cell.shape.nodes))?
+            .line_for_size(bytes);
+        Some(tiers_of_line(&machine, cell, line, bytes))
     }
 
     /// The longest message in bytes that is sent eagerly on the slowest level of a cell, if there is a limit.
     pub(crate) fn eager_limit(&self, cell: &Cell, through: Through) -> Option<u64> {
-        let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
+        let machine = self.machine_for_cell(cell, through, self.machine.as_ref()?)?;
         machine.link(Level::of_nodes(cell.shape.nodes))?.eager_limit
     }
 
     /// The rates of each of the lines that messages may follow in a cell.
-    pub(crate) fn all_rates(&self, cell: &Cell, through: Through) -> Vec<Tiers> {
+    pub(crate) fn rates_of_lines(&self, cell: &Cell, through: Through) -> Vec<Tiers> {
         let machine = self.machine.as_ref();
-        let Some(machine) = machine.and_then(|machine| self.machine_of(cell, through, machine))
+        let Some(machine) =
+            machine.and_then(|machine| self.machine_for_cell(cell, through, machine))
         else {
             return Vec::new();
         };
         let Some(link) = machine.link(Level::of_nodes(cell.shape.nodes)) else {
             return Vec::new();
         };
-        let straight = [link.line(0)];
+        let straight = [link.line_for_size(0)];
         let lines = match link.lines.is_empty() {
             true => &straight[..],
             false => &link.lines,
         };
-        let tiers = |line: &Line| tiers(&machine, cell, *line, line.from);
+        let tiers = |line: &Line| tiers_of_line(&machine, cell, *line, line.from);
         lines.iter().map(tiers).collect()
     }
 
     /// The machine with the rates for combining and for messages that apply in a cell; `None` if these are unknown.
-    pub(crate) fn machine_of(
+    pub(crate) fn machine_for_cell(
         &self,
         cell: &Cell,
         through: Through,
@@ -133,15 +136,15 @@ impl MachineFit {
 
 /// The rates of messages of about this length: those of a line at the slowest level that a cell uses, and those within
 /// nodes.
-fn tiers(machine: &Machine, cell: &Cell, line: Line, bytes: u64) -> Tiers {
-    let slowest = rates_of(machine, line);
+fn tiers_of_line(machine: &Machine, cell: &Cell, line: Line, bytes: u64) -> Tiers {
+    let slowest = line_rates(machine, line);
     let several = Level::of_nodes(cell.shape.nodes) == Level::Network;
     let within = machine.link(Level::Node).filter(|_| several);
-    let within = within.map(|link| rates_of(machine, link.line(bytes)));
-    machine.tiers(within.unwrap_or(slowest), slowest)
+    let within = within.map(|link| line_rates(machine, link.line_for_size(bytes)));
+    machine.tiers_with_rates(within.unwrap_or(slowest), slowest)
 }
 
-fn rates_of(machine: &Machine, line: Line) -> Rates {
+fn line_rates(machine: &Machine, line: Line) -> Rates {
     Rates {
         alpha: line.alpha,
         beta: line.beta,
@@ -180,15 +183,15 @@ fn rates_of(machine: &Machine, line: Line) -> Rates {
 ///
 /// The placement of ranks is block; set another one before the first prediction.
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {
-    let experiments = Experiments::new(summaries);
+    let experiments = Experiments::from_summaries(summaries);
     let (mut parameters, mut segments) = (Vec::new(), Vec::new());
     let mut links = BTreeMap::new();
     for (level, messages) in &experiments.messages {
         let mut found = protocol_segments(*level, &messages.ping_pongs)?;
         let (link, of_link) = fit_link(*level, messages, &found)?;
         if let Some(link) = link {
-            end_at(&mut found, link.eager_limit);
-            links.insert(*level, with_lines(*level, link, messages, &found)?);
+            mark_eager_limit_end(&mut found, link.eager_limit);
+            links.insert(*level, link_with_lines(*level, link, messages, &found)?);
         }
         segments.extend(found);
         parameters.extend(of_link);
@@ -202,31 +205,31 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
             link.gamma = statistics::median(&known);
         }
     }
-    let injection = fit_injection(&experiments.injections)?;
+    let injection = fit_injection_beta(&experiments.injections)?;
     let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(injection);
     let of_network = parameters
         .iter()
         .find(|found| found.name == "network.alpha");
-    let alpha = of_network.and_then(ParameterEstimate::known);
+    let alpha = of_network.and_then(ParameterEstimate::usable_estimate);
     let overhead = links.get(&Level::Network).and_then(|link| link.overhead);
-    let gap = fit_gap(&experiments.crowded_bursts, alpha, overhead)?;
+    let gap = fit_injection_gap(&experiments.crowded_bursts, alpha, overhead)?;
     let injection_gap = gap.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(gap);
     let (mut gammas, mut combining) = (BTreeMap::new(), BTreeMap::new());
     for (key @ (datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
-        let gamma = rate(points, name)?;
+        let gamma = fit_rate_per_byte(points, name)?;
         gammas.extend(gamma.value().map(|gamma| (*key, gamma)));
         parameters.push(gamma);
-        let lines = rates(points);
+        let lines = rates_by_size(points);
         if !lines.is_empty() {
             combining.insert(*key, lines);
         }
     }
     let mut copy = None;
     if !experiments.copies.is_empty() {
-        let found = rate(&experiments.copies, "copy".to_owned())?;
+        let found = fit_rate_per_byte(&experiments.copies, "copy".to_owned())?;
         copy = found.value();
         parameters.push(found);
     }
@@ -243,7 +246,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         gamma: statistics::median(&gammas.values().copied().collect::<Vec<_>>()),
         copy,
         combining: Vec::new(),
-        copying: rates(&experiments.copies),
+        copying: rates_by_size(&experiments.copies),
         cache: None,
         noise: None,
     });
@@ -258,12 +261,15 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         placement: Placement::default(),
         predictions: PredictionCache::default(),
     };
-    fit.poor_predictions = poor_predictions(&fit, &experiments);
+    fit.poor_predictions = find_poor_predictions(&fit, &experiments);
     Ok(fit)
 }
 
 /// The time per byte of combining or copying.
-fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
+fn fit_rate_per_byte(
+    points: &[OperationTime],
+    name: String,
+) -> Result<ParameterEstimate, FitError> {
     let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
     Ok(rate)
 }
@@ -275,7 +281,7 @@ fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
 /// largest.
 fn fit_link(
     level: Level,
-    messages: &Messages,
+    messages: &LevelMessages,
     segments: &[ProtocolSegment],
 ) -> Result<(Option<Link>, Vec<ParameterEstimate>), FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
@@ -292,7 +298,7 @@ fn fit_link(
             let known = end.filter(|end| parameter.value().is_none() && end.value().is_some());
             *parameter = known.unwrap_or(parameter).clone();
         }
-        (alpha, beta) = (found[0].known(), found[1].value());
+        (alpha, beta) = (found[0].usable_estimate(), found[1].value());
         parameters.extend(found);
     }
     let mut overhead = None;
@@ -321,7 +327,7 @@ fn fit_link(
 /// The times of several messages at once relative to one.
 fn fit_patterns(
     level: Level,
-    messages: &Messages,
+    messages: &LevelMessages,
     link: Option<&Link>,
 ) -> Result<Vec<ParameterEstimate>, FitError> {
     let mut parameters = Vec::new();

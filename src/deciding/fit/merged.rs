@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::predictor::{Kind, kind};
+use crate::predictor::{CellKind, cell_kind};
 use results::Summary;
 
 /// The summaries, with one more in each cell for every candidate of ours that was measured in another cell and is the
 /// same schedule here as a measured candidate: it gets that candidate's times.
-pub(crate) fn with_merged(summaries: &[Summary]) -> Vec<Summary> {
-    let mut kinds: BTreeMap<Kind, BTreeSet<&Candidate>> = BTreeMap::new();
+pub(crate) fn add_merged_candidates(summaries: &[Summary]) -> Vec<Summary> {
+    let mut kinds: BTreeMap<CellKind, BTreeSet<&Candidate>> = BTreeMap::new();
     let mut cells: BTreeMap<Cell, BTreeMap<&Candidate, &Summary>> = BTreeMap::new();
     for summary in summaries {
         let Subject::Cell(cell) = summary.subject else {
@@ -21,13 +21,13 @@ pub(crate) fn with_merged(summaries: &[Summary]) -> Vec<Summary> {
             .or_default()
             .insert(&summary.candidate, summary);
         if summary.candidate.is_ours() {
-            let candidates = kinds.entry(kind(&cell)).or_default();
+            let candidates = kinds.entry(cell_kind(&cell)).or_default();
             candidates.insert(&summary.candidate);
         }
     }
     let mut all = summaries.to_vec();
     for (cell, measured) in &cells {
-        let of_kind = kinds.get(&kind(cell)).into_iter().flatten();
+        let of_kind = kinds.get(&cell_kind(cell)).into_iter().flatten();
         let candidates: Vec<&Candidate> = of_kind.copied().collect();
         let simplest = cell.simplest_alike(&candidates);
         let named = || candidates.iter().zip(&simplest);

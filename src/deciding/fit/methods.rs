@@ -11,16 +11,16 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder, Subj
 
 use crate::held_out::Times;
 use crate::prediction::block_count;
-use crate::predictor::{CandidateCurve, Kind, PredictionMethod, Predictor, kind};
-use crate::{DecideOptions, build_table, decide, fit_curves};
+use crate::predictor::{CandidateCurve, CellKind, PredictionMethod, Predictor, cell_kind};
+use crate::{DecideOptions, build_table, decide_cells, fit_curves};
 use results::{Method, Reason, Summary};
 
 /// The results of the points that decisions are made on.
 pub(crate) struct Training {
     table: Table,
-    nearest_lower: Tables,
-    nearest: Tables,
-    single: BTreeMap<Kind, Candidate>,
+    nearest_lower: TablesByType,
+    nearest: TablesByType,
+    single: BTreeMap<CellKind, Candidate>,
     predictor: Predictor,
 }
 
@@ -42,7 +42,7 @@ impl Training {
         };
         let summaries: Vec<Summary> = summaries.iter().filter(kept).cloned().collect();
         let library = &provenance.library.name;
-        let decisions = decide(
+        let decisions = decide_cells(
             Deployment::Colltune,
             library,
             &summaries,
@@ -54,33 +54,41 @@ impl Training {
         let training = || points.iter().filter(|(cell, _)| !held_out.contains(cell));
         Self {
             table: build_table("training", provenance.clone(), &decisions, &[], &[]),
-            nearest_lower: fastest(training(), provenance, |_, bytes| bytes),
-            nearest: fastest(training(), provenance, middle),
-            single: best_single(training()),
+            nearest_lower: tables_of_fastest(training(), provenance, |_, bytes| bytes),
+            nearest: tables_of_fastest(training(), provenance, geometric_middle),
+            single: best_single_candidates(training()),
             predictor: Predictor::new(&curves),
         }
     }
 
     /// The choice of a method among the candidates of a point, made without their times there; `None` if the method has
     /// no answer.
-    pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
+    pub(crate) fn choose_by_method(
+        &self,
+        method: Method,
+        cell: &Cell,
+        times: &Times,
+    ) -> Option<Candidate> {
         let of_table =
-            |table: &Table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
-        let of_kind = |tables: &Tables| tables.get(&(cell.datatype, cell.operator)).map(of_table);
+            |table: &Table| table_choice(table, Deployment::Colltune, RankOrder::Unknown, cell);
+        let of_kind =
+            |tables: &TablesByType| tables.get(&(cell.datatype, cell.operator)).map(of_table);
         match method {
             Method::Default => Some(Candidate::Default),
-            Method::BestSingle => self.single.get(&kind(cell)).cloned(),
+            Method::BestSingle => self.single.get(&cell_kind(cell)).cloned(),
             Method::NearestLower => of_kind(&self.nearest_lower),
             Method::Nearest => of_kind(&self.nearest),
-            Method::StraightLines => self.fastest(cell, times, PredictionMethod::StraightLines),
-            Method::LogLog => self.fastest(cell, times, PredictionMethod::LogLog),
-            Method::Model => self.fastest(cell, times, PredictionMethod::Model),
+            Method::StraightLines => {
+                self.fastest_predicted(cell, times, PredictionMethod::StraightLines)
+            }
+            Method::LogLog => self.fastest_predicted(cell, times, PredictionMethod::LogLog),
+            Method::Model => self.fastest_predicted(cell, times, PredictionMethod::Model),
             Method::Table => Some(of_table(&self.table)),
         }
     }
 
     /// The reason why the table's choice at a point with these times is slower than another.
-    pub(crate) fn reason(
+    pub(crate) fn explain_loss(
         &self,
         cell: &Cell,
         times: &Times,
@@ -95,12 +103,13 @@ impl Training {
                 .predict(cell, candidate, PredictionMethod::LogLog)?;
             Some(predicted.seconds)
         };
-        let takes = |candidate| Some(time_of(cell, times, candidate)? / predicted(candidate)?);
+        let takes =
+            |candidate| Some(time_of_choice(cell, times, candidate)? / predicted(candidate)?);
         let is_slower = takes(chosen).is_some_and(|ratio| ratio > MUCH);
         let favours_better = predicted(better)
             .zip(predicted(chosen))
             .is_some_and(|(better, chosen)| better < chosen);
-        let query = query(cell, Deployment::Colltune, RankOrder::Unknown);
+        let query = query_for_cell(cell, Deployment::Colltune, RankOrder::Unknown);
         if self.table.lookup(&query).matched.is_stand_in() {
             Reason::NotEnclosed
         } else if is_slower && *chosen == Candidate::Default {
@@ -115,7 +124,12 @@ impl Training {
     }
 
     /// The candidate with the shortest predicted time.
-    fn fastest(&self, cell: &Cell, times: &Times, method: PredictionMethod) -> Option<Candidate> {
+    fn fastest_predicted(
+        &self,
+        cell: &Cell,
+        times: &Times,
+        method: PredictionMethod,
+    ) -> Option<Candidate> {
         let predicted = times.keys().filter_map(|candidate| {
             let predicted = self.predictor.predict(cell, candidate, method)?;
             Some((predicted.seconds, candidate))
@@ -126,30 +140,30 @@ impl Training {
 }
 
 /// The choice of a table at a point.
-pub(crate) fn of_table(
+pub(crate) fn table_choice(
     table: &Table,
     deployment: Deployment,
     order: RankOrder,
     cell: &Cell,
 ) -> Candidate {
-    let query = query(cell, deployment, order);
+    let query = query_for_cell(cell, deployment, order);
     table.lookup(&query).candidate.clone()
 }
 
-fn query(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
+fn query_for_cell(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
     Query {
         collective: cell.collective,
         shape: cell.shape,
         order,
         bytes: cell.bytes,
-        operators: OperatorClass::of(cell.commutes()),
+        operators: OperatorClass::from_commutes(cell.commutes()),
         deployment,
     }
 }
 
 /// The measured time of a choice at a point: the time of the candidate itself, or of one that is the same schedule
 /// there, such as one with another block size that gives the same number of blocks.
-pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
+pub(crate) fn time_of_choice(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let cuts_alike = |candidate: &Candidate| {
         candidate.without_blocks() == choice.without_blocks()
             && block_count(cell, candidate) == block_count(cell, choice)
@@ -163,26 +177,31 @@ pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<
 }
 
 /// The extra time of a choice over the best candidate of the point, as a share.
-pub(crate) fn regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
+pub(crate) fn choice_regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let best = times.values().copied().fold(f64::INFINITY, f64::min);
-    Some(time_of(cell, times, choice)? / best - 1.0)
+    Some(time_of_choice(cell, times, choice)? / best - 1.0)
 }
 
-type Points<'p> = (&'p Cell, &'p Times);
+type TimedCell<'p> = (&'p Cell, &'p Times);
 
 /// By kind, the candidate that was measured at the most points, and of several the one with the lowest mean regret.
-fn best_single<'p>(points: impl Iterator<Item = Points<'p>>) -> BTreeMap<Kind, Candidate> {
-    let mut kinds: BTreeMap<Kind, Vec<Points<'p>>> = BTreeMap::new();
+fn best_single_candidates<'p>(
+    points: impl Iterator<Item = TimedCell<'p>>,
+) -> BTreeMap<CellKind, Candidate> {
+    let mut kinds: BTreeMap<CellKind, Vec<TimedCell<'p>>> = BTreeMap::new();
     for (cell, times) in points {
-        kinds.entry(kind(cell)).or_default().push((cell, times));
+        kinds
+            .entry(cell_kind(cell))
+            .or_default()
+            .push((cell, times));
     }
-    let best = |points: &[Points<'p>]| {
+    let best = |points: &[TimedCell<'p>]| {
         let candidates: BTreeSet<&Candidate> =
             points.iter().flat_map(|(_, times)| times.keys()).collect();
         let score = |candidate: &Candidate| {
             let known = points
                 .iter()
-                .filter_map(|(cell, times)| regret(cell, times, candidate));
+                .filter_map(|(cell, times)| choice_regret(cell, times, candidate));
             let regrets: Vec<f64> = known.collect();
             (regrets.len(), regrets.iter().sum::<f64>())
         };
@@ -198,19 +217,19 @@ fn best_single<'p>(points: impl Iterator<Item = Points<'p>>) -> BTreeMap<Kind, C
 }
 
 /// The geometric middle, or the next size above it.
-fn middle(before: u64, bytes: u64) -> u64 {
+fn geometric_middle(before: u64, bytes: u64) -> u64 {
     (before.max(1) as f64 * bytes as f64).sqrt().ceil() as u64
 }
 
-type Tables = BTreeMap<(Datatype, Option<Operator>), Table>;
+type TablesByType = BTreeMap<(Datatype, Option<Operator>), Table>;
 
 /// Tables of the fastest candidates at the measured sizes. A rule begins at the size that `from` gives for two
 /// neighbouring sizes.
-fn fastest<'p>(
-    points: impl Iterator<Item = Points<'p>>,
+fn tables_of_fastest<'p>(
+    points: impl Iterator<Item = TimedCell<'p>>,
     provenance: &Provenance,
     from: fn(u64, u64) -> u64,
-) -> Tables {
+) -> TablesByType {
     type Entries = BTreeMap<(Collective, CommShape), Vec<(u64, Rule)>>;
     let mut tables: BTreeMap<(Datatype, Option<Operator>), Entries> = BTreeMap::new();
     // By ascending size.

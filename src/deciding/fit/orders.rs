@@ -16,11 +16,11 @@ pub struct Orders {
 
 impl Orders {
     /// The order on a shape, for rules of this source; unknown where the order makes no difference.
-    pub fn of(&self, shape: CommShape, source: RuleSource) -> RankOrder {
+    pub fn order_on(&self, shape: CommShape, source: RuleSource) -> RankOrder {
         let order = match source {
             RuleSource::Measured => self.recorded.get(&shape).copied().unwrap_or_default(),
             RuleSource::Model | RuleSource::Interpolated => self.usual,
         };
-        order.told_on(shape).unwrap_or_default()
+        order.known_on_shape(shape).unwrap_or_default()
     }
 }

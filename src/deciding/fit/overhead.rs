@@ -4,14 +4,14 @@ use model::Level;
 use vocabulary::ExperimentKind;
 
 use crate::FitError;
-use crate::line::Point;
-use crate::parameters::{line_parameters, visible};
+use crate::line::OperationTime;
+use crate::parameters::{line_parameters, mark_if_invisible};
 use results::{Estimate, ParameterEstimate, Status};
 
 /// The `overhead` of a level from bursts and the `alpha` of ping-pongs.
 pub(crate) fn fit_overhead(
     level: Level,
-    bursts: &[Point],
+    bursts: &[OperationTime],
     alpha: Option<Estimate>,
 ) -> Result<ParameterEstimate, FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
@@ -20,7 +20,7 @@ pub(crate) fn fit_overhead(
         let status = Status::Needs { parameter };
         return Ok(ParameterEstimate::unknown(name("overhead"), "s", status));
     };
-    let (found, share) = interval(name("overhead"), bursts, &alpha)?;
+    let (found, share) = fit_burst_interval(name("overhead"), bursts, &alpha)?;
     let (Some(estimate), Some(share)) = (found.estimate, share) else {
         return Ok(found);
     };
@@ -29,7 +29,7 @@ pub(crate) fn fit_overhead(
         let status = Status::AboveAlpha { alpha };
         return Ok(ParameterEstimate { status, ..found });
     }
-    Ok(visible(found, share))
+    Ok(mark_if_invisible(found, share))
 }
 
 /// The time between two messages of a burst, and its share of a message's time if a line through the sizes has a start.
@@ -37,9 +37,9 @@ pub(crate) fn fit_overhead(
 /// In a burst of `k` empty messages and an answer, each message but the last takes one interval, and the last message
 /// and the answer take `alpha` each: `k t = (k - 1) interval + 2 alpha`, where `t` is the start of a line through the
 /// sizes.
-pub(crate) fn interval(
+pub(crate) fn fit_burst_interval(
     name: String,
-    bursts: &[Point],
+    bursts: &[OperationTime],
     alpha: &Estimate,
 ) -> Result<(ParameterEstimate, Option<f64>), FitError> {
     let [start, _] = line_parameters(bursts, [(name, "s"), (String::new(), "s/byte")])?;
@@ -58,7 +58,7 @@ pub(crate) fn interval(
         let estimate = Some(estimate);
         return Ok((ParameterEstimate { estimate, ..start }, None));
     }
-    let mut judged = ParameterEstimate::judged(start.name, start.unit, estimate);
+    let mut judged = ParameterEstimate::from_estimate(start.name, start.unit, estimate);
     if !alpha.is_narrow() {
         // Most launches agree on `alpha`; in the others the interval is meaningless.
         judged.status = Status::Identified;

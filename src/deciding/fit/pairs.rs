@@ -4,7 +4,7 @@ mod best;
 
 use std::collections::BTreeMap;
 
-use libraries::{RIVALS, equivalent};
+use libraries::{RIVALS, library_equivalent};
 use results::{Pair, Pairs, Summary};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
@@ -12,11 +12,11 @@ use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 
 /// The summaries of each cell, by collective and shape.
-type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
+type ShapeCells<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
 
 /// All pairs in which both sides were measured; empty if no algorithm of the library was forced.
 pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
-    let mut series: Series<'_> = BTreeMap::new();
+    let mut series: ShapeCells<'_> = BTreeMap::new();
     for summary in summaries {
         if let Subject::Cell(cell) = summary.subject {
             let cells = series.entry((cell.collective, cell.shape)).or_default();
@@ -31,13 +31,13 @@ pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
         .into_iter()
         .filter(|(_, cells)| has_natives(cells))
         .map(|((collective, shape), cells)| {
-            let (equivalents, left_equivalents) = equivalents(&cells, library);
+            let (equivalents, left_equivalents) = pair_equivalents(&cells, library);
             Pairs {
                 collective,
                 shape,
                 equivalents,
                 left_equivalents,
-                best: best(&cells),
+                best: pair_best_candidates(&cells),
             }
         })
         .collect()
@@ -45,12 +45,15 @@ pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
 
 /// One row per candidate that has an equivalent, in the order of candidates, and the number of points that are missing
 /// because one of the two was eliminated. Candidates that look slow are eliminated.
-fn equivalents(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
+fn pair_equivalents(
+    cells: &BTreeMap<Cell, Vec<&Summary>>,
+    library: &Library,
+) -> (Vec<Pair>, usize) {
     let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();
     for (cell, summaries) in cells {
         for ours in summaries {
-            let Some(native) = equivalent(library, cell, &ours.candidate) else {
+            let Some(native) = library_equivalent(library, cell, &ours.candidate) else {
                 continue;
             };
             let mut others = summaries.iter();
@@ -59,7 +62,7 @@ fn equivalents(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec
             };
             if ours.counts.left_launches > 0 || theirs.counts.left_launches > 0 {
                 left += 1;
-            } else if let Some(ratio) = ratio(ours, theirs) {
+            } else if let Some(ratio) = paired_time_ratio(ours, theirs) {
                 let row = rows.entry((&ours.candidate, native)).or_default();
                 row.push((cell.bytes, ratio));
             }
@@ -74,36 +77,40 @@ fn equivalents(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec
 }
 
 /// Our best against the library's best forced algorithm and its default, and pairs among our own algorithms.
-fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
+fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
     let is_default = |candidate: &Candidate| *candidate == Candidate::Default;
     let mut pairs = vec![
         (
             "colltune",
             "the library, forced",
-            row(cells, Candidate::is_ours, Candidate::is_native),
+            best_ratios_by_size(cells, Candidate::is_ours, Candidate::is_native),
         ),
         (
             "colltune",
             "default",
-            row(cells, Candidate::is_ours, is_default),
+            best_ratios_by_size(cells, Candidate::is_ours, is_default),
         ),
         (
             "the library, forced",
             "default",
-            row(cells, Candidate::is_native, is_default),
+            best_ratios_by_size(cells, Candidate::is_native, is_default),
         ),
     ];
     for (one, other) in RIVALS {
         let first = |candidate: &Candidate| candidate.algorithm() == one;
         let second = |candidate: &Candidate| candidate.algorithm() == other;
         pairs.extend([
-            (one, other, row(cells, first, second)),
+            (one, other, best_ratios_by_size(cells, first, second)),
             (
                 one,
                 "the library, forced",
-                row(cells, first, Candidate::is_native),
+                best_ratios_by_size(cells, first, Candidate::is_native),
             ),
-            (one, "default", row(cells, first, is_default)),
+            (
+                one,
+                "default",
+                best_ratios_by_size(cells, first, is_default),
+            ),
         ]);
     }
     let measured = pairs.into_iter().filter(|(.., points)| !points.is_empty());
@@ -116,23 +123,29 @@ fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
         .collect()
 }
 
-fn row(
+fn best_ratios_by_size(
     cells: &BTreeMap<Cell, Vec<&Summary>>,
     first: impl Fn(&Candidate) -> bool,
     second: impl Fn(&Candidate) -> bool,
 ) -> Vec<(u64, PairedRatio)> {
     let point = |(cell, summaries): (&Cell, &Vec<&Summary>)| {
-        let (first, second) = (those(summaries, &first), those(summaries, &second));
-        Some((cell.bytes, best::ratio(&first, &second)?))
+        let (first, second) = (
+            matching_summaries(summaries, &first),
+            matching_summaries(summaries, &second),
+        );
+        Some((cell.bytes, best::ratio_of_best(&first, &second)?))
     };
     cells.iter().filter_map(point).collect()
 }
 
-fn those<'a>(summaries: &[&'a Summary], which: impl Fn(&Candidate) -> bool) -> Vec<&'a Summary> {
+fn matching_summaries<'a>(
+    summaries: &[&'a Summary],
+    which: impl Fn(&Candidate) -> bool,
+) -> Vec<&'a Summary> {
     let chosen = summaries.iter().filter(|summary| which(&summary.candidate));
     chosen.copied().collect()
 }
 
-fn ratio(first: &Summary, second: &Summary) -> Option<PairedRatio> {
+fn paired_time_ratio(first: &Summary, second: &Summary) -> Option<PairedRatio> {
     paired_ratio(&first.launch_medians, &second.launch_medians, CONFIDENCE)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use statistics::Interval;
 
 use crate::FitError;
-use crate::line::{self, Line, Point};
+use crate::line::{self, Line, OperationTime};
 use results::{Estimate, ParameterEstimate, Status};
 use vocabulary::defaults::CONFIDENCE;
 
@@ -23,7 +23,7 @@ const SMALLEST_SHARE: f64 = 0.2;
 /// an interrupted launch measured some sizes and the next one the others, the estimate is the line through all points,
 /// as if one launch had measured it.
 pub(crate) fn line_parameters(
-    points: &[Point],
+    points: &[OperationTime],
     names: [(String, &'static str); 2],
 ) -> Result<[ParameterEstimate; 2], FitError> {
     let unknown = |status: Status| {
@@ -36,19 +36,19 @@ pub(crate) fn line_parameters(
         let needed = SIZES_NEEDED;
         return Ok(unknown(Status::TooFewSizes { sizes, needed }));
     }
-    let Some(joint) = line::fit(points)? else {
+    let Some(joint) = line::fit_line(points)? else {
         return Ok(unknown(Status::NotConverged));
     };
     let launches = launch_lines(points, &joint)?;
     let over_launches = |value: fn(&Line) -> f64, share: fn(&Shares) -> f64| {
         let visible = |(_, shares): &&(Line, Shares)| share(shares) >= SMALLEST_SHARE;
         let values = launches.iter().filter(visible).map(|(line, _)| value(line));
-        OverLaunches::of(&values.collect::<Vec<_>>(), value(&joint))
+        OverLaunches::from_values(&values.collect::<Vec<_>>(), value(&joint))
     };
     let start = over_launches(|line| line.start, |shares| shares.start);
     let rate = over_launches(|line| line.per_byte, |shares| shares.rate);
-    let residual = residual(points, start.value, rate.value);
-    let shares = Shares::of(points, &joint);
+    let residual = median_residual(points, start.value, rate.value);
+    let shares = Shares::from_line(points, &joint);
     let judged = |(name, unit), of: OverLaunches, share| {
         let estimate = Estimate {
             value: of.value,
@@ -57,11 +57,11 @@ pub(crate) fn line_parameters(
             coverage: of.interval.coverage,
             residual,
         };
-        let mut judged = ParameterEstimate::judged(name, unit, estimate);
+        let mut judged = ParameterEstimate::from_estimate(name, unit, estimate);
         if of.most_agree {
             judged.status = Status::Identified;
         }
-        visible(judged, share)
+        mark_if_invisible(judged, share)
     };
     let [start_name, rate_name] = names;
     Ok([
@@ -70,7 +70,7 @@ pub(crate) fn line_parameters(
     ])
 }
 
-fn count_sizes(points: &[Point]) -> usize {
+fn count_sizes(points: &[OperationTime]) -> usize {
     let sizes: BTreeSet<u64> = points.iter().map(|point| point.bytes as u64).collect();
     sizes.len()
 }
@@ -82,7 +82,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(points: &[Point], line: &Line) -> Self {
+    fn from_line(points: &[OperationTime], line: &Line) -> Self {
         let starts = points.iter().map(|point| line.share_of_start(point.bytes));
         let (least, most) = starts.fold((1.0, 0.0), |(least, most): (f64, f64), share| {
             (least.min(share), most.max(share))
@@ -96,8 +96,8 @@ impl Shares {
 
 /// The line of each launch that measured enough sizes, if its search converges, with the shares that the joint line's
 /// parameters have at its sizes.
-fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, FitError> {
-    let mut launches: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+fn launch_lines(points: &[OperationTime], joint: &Line) -> Result<Vec<(Line, Shares)>, FitError> {
+    let mut launches: BTreeMap<u32, Vec<OperationTime>> = BTreeMap::new();
     for point in points {
         launches.entry(point.launch).or_default().push(*point);
     }
@@ -106,8 +106,8 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
         if count_sizes(points) < SIZES_NEEDED {
             continue;
         }
-        if let Some(line) = line::fit(points)? {
-            lines.push((line, Shares::of(points, joint)));
+        if let Some(line) = line::fit_line(points)? {
+            lines.push((line, Shares::from_line(points, joint)));
         }
     }
     Ok(lines)
@@ -142,21 +142,21 @@ const FEWEST_AGREEING: usize = 4;
 
 impl OverLaunches {
     /// The median with its interval; without values, `joint` with an unknown interval.
-    fn of(values: &[f64], joint: f64) -> Self {
+    fn from_values(values: &[f64], joint: f64) -> Self {
         let value = statistics::median(values).unwrap_or(joint);
         let is_near = |other: &&f64| (**other / value).ln().abs() <= AGREEING.ln();
         let near = values.iter().filter(is_near).count();
         Self {
             value,
             interval: statistics::median_interval(values, CONFIDENCE)
-                .unwrap_or(Interval::point(joint)),
+                .unwrap_or(Interval::single_value(joint)),
             most_agree: near >= FEWEST_AGREEING && 2 * near > values.len(),
         }
     }
 }
 
 /// Median absolute relative error over the points of all launches.
-fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
+fn median_residual(points: &[OperationTime], start: f64, per_byte: f64) -> f64 {
     let line = Line { start, per_byte };
     let errors: Vec<f64> = points
         .iter()
@@ -166,7 +166,7 @@ fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
 }
 
 /// The parameter, marked as not identified if its largest share of the time is too small to be visible.
-pub(crate) fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
+pub(crate) fn mark_if_invisible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
     if share >= SMALLEST_SHARE {
         return parameter;
     }

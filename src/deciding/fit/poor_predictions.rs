@@ -8,20 +8,23 @@ use vocabulary::{Candidate, Cell, Through};
 
 use crate::MachineFit;
 use crate::experiments::Experiments;
-use crate::line::Point;
-use crate::prediction::{self, MOST_MESSAGES, call};
+use crate::line::OperationTime;
+use crate::prediction::{self, MOST_MESSAGES, model_call};
 use results::{PoorPrediction, Timed};
 
 /// The sizes at which the median error over turns is large.
-pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> Vec<PoorPrediction> {
+pub(crate) fn find_poor_predictions(
+    fit: &MachineFit,
+    experiments: &Experiments,
+) -> Vec<PoorPrediction> {
     let Some(machine) = &fit.machine else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for (level, messages) in &experiments.messages {
         if let Some(link) = machine.link(*level) {
-            let seconds = |bytes: u64| link.line(bytes).seconds(bytes);
-            found.extend(of_experiment(
+            let seconds = |bytes: u64| link.line_for_size(bytes).seconds(bytes);
+            found.extend(poor_sizes_of_experiment(
                 Timed::Message(*level),
                 &messages.ping_pongs,
                 seconds,
@@ -29,7 +32,7 @@ pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> V
         }
     }
     let by_size = |lines: &[Line], rate: f64, bytes: u64| {
-        let line = Line::of(lines, bytes).map(|line| line.seconds(bytes));
+        let line = Line::for_size(lines, bytes).map(|line| line.seconds(bytes));
         line.unwrap_or(rate * bytes as f64)
     };
     for (key, gamma) in &fit.gammas {
@@ -37,20 +40,24 @@ pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> V
         let points = experiments.combines.get(key);
         let points = points.map_or(&[][..], Vec::as_slice);
         let what = Timed::Combine(key.0, key.1);
-        found.extend(of_experiment(what, points, |bytes| {
+        found.extend(poor_sizes_of_experiment(what, points, |bytes| {
             by_size(lines, *gamma, bytes)
         }));
     }
     if let Some(copy) = machine.copy {
         let seconds = |bytes| by_size(&machine.copying, copy, bytes);
-        found.extend(of_experiment(Timed::Copy, &experiments.copies, seconds));
+        found.extend(poor_sizes_of_experiment(
+            Timed::Copy,
+            &experiments.copies,
+            seconds,
+        ));
     }
     found
 }
 
-fn of_experiment(
+fn poor_sizes_of_experiment(
     experiment: Timed,
-    points: &[Point],
+    points: &[OperationTime],
     seconds: impl Fn(u64) -> f64,
 ) -> Vec<PoorPrediction> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
@@ -90,25 +97,25 @@ pub fn parameters_hold(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> 
 
 fn meets_poor_prediction(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
     let concerns =
-        |what, bytes| bytes > 0 && fit.poor_predictions.iter().any(|m| m.concerns(what, bytes));
+        |what, bytes| bytes > 0 && fit.poor_predictions.iter().any(|m| m.is_about(what, bytes));
     let parameters = candidate.parameters();
-    let Some(algorithm) = schedule::find(candidate.algorithm()) else {
+    let Some(algorithm) = schedule::find_algorithm(candidate.algorithm()) else {
         return false;
     };
-    let Some(schedule) = prediction::schedule(fit, cell, candidate) else {
+    let Some(schedule) = prediction::candidate_schedule(fit, cell, candidate) else {
         return false;
     };
     if model::expected_messages(&schedule) > MOST_MESSAGES {
-        let blocks = model::blocks(algorithm, &call(cell, &parameters));
-        let level = Timed::Message(level(parameters.through, cell.shape.nodes <= 1));
+        let blocks = model::requested_blocks(algorithm, &model_call(cell, &parameters));
+        let level = Timed::Message(message_level(parameters.through, cell.shape.nodes <= 1));
         return blocks.is_some_and(|(_, largest)| concerns(level, largest));
     }
-    let topology = prediction::topology(fit, cell);
-    let mut contents = contents(&schedule, cell, parameters.through, &topology).into_iter();
+    let topology = prediction::cell_topology(fit, cell);
+    let mut contents = action_sizes(&schedule, cell, parameters.through, &topology).into_iter();
     contents.any(|(what, bytes)| concerns(what, bytes))
 }
 
-fn level(through: Through, share_node: bool) -> Level {
+fn message_level(through: Through, share_node: bool) -> Level {
     match (share_node, through) {
         (false, _) => Level::Network,
         (true, Through::Mpi) => Level::Node,
@@ -117,7 +124,7 @@ fn level(through: Through, share_node: bool) -> Level {
 }
 
 /// The kinds of actions of a schedule with their sizes in bytes, each pair once.
-fn contents(
+fn action_sizes(
     schedule: &Schedule,
     cell: &Cell,
     through: Through,
@@ -126,7 +133,12 @@ fn contents(
     let mut found = BTreeSet::new();
     let mut round = Round::default();
     for rank in 0..schedule.shape().ranks {
-        let message = |to| Timed::Message(level(through, topology.node(rank) == topology.node(to)));
+        let message = |to| {
+            Timed::Message(message_level(
+                through,
+                topology.node_of_rank(rank) == topology.node_of_rank(to),
+            ))
+        };
         let bytes = |span: &Span| {
             let units = schedule.span_units(span);
             units.saturating_mul(cell.datatype.size_bytes())

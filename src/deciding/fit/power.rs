@@ -9,7 +9,7 @@ use results::{DetectableGain, Summary};
 use statistics::{median, paired_ratios};
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::fresh::Fresh;
+use crate::fresh::FreshMeasurements;
 use crate::{DecideOptions, confirming_launches, launches_with_one_contrary};
 
 /// The probability with which a detectable gain is confirmed.
@@ -28,7 +28,7 @@ const LARGEST_GAIN: f64 = 100.0;
 /// independent and have the same gain and noise in all `patterns` of calls. As in [`Fresh`], the candidate must be
 /// faster in all of the first launches, or in all but one of more launches, and its median gain must be material.
 pub fn confirming_power(gain: f64, noise: f64, patterns: usize, options: &DecideOptions) -> f64 {
-    let launch = Launch::new(gain, noise, options.materiality);
+    let launch = LaunchOdds::new(gain, noise, options.materiality);
     let first = confirming_launches(options.confidence);
     let in_pattern = |is_own: bool| {
         let all = launches_with_one_contrary(options.confidence, is_own);
@@ -58,7 +58,7 @@ pub fn detectable_gain(noise: f64, patterns: usize, options: &DecideOptions) -> 
 }
 
 /// The probabilities of the outcomes of one launch.
-struct Launch {
+struct LaunchOdds {
     /// The candidate is not faster.
     contrary: f64,
     /// It is faster, by less than what is material.
@@ -67,7 +67,7 @@ struct Launch {
     material: f64,
 }
 
-impl Launch {
+impl LaunchOdds {
     fn new(gain: f64, noise: f64, materiality: f64) -> Self {
         // The probability that the ratio is below a value: its logarithm is normal.
         let below = |value: f64| {
@@ -97,7 +97,7 @@ impl Launch {
     /// further ones, `all` together, is material.
     fn faster_in_all(&self, launches: u32, contrary: u32, all: u32) -> f64 {
         let outcome = |immaterial: u32| {
-            let ways = binomial(launches, immaterial);
+            let ways = binomial_coefficient(launches, immaterial);
             let probability = self.immaterial.powf(f64::from(immaterial))
                 * self.material.powf(f64::from(launches - immaterial));
             ways * probability * median_is_material(immaterial + contrary, all)
@@ -117,7 +117,7 @@ fn median_is_material(below: u32, all: u32) -> f64 {
 }
 
 /// The number of ways to choose `chosen` of `all`.
-fn binomial(all: u32, chosen: u32) -> f64 {
+fn binomial_coefficient(all: u32, chosen: u32) -> f64 {
     let factor = |place: u32| f64::from(all - place) / f64::from(place + 1);
     (0..chosen).map(factor).product()
 }
@@ -129,18 +129,19 @@ fn binomial(all: u32, chosen: u32) -> f64 {
 /// there are enough of these.
 pub(crate) fn campaign_power(
     explored: &[Summary],
-    fresh: &Fresh,
+    fresh: &FreshMeasurements,
     options: &DecideOptions,
 ) -> Option<DetectableGain> {
-    let noise = noise_of(&fresh.all_ratios()).or_else(|| noise_of(&ratios_of(explored)))?;
+    let noise = noise_of_ratios(&fresh.all_ratios())
+        .or_else(|| noise_of_ratios(&explored_ratios(explored)))?;
     Some(DetectableGain {
         noise,
-        gain: detectable_gain(noise, fresh.patterns(), options),
+        gain: detectable_gain(noise, fresh.pattern_count(), options),
     })
 }
 
 /// The default's time divided by each candidate's, launch by launch.
-fn ratios_of(summaries: &[Summary]) -> Vec<Vec<f64>> {
+fn explored_ratios(summaries: &[Summary]) -> Vec<Vec<f64>> {
     let of_cells = summaries
         .iter()
         .filter_map(|summary| match summary.subject {
@@ -165,7 +166,7 @@ fn ratios_of(summaries: &[Summary]) -> Vec<Vec<f64>> {
 }
 
 /// The median of the standard deviations of the logarithms of ratios.
-fn noise_of(ratios: &[Vec<f64>]) -> Option<f64> {
+fn noise_of_ratios(ratios: &[Vec<f64>]) -> Option<f64> {
     let deviations: Vec<f64> = ratios
         .iter()
         .filter(|ratios| ratios.len() >= ENOUGH_RATIOS)

@@ -29,7 +29,7 @@ pub fn predicted_block_bytes(
 ) -> Option<u64> {
     let lemma = best_blocks(machine, cell, algorithm, parameters);
     let lemma_bytes = lemma.map(|lemma| lemma.block_bytes.max(1));
-    let mut search = Search {
+    let mut search = BlockSearch {
         machine,
         cell,
         algorithm,
@@ -38,10 +38,10 @@ pub fn predicted_block_bytes(
     };
     let first = lemma_bytes.unwrap_or(FIRST_BLOCK_BYTES);
     let eager_limit = machine.eager_limit(cell, parameters.through);
-    let Some(mut best) = search.descend(first) else {
+    let Some(mut best) = search.descend_from(first) else {
         return lemma_bytes;
     };
-    if let Some(found) = eager_limit.and_then(|limit| search.descend(limit))
+    if let Some(found) = eager_limit.and_then(|limit| search.descend_from(limit))
         && found.seconds < best.seconds
     {
         best = found;
@@ -57,7 +57,7 @@ struct TimedBlock {
 }
 
 /// Compares block sizes by simulation.
-struct Search<'a> {
+struct BlockSearch<'a> {
     machine: &'a MachineFit,
     cell: &'a Cell,
     algorithm: &'static Algorithm,
@@ -66,19 +66,19 @@ struct Search<'a> {
     known: BTreeMap<u64, Option<f64>>,
 }
 
-impl Search<'_> {
+impl BlockSearch<'_> {
     /// Halves or doubles the size, beginning with `start`, as long as the simulated time falls, and returns the last one.
     /// `None` if the schedule with the first size is too long to be simulated.
-    fn descend(&mut self, start: u64) -> Option<TimedBlock> {
+    fn descend_from(&mut self, start: u64) -> Option<TimedBlock> {
         let whole = self.cell.vector_bytes().max(1).next_power_of_two();
         let least = LEAST_BLOCK_BYTES.min(whole);
-        let mut best = self.timed(nearest_power_of_two(start).clamp(least, whole))?;
+        let mut best = self.time_block(nearest_power_of_two(start).clamp(least, whole))?;
         loop {
             let neighbours = [best.bytes / 2, best.bytes.saturating_mul(2)];
             let within = neighbours
                 .into_iter()
                 .filter(|size| (least..=whole).contains(size));
-            let timed = within.filter_map(|size| self.timed(size));
+            let timed = within.filter_map(|size| self.time_block(size));
             let fastest = timed.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
             match fastest {
                 Some(faster) if faster.seconds < best.seconds => best = faster,
@@ -87,12 +87,12 @@ impl Search<'_> {
         }
     }
 
-    fn timed(&mut self, bytes: u64) -> Option<TimedBlock> {
-        let seconds = self.seconds(bytes)?;
+    fn time_block(&mut self, bytes: u64) -> Option<TimedBlock> {
+        let seconds = self.block_seconds(bytes)?;
         Some(TimedBlock { bytes, seconds })
     }
 
-    fn seconds(&mut self, bytes: u64) -> Option<f64> {
+    fn block_seconds(&mut self, bytes: u64) -> Option<f64> {
         if let Some(known) = self.known.get(&bytes) {
             return *known;
         }

@@ -21,7 +21,7 @@ pub(crate) const MOST_MESSAGES: f64 = 2e4;
 /// one that needs an unknown level, gets the time of its closed form, which uses only `alpha`, `beta` and `gamma` of
 /// the slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    machine.predictions.seconds(cell, candidate, || {
+    machine.predictions.get_or_predict(cell, candidate, || {
         let seconds = simulated_seconds(machine, cell, candidate);
         seconds.or_else(|| closed_form_seconds(machine, cell, candidate))
     })
@@ -43,75 +43,79 @@ pub(crate) fn predicted_ratio(
 /// The time of a candidate in a cell by its closed form, which uses only `alpha`, `beta` and `gamma` of the slowest level;
 /// `None` for the library's own algorithms, for algorithms without a closed form, and where a parameter is unknown.
 pub fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    let algorithm = schedule::find(candidate.algorithm())?;
+    let algorithm = schedule::find_algorithm(candidate.algorithm())?;
     let parameters = candidate.parameters();
-    let call = call(cell, &parameters);
-    let (_, block_bytes) = model::blocks(algorithm, &call)?;
-    let rates = fit.tiers(cell, parameters.through, block_bytes)?;
+    let call = model_call(cell, &parameters);
+    let (_, block_bytes) = model::requested_blocks(algorithm, &call)?;
+    let rates = fit.message_tiers(cell, parameters.through, block_bytes)?;
     Some(model::predict(algorithm, rates, &call)?.seconds)
 }
 
 /// Whether the predicted time of a candidate is that of a simulation, if the machine is known.
 pub(crate) fn is_simulated(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
-    let schedule = schedule(fit, cell, candidate);
+    let schedule = candidate_schedule(fit, cell, candidate);
     schedule.is_some_and(|schedule| model::expected_messages(&schedule) <= MOST_MESSAGES)
 }
 
 fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
     let through = candidate.parameters().through;
-    let machine = fit.machine_of(cell, through, fit.machine.as_ref()?)?;
-    simulated_on(fit, &machine, cell, candidate)
+    let machine = fit.machine_for_cell(cell, through, fit.machine.as_ref()?)?;
+    simulated_seconds_on(fit, &machine, cell, candidate)
 }
 
 /// The time on another machine in place of the fitted one, with the same cost of combining: by size, or by `gamma`
 /// alone.
-pub(crate) fn seconds_on(
+pub(crate) fn seconds_on_machine(
     fit: &MachineFit,
     machine: &Machine,
     cell: &Cell,
     candidate: &Candidate,
     gamma_alone: bool,
 ) -> Option<f64> {
-    let mut machine = fit.machine_of(cell, candidate.parameters().through, machine)?;
+    let mut machine = fit.machine_for_cell(cell, candidate.parameters().through, machine)?;
     if gamma_alone {
         machine.combining.clear();
     }
-    let simulated = simulated_on(fit, &machine, cell, candidate);
+    let simulated = simulated_seconds_on(fit, &machine, cell, candidate);
     simulated.or_else(|| closed_form_seconds(fit, cell, candidate))
 }
 
 /// The placement of a cell's ranks on nodes.
-pub(crate) fn topology(fit: &MachineFit, cell: &Cell) -> Topology {
+pub(crate) fn cell_topology(fit: &MachineFit, cell: &Cell) -> Topology {
     Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement)
 }
 
 /// The schedule of a candidate of ours in a cell, on nodes as measured; `None` if it is not ours or cannot serve the
 /// cell.
-pub(crate) fn schedule(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<Schedule> {
-    let algorithm = schedule::find(candidate.algorithm())?;
+pub(crate) fn candidate_schedule(
+    fit: &MachineFit,
+    cell: &Cell,
+    candidate: &Candidate,
+) -> Option<Schedule> {
+    let algorithm = schedule::find_algorithm(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let request = Request {
-        placed: topology(fit, cell).placed(),
-        ..cell.request(&parameters)
+        placed: cell_topology(fit, cell).placed(),
+        ..cell.schedule_request(&parameters)
     };
     Schedule::new(algorithm, &request).ok()
 }
 
-fn simulated_on(
+fn simulated_seconds_on(
     fit: &MachineFit,
     machine: &Machine,
     cell: &Cell,
     candidate: &Candidate,
 ) -> Option<f64> {
-    let schedule = schedule(fit, cell, candidate)?;
+    let schedule = candidate_schedule(fit, cell, candidate)?;
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         return None;
     }
-    simulate(fit, machine, cell, &schedule)
+    simulate_schedule(fit, machine, cell, &schedule)
 }
 
 /// The simulated time of a schedule of a cell on a machine.
-pub(crate) fn simulate(
+pub(crate) fn simulate_schedule(
     fit: &MachineFit,
     machine: &Machine,
     cell: &Cell,
@@ -119,7 +123,7 @@ pub(crate) fn simulate(
 ) -> Option<f64> {
     let setting = Setting {
         machine,
-        topology: topology(fit, cell),
+        topology: cell_topology(fit, cell),
         unit_bytes: cell.datatype.size_bytes(),
     };
     Some(model::simulate(schedule, &setting).ok()?.seconds)
@@ -148,21 +152,24 @@ pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Ve
     families
         .into_iter()
         .filter(|(_, members)| members.iter().any(has_blocks))
-        .filter_map(|((cell, family), members)| compare(cell, &family, &members, machine))
+        .filter_map(|((cell, family), members)| {
+            compare_family_blocks(cell, &family, &members, machine)
+        })
         .collect()
 }
 
-fn compare(
+fn compare_family_blocks(
     cell: Cell,
     family: &Candidate,
     members: &[(Parameters, f64)],
     machine: Option<&MachineFit>,
 ) -> Option<BlockComparison> {
-    let algorithm = schedule::find(family.algorithm())?;
+    let algorithm = schedule::find_algorithm(family.algorithm())?;
     let mut points: Vec<BlockPoint> = members
         .iter()
         .filter_map(|(parameters, seconds)| {
-            let (blocks, largest) = model::blocks(algorithm, &call(&cell, parameters))?;
+            let (blocks, largest) =
+                model::requested_blocks(algorithm, &model_call(&cell, parameters))?;
             Some(BlockPoint {
                 block_bytes: parameters.block_bytes.unwrap_or(largest),
                 blocks,
@@ -173,9 +180,10 @@ fn compare(
     let measured = *points
         .iter()
         .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
-    let predicted = machine.and_then(|machine| best(machine, &cell, algorithm, family));
-    let expected =
-        |point: &BlockPoint| predicted_seconds(machine?, &cell, &in_blocks(family, point.blocks));
+    let predicted = machine.and_then(|machine| best_block_point(machine, &cell, algorithm, family));
+    let expected = |point: &BlockPoint| {
+        predicted_seconds(machine?, &cell, &with_block_number(family, point.blocks))
+    };
     let distance = |point: &BlockPoint, predicted: BlockPoint| {
         (f64::from(point.blocks) / f64::from(predicted.blocks))
             .ln()
@@ -199,7 +207,7 @@ fn compare(
     })
 }
 
-fn best(
+fn best_block_point(
     machine: &MachineFit,
     cell: &Cell,
     algorithm: &'static Algorithm,
@@ -214,7 +222,7 @@ fn best(
     Some(BlockPoint {
         block_bytes,
         blocks,
-        seconds: predicted_seconds(machine, cell, &in_blocks(family, blocks))?,
+        seconds: predicted_seconds(machine, cell, &with_block_number(family, blocks))?,
     })
 }
 
@@ -226,8 +234,8 @@ pub fn best_blocks(
     algorithm: &'static Algorithm,
     parameters: &Parameters,
 ) -> Option<Prediction> {
-    let lemma = |rates| model::predict_best(algorithm, rates, &call(cell, parameters));
-    let rates = machine.all_rates(cell, parameters.through);
+    let lemma = |rates| model::predict_best(algorithm, rates, &model_call(cell, parameters));
+    let rates = machine.rates_of_lines(cell, parameters.through);
     if let [rates] = rates[..] {
         return lemma(rates);
     }
@@ -237,7 +245,7 @@ pub fn best_blocks(
     };
     let found = rates.into_iter().filter_map(|rates| {
         let best = lemma(rates)?;
-        let seconds = predicted_seconds(machine, cell, &in_blocks(&family, best.blocks))?;
+        let seconds = predicted_seconds(machine, cell, &with_block_number(&family, best.blocks))?;
         Some((best, seconds))
     });
     let best = found.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -245,7 +253,7 @@ pub fn best_blocks(
 }
 
 /// The candidate of a family with `blocks` blocks.
-fn in_blocks(family: &Candidate, blocks: u32) -> Candidate {
+fn with_block_number(family: &Candidate, blocks: u32) -> Candidate {
     Candidate::Ours {
         algorithm: family.algorithm().to_owned(),
         parameters: Parameters {
@@ -257,18 +265,20 @@ fn in_blocks(family: &Candidate, blocks: u32) -> Candidate {
 
 /// The number of blocks that a candidate uses in a cell, at least 1.
 pub(crate) fn block_count(cell: &Cell, candidate: &Candidate) -> u32 {
-    schedule::find(candidate.algorithm())
-        .and_then(|algorithm| model::blocks(algorithm, &call(cell, &candidate.parameters())))
+    schedule::find_algorithm(candidate.algorithm())
+        .and_then(|algorithm| {
+            model::requested_blocks(algorithm, &model_call(cell, &candidate.parameters()))
+        })
         .map_or(1, |(blocks, _)| blocks)
 }
 
-pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
+pub(crate) fn model_call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
     let unit_bytes = cell.datatype.size_bytes();
     Call {
         ranks: cell.shape.ranks(),
         bytes: cell.bytes,
         unit_bytes,
         parameters: parameters.in_units(unit_bytes),
-        placed: cell.request(parameters).placed,
+        placed: cell.schedule_request(parameters).placed,
     }
 }

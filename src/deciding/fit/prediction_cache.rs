@@ -13,7 +13,7 @@ pub struct PredictionCache(Mutex<BTreeMap<(Cell, Candidate), Option<f64>>>);
 
 impl PredictionCache {
     /// The time of a candidate in a cell, in seconds, computed by `predict` on the first query.
-    pub(crate) fn seconds(
+    pub(crate) fn get_or_predict(
         &self,
         cell: &Cell,
         candidate: &Candidate,

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject, collective_name};
 
-use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
+use crate::curve::{Curve, InsideMethod, LeftOut, Predicted, Timing};
 use crate::scaling::{self, Curves};
 use results::Summary;
 
 /// The properties that compared cells have in common: all but shape and size.
-pub(crate) type Kind = (Collective, Datatype, Option<Operator>);
+pub(crate) type CellKind = (Collective, Datatype, Option<Operator>);
 
-pub(crate) fn kind(cell: &Cell) -> Kind {
+pub(crate) fn cell_kind(cell: &Cell) -> CellKind {
     (cell.collective, cell.datatype, cell.operator)
 }
 
@@ -44,12 +44,12 @@ pub struct CandidateCurve {
 /// The curves of all candidates on all shapes, in ascending order of cell and candidate; experiments are ignored. Only
 /// times are needed, so this works for algorithms of any library.
 pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
-    let mut times: BTreeMap<(Kind, CommShape, &Candidate), Vec<Timing>> = BTreeMap::new();
+    let mut times: BTreeMap<(CellKind, CommShape, &Candidate), Vec<Timing>> = BTreeMap::new();
     for summary in summaries {
         let Subject::Cell(cell) = summary.subject else {
             continue;
         };
-        let key = (kind(&cell), cell.shape, &summary.candidate);
+        let key = (cell_kind(&cell), cell.shape, &summary.candidate);
         times.entry(key).or_default().push(Timing {
             bytes: cell.bytes,
             seconds: summary.median_seconds,
@@ -88,19 +88,19 @@ pub enum PredictionMethod {
 /// `beta` are extrapolated in the number of ranks.
 #[derive(Clone, Debug)]
 pub struct Predictor {
-    curves: BTreeMap<(Kind, Candidate), Curves>,
-    inside: BTreeMap<(Kind, CommShape), Inside>,
+    curves: BTreeMap<(CellKind, Candidate), Curves>,
+    inside: BTreeMap<(CellKind, CommShape), InsideMethod>,
 }
 
 impl Predictor {
     /// A predictor from all known curves.
     pub fn new(of: &[CandidateCurve]) -> Self {
-        let mut curves: BTreeMap<(Kind, Candidate), Curves> = BTreeMap::new();
-        let mut left_out: BTreeMap<(Kind, CommShape), LeftOutSizes> = BTreeMap::new();
+        let mut curves: BTreeMap<(CellKind, Candidate), Curves> = BTreeMap::new();
+        let mut left_out: BTreeMap<(CellKind, CommShape), LeftOutSizes> = BTreeMap::new();
         for of in of {
             let kind = (of.collective, of.datatype, of.operator);
             let sizes = left_out.entry((kind, of.shape)).or_default();
-            for left in of.curve.left_out() {
+            for left in of.curve.predict_left_out_sizes() {
                 sizes.entry(left.measured.bytes).or_default().push(left);
             }
             let shapes = curves.entry((kind, of.candidate.clone())).or_default();
@@ -108,7 +108,7 @@ impl Predictor {
         }
         let inside = left_out
             .into_iter()
-            .map(|(place, sizes)| (place, better_inside(&sizes)))
+            .map(|(place, sizes)| (place, better_inside_method(&sizes)))
             .collect();
         Self { curves, inside }
     }
@@ -121,14 +121,14 @@ impl Predictor {
         candidate: &Candidate,
         method: PredictionMethod,
     ) -> Option<Predicted> {
-        let (kind, bytes) = (kind(cell), cell.bytes);
+        let (kind, bytes) = (cell_kind(cell), cell.bytes);
         let curves = self.curves.get(&(kind, candidate.clone()))?;
-        scaling::predict(curves, cell.shape, bytes, |shape, curve| match method {
-            PredictionMethod::StraightLines => curve.straight(bytes),
-            PredictionMethod::LogLog => curve.interpolated(bytes),
+        scaling::predict_on_shape(curves, cell.shape, bytes, |shape, curve| match method {
+            PredictionMethod::StraightLines => curve.straight_line_time(bytes),
+            PredictionMethod::LogLog => curve.interpolate_at(bytes),
             PredictionMethod::Model => {
                 let inside = self.inside.get(&(kind, shape)).copied();
-                curve.predict(bytes, inside.unwrap_or(Inside::Interpolation))
+                curve.predict(bytes, inside.unwrap_or(InsideMethod::Interpolation))
             }
         })
     }
@@ -139,7 +139,7 @@ type LeftOutSizes = BTreeMap<u64, Vec<LeftOut>>;
 
 /// The method with the lower mean regret at sizes that are left out in turn; of equal ones, that with the smaller
 /// errors. The regret is that of the candidate that would be chosen, so errors that change the choice count first.
-fn better_inside(sizes: &LeftOutSizes) -> Inside {
+fn better_inside_method(sizes: &LeftOutSizes) -> InsideMethod {
     let judge = |time: fn(&LeftOut) -> f64| {
         let regret = |left: &Vec<LeftOut>| {
             let chosen = left.iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
@@ -153,8 +153,8 @@ fn better_inside(sizes: &LeftOutSizes) -> Inside {
         (regrets, errors)
     };
     if judge(|left| left.modelled) < judge(|left| left.interpolated) {
-        Inside::Segments
+        InsideMethod::Segments
     } else {
-        Inside::Interpolation
+        InsideMethod::Interpolation
     }
 }

@@ -17,7 +17,7 @@ use statistics::{PairedRatio, paired_ratio};
 ///
 /// A candidate with too few launches is not chosen, however fast it looks. Of candidates that beat the default and are
 /// the same schedule, only the simplest is acceptable; their times are not merged.
-pub(crate) fn rank(
+pub(crate) fn rank_candidates(
     cell: &Cell,
     summaries: &[&Summary],
     default: &Summary,
@@ -30,7 +30,7 @@ pub(crate) fn rank(
         .map(|summary| {
             let candidate = &summary.candidate;
             let is_default = *candidate == Candidate::Default;
-            let speedup = paired(default, summary, options).filter(|_| !is_default);
+            let speedup = time_ratio(default, summary, options).filter(|_| !is_default);
             let order = if is_default {
                 1.0
             } else {
@@ -45,7 +45,7 @@ pub(crate) fn rank(
                 behind_fastest: 0.0,
                 predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
                 beats_default: is_known(summary)
-                    && speedup.is_some_and(|speedup| options.beats(&speedup)),
+                    && speedup.is_some_and(|speedup| options.is_decisive_speedup(&speedup)),
                 acceptable: false,
                 tolerable: false,
             };
@@ -74,16 +74,17 @@ pub(crate) fn rank(
     let candidates: Vec<Ranked> = ranked
         .into_iter()
         .map(|(_, mut ranked, summary)| {
-            let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
+            let behind = fastest.and_then(|fastest| time_ratio(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
             let leader = leader.filter(|_| simplest.contains(&ranked.candidate));
-            ranked.acceptable = leader.is_some_and(|leader| as_good_as(leader, summary, options));
+            ranked.acceptable =
+                leader.is_some_and(|leader| is_as_good_as(leader, summary, options));
             ranked.tolerable = ranked.acceptable
                 || leader.is_some_and(|leader| is_tolerable(leader, summary, options));
             ranked
         })
         .collect();
-    let confidence = confidence(&candidates, options);
+    let confidence = ranking_confidence(&candidates, options);
     (candidates, confidence)
 }
 
@@ -102,7 +103,7 @@ pub(crate) fn has_enough_launches(
 }
 
 /// The ratio of two candidates' times.
-fn paired(
+fn time_ratio(
     numerator: &Summary,
     denominator: &Summary,
     options: &DecideOptions,
@@ -115,14 +116,14 @@ fn paired(
 }
 
 /// Whether a candidate is as fast as the leader, within noise.
-fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
+fn is_as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
     if leader.candidate == summary.candidate {
         return true;
     }
-    let Some(behind) = paired(summary, leader, options) else {
+    let Some(behind) = time_ratio(summary, leader, options) else {
         return false;
     };
-    let worse = options.settled(&behind) && behind.interval.low > 1.0;
+    let worse = options.has_enough_coverage(&behind) && behind.interval.low > 1.0;
     let differs_by_block = leader.candidate.algorithm() == summary.candidate.algorithm();
     (!worse && behind.median <= 1.0 + options.tie)
         || (differs_by_block && behind.median <= 1.0 + options.max_regret)
@@ -130,11 +131,11 @@ fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> b
 
 /// Whether a candidate may replace the leader where that saves a rule.
 fn is_tolerable(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
-    let behind = paired(summary, leader, options);
+    let behind = time_ratio(summary, leader, options);
     behind.is_some_and(|behind| behind.median <= 1.0 + options.max_regret)
 }
 
-fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
+fn ranking_confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     let speedups: Vec<PairedRatio> = candidates.iter().filter_map(|r| r.speedup).collect();
     let chosen: Vec<PairedRatio> = candidates
         .iter()
@@ -149,11 +150,15 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     // The first is the strongest; others may have fewer launches.
     if decisive
         .first()
-        .is_none_or(|speedup| !options.settled(speedup))
+        .is_none_or(|speedup| !options.has_enough_coverage(speedup))
     {
         return Confidence::Low;
     }
-    let settled = || decisive.iter().filter(|speedup| options.settled(speedup));
+    let settled = || {
+        decisive
+            .iter()
+            .filter(|speedup| options.has_enough_coverage(speedup))
+    };
     let sure = |speedup: &PairedRatio| speedup.interval.coverage >= CONFIDENCE;
     // A candidate that beats the default with enough launches does so significantly.
     let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;

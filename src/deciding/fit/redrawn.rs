@@ -19,7 +19,7 @@ const SEED: u64 = 1979;
 /// Bootstrap samples of the summaries: in each, as many launches as measured are drawn with replacement, the same
 /// launches for all cells and candidates (Efron 1979, "Bootstrap methods: another look at the jackknife"). The iterator
 /// is empty if there are too few launches or too many summaries.
-pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
+pub(crate) fn draw_summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
     let launches = of.iter().flat_map(|summary| &summary.launch_medians);
     let launches: BTreeSet<u32> = launches.map(|(launch, _)| *launch).collect();
     let launches: Vec<u32> = launches.into_iter().collect();
@@ -30,13 +30,13 @@ pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
         let mut draw = || launches[random.usize(..launches.len())];
         let drawn: Vec<u32> = launches.iter().map(|_| draw()).collect();
         of.iter()
-            .filter_map(|summary| redrawn(summary, &drawn))
+            .filter_map(|summary| redraw_summary(summary, &drawn))
             .collect()
     })
 }
 
 /// A summary of the drawn launches, which count as different ones; `None` if none of them measured it.
-fn redrawn(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
+fn redraw_summary(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
     summary.subject.cell()?;
     let of = &summary.launch_medians;
     let seconds = |launch| Some(of[of.binary_search_by_key(launch, |(of, _)| *of).ok()?].1);
@@ -55,7 +55,7 @@ fn redrawn(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
 
 /// The interval that contains [`CONFIDENCE`] of these values, widened to include the value `found` with all launches;
 /// `None` without values.
-pub(crate) fn interval(mut values: Vec<f64>, found: f64) -> Option<Interval> {
+pub(crate) fn bootstrap_interval(mut values: Vec<f64>, found: f64) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     Some(Interval {

@@ -8,14 +8,14 @@ use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 /// Counts repetitions in cells, of the candidates that the campaign asks for, in calls of this pattern.
-pub fn about_repetitions(
+pub fn count_unusual_repetitions(
     samples: &[Sample],
     summaries: &[Summary],
     pattern: Pattern,
     asks_for: impl Fn(&Subject, &Candidate) -> bool,
 ) -> RepetitionCounts {
     let mut about = RepetitionCounts {
-        never_valid: never_valid(samples, asks_for),
+        never_valid: find_never_valid(samples, asks_for),
         ..RepetitionCounts::default()
     };
     let mut batched = BTreeSet::new();
@@ -41,12 +41,12 @@ pub fn about_repetitions(
         }
     }
     about.batched_cells = batched.len();
-    about.placebos = placebos(summaries);
+    about.placebos = compare_placebos(summaries);
     about
 }
 
 /// The default against itself under another name, by cell.
-fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
+fn compare_placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
     let of = |candidate: Candidate| {
         let found = summaries.iter().filter(move |s| s.candidate == candidate);
         found.filter_map(|summary| Some((summary.subject.cell()?, &summary.launch_medians)))
@@ -61,7 +61,7 @@ fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
 }
 
 /// Candidates with repetitions in a cell of which none is valid, so that they have no summary.
-fn never_valid(
+fn find_never_valid(
     samples: &[Sample],
     asks_for: impl Fn(&Subject, &Candidate) -> bool,
 ) -> Vec<OftenInvalid> {

@@ -4,7 +4,7 @@ use crate::line::{Line, TYPICAL_ERROR};
 
 /// A positive value at a place of at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct CurvePoint {
     /// Bytes, or a function of the number of ranks.
     pub(crate) at: f64,
     /// Seconds, or seconds per byte.
@@ -24,20 +24,20 @@ const SAME_PLACE: f64 = 1e-12;
 /// The method is least squares with weights recomputed in each round, so that at the end the gradient is that of the
 /// loss. A simplex search finds the same line a hundred times slower, and the search for segments needs a line for
 /// every part of a curve.
-pub(crate) fn line(points: &[Point]) -> Line {
-    improve(points, relative_least_squares(points), MOST_ROUNDS)
+pub(crate) fn robust_line(points: &[CurvePoint]) -> Line {
+    improve_line(points, relative_least_squares(points), MOST_ROUNDS)
 }
 
 /// The line with the least squares of relative errors: a start for [`improve`].
-pub(crate) fn relative_least_squares(points: &[Point]) -> Line {
-    solve(points, |point| point.value.powi(-2))
+pub(crate) fn relative_least_squares(points: &[CurvePoint]) -> Line {
+    weighted_least_squares(points, |point| point.value.powi(-2))
 }
 
 /// Brings a line nearer to the one with the least loss.
-pub(crate) fn improve(points: &[Point], mut line: Line, rounds: u32) -> Line {
+pub(crate) fn improve_line(points: &[CurvePoint], mut line: Line, rounds: u32) -> Line {
     for _ in 0..rounds {
         let before = line;
-        line = solve(points, |point| weight(point, &before));
+        line = weighted_least_squares(points, |point| error_weight(point, &before));
         let near = |a: f64, b: f64| (a - b).abs() <= TOLERANCE * a.abs().max(b.abs());
         if near(line.start, before.start) && near(line.per_byte, before.per_byte) {
             break;
@@ -47,29 +47,29 @@ pub(crate) fn improve(points: &[Point], mut line: Line, rounds: u32) -> Line {
 }
 
 /// The logarithm of a point's value to the line's.
-pub(crate) fn error(point: &Point, line: &Line) -> f64 {
-    (point.value / at(line, point.at)).ln()
+pub(crate) fn log_error(point: &CurvePoint, line: &Line) -> f64 {
+    (point.value / line_value_at(line, point.at)).ln()
 }
 
 /// The line's value, at least the smallest positive number: no time is 0.
-pub(crate) fn at(line: &Line, place: f64) -> f64 {
+pub(crate) fn line_value_at(line: &Line, place: f64) -> f64 {
     line.seconds(place.max(1.0)).max(f64::MIN_POSITIVE)
 }
 
 /// The weight of a squared error `(value - fitted)^2` that gives it the gradient of the loss of the logarithm.
-fn weight(point: &Point, line: &Line) -> f64 {
-    let error = error(point, line);
+fn error_weight(point: &CurvePoint, line: &Line) -> f64 {
+    let error = log_error(point, line);
     let pull = 1.0 / (error / TYPICAL_ERROR).hypot(1.0);
     // error / (e^error - 1), which is 1 for errors of 0.
     let bend = match error.abs() < 1e-8 {
         true => 1.0,
         false => error / error.exp_m1(),
     };
-    pull * bend * at(line, point.at).powi(-2)
+    pull * bend * line_value_at(line, point.at).powi(-2)
 }
 
 /// Weighted least squares with neither start nor slope below 0.
-fn solve(points: &[Point], weight: impl Fn(&Point) -> f64) -> Line {
+fn weighted_least_squares(points: &[CurvePoint], weight: impl Fn(&CurvePoint) -> f64) -> Line {
     let [mut w, mut x, mut xx, mut y, mut xy] = [0.0; 5];
     for point in points {
         let (place, weight) = (point.at.max(1.0), weight(point));
@@ -102,12 +102,12 @@ fn solve(points: &[Point], weight: impl Fn(&Point) -> f64) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, line};
+    use super::{CurvePoint, robust_line};
 
     #[test]
     fn points_of_one_place_give_a_constant() {
-        let place = |at, value| Point { at, value };
-        let found = line(&[place(0.0, 2.0), place(0.0, 2.0), place(0.0, 2.0)]);
+        let place = |at, value| CurvePoint { at, value };
+        let found = robust_line(&[place(0.0, 2.0), place(0.0, 2.0), place(0.0, 2.0)]);
         assert!((found.start - 2.0).abs() < 1e-12 && found.per_byte == 0.0);
     }
 }

@@ -9,8 +9,8 @@ use table::{
 };
 use vocabulary::{Candidate, RankOrder};
 
-use crate::runs::{self, Series};
-use crate::thresholds::changes;
+use crate::runs::{self, SeriesKey};
+use crate::thresholds::choices_between_sizes;
 use results::{CellDecision, Verdict};
 
 /// Builds the decision table.
@@ -49,8 +49,8 @@ pub(crate) fn build_rules(
     of_library: &[CellDecision],
     extended: &[CellDecision],
 ) -> BTreeMap<Collective, Vec<ShapeRules>> {
-    let mut collectives = entries(decisions, Deployments::Colltune);
-    for (collective, entries) in entries(extended, Deployments::Colltune) {
+    let mut collectives = deployment_entries(decisions, Deployments::Colltune);
+    for (collective, entries) in deployment_entries(extended, Deployments::Colltune) {
         let of_model = entries.into_iter().map(|entry| ShapeRules {
             source: RuleSource::Model,
             measured: Vec::new(),
@@ -59,11 +59,11 @@ pub(crate) fn build_rules(
         });
         collectives.entry(collective).or_default().extend(of_model);
     }
-    for (collective, of_library) in entries(of_library, Deployments::Library) {
+    for (collective, of_library) in deployment_entries(of_library, Deployments::Library) {
         let known = collectives.entry(collective).or_default();
         for entry in of_library {
             let alike = |other: &&mut ShapeRules| {
-                other.operators == entry.operators && choose_alike(other, &entry)
+                other.operators == entry.operators && has_same_choices(other, &entry)
             };
             match known.iter_mut().find(alike) {
                 Some(same) => {
@@ -86,7 +86,7 @@ pub(crate) fn build_rules(
 }
 
 /// The entries of one deployment.
-fn entries(
+fn deployment_entries(
     decisions: &[CellDecision],
     deployments: Deployments,
 ) -> BTreeMap<Collective, Vec<ShapeRules>> {
@@ -94,7 +94,7 @@ fn entries(
         .iter()
         .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
     let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
-    for (series, points) in runs::by_series(comparable) {
+    for (series, points) in runs::group_by_series(comparable) {
         let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
         let entries = collectives.entry(series.0).or_default();
         let entry = shape_rules(series, deployments, &points);
@@ -106,7 +106,7 @@ fn entries(
         match entries.last_mut() {
             Some(before)
                 if are_of_all((before.operators, entry.operators))
-                    && choose_alike(before, &entry) =>
+                    && has_same_choices(before, &entry) =>
             {
                 before.operators = Operators::Any;
                 lower_confidence(before, &entry);
@@ -122,7 +122,7 @@ fn entries(
 }
 
 /// Whether two entries make the same decisions on the same shape.
-fn choose_alike(one: &ShapeRules, other: &ShapeRules) -> bool {
+fn has_same_choices(one: &ShapeRules, other: &ShapeRules) -> bool {
     let choices = |entry: &ShapeRules| {
         let choice = |rule: &Rule| (rule.from_bytes, rule.candidate.clone());
         entry.rules.iter().map(choice).collect::<Vec<_>>()
@@ -140,7 +140,7 @@ fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
 
 /// The rules of one series, from its decisions by ascending size, with at least one at each size.
 fn shape_rules(
-    (_, shape, operators): Series,
+    (_, shape, operators): SeriesKey,
     deployments: Deployments,
     points: &[Vec<&CellDecision>],
 ) -> ShapeRules {
@@ -177,7 +177,7 @@ fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
         let mut from_bytes = 0;
         if let Some(previous) = previous {
-            let mut changes = changes(previous, run[0][0]);
+            let mut changes = choices_between_sizes(previous, run[0][0]);
             from_bytes = changes
                 .pop()
                 .map_or(run[0][0].cell.bytes, |(bytes, _)| bytes);
@@ -185,18 +185,26 @@ fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
             rules.extend(
                 changes
                     .into_iter()
-                    .map(|(from, other)| rule(from, other, &ends)),
+                    .map(|(from, other)| rule_from_decisions(from, other, &ends)),
             );
         }
         let decisions: Vec<&CellDecision> = run.iter().flatten().copied().collect();
-        rules.push(rule(from_bytes, &run[0][0].chosen, &decisions));
+        rules.push(rule_from_decisions(
+            from_bytes,
+            &run[0][0].chosen,
+            &decisions,
+        ));
         previous = run.last().map(|point| point[0]);
     }
     rules
 }
 
 /// The rule that follows from these decisions.
-fn rule(from_bytes: u64, candidate: &Candidate, decisions: &[&CellDecision]) -> Rule {
+fn rule_from_decisions(
+    from_bytes: u64,
+    candidate: &Candidate,
+    decisions: &[&CellDecision],
+) -> Rule {
     let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
     let confidence = decisions.iter().map(|decision| decision.confidence).min();
     let confidence = confidence.unwrap_or(Confidence::Low);
@@ -204,7 +212,7 @@ fn rule(from_bytes: u64, candidate: &Candidate, decisions: &[&CellDecision]) -> 
 }
 
 /// A range of sizes with one chosen candidate.
-struct Piece<'a> {
+struct RulePiece<'a> {
     from_bytes: u64,
     candidate: &'a Candidate,
     /// The decisions at its ends.
@@ -214,7 +222,7 @@ struct Piece<'a> {
 /// One rule per run of pieces with the same candidate: sizes and the ranges between them. Outside all sizes nothing was
 /// compared with the default.
 fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
-    let outside = |from_bytes, decision| Piece {
+    let outside = |from_bytes, decision| RulePiece {
         from_bytes,
         candidate: &Candidate::Default,
         decisions: vec![decision],
@@ -225,7 +233,7 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         if place == 0 && decision.cell.bytes > 0 {
             pieces.push(outside(0, decision));
         }
-        pieces.push(Piece {
+        pieces.push(RulePiece {
             from_bytes: decision.cell.bytes,
             candidate: &decision.chosen,
             decisions: vec![decision],
@@ -235,7 +243,7 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         }
         let next = points.get(place + 1).map(|next| next[0]);
         if let (Some(candidate), Some(next)) = (&decision.up_to_next, next) {
-            pieces.push(Piece {
+            pieces.push(RulePiece {
                 from_bytes: decision.cell.bytes + 1,
                 candidate,
                 decisions: vec![decision, next],
@@ -258,7 +266,7 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         }
         Rule {
             confirmed: *candidate != Candidate::Default,
-            ..rule(run[0].from_bytes, candidate, &decisions)
+            ..rule_from_decisions(run[0].from_bytes, candidate, &decisions)
         }
     })
     .collect()
@@ -276,7 +284,7 @@ fn candidate_times(points: &[(&CellDecision, MeasuredPoint)]) -> Vec<CandidateTi
         let seconds = points.iter().map(|(decision, _)| at(decision)).collect();
         let is_default = points
             .iter()
-            .map(|(decision, _)| does_the_same(decision, candidate));
+            .map(|(decision, _)| is_same_as_default(decision, candidate));
         CandidateTimes::new(candidate.clone(), seconds, is_default.collect())
     });
     times.collect()
@@ -289,7 +297,7 @@ const SAME_WITHIN_NOISE: f64 = 0.1;
 
 /// Whether the default takes as long as a candidate, so that both may be the same algorithm: one of the library's own
 /// algorithms, or any candidate where none of these was measured.
-pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
+pub(crate) fn is_same_as_default(decision: &CellDecision, candidate: &Candidate) -> bool {
     let knows_natives = || {
         let mut ranking = decision.ranking.iter();
         ranking.any(|ranked| ranked.candidate.is_native())
@@ -310,7 +318,7 @@ fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
         seconds(&decision.chosen)?,
         seconds(&Candidate::Default)?,
     );
-    Some(match decision.gain() {
+    Some(match decision.chosen_gain() {
         Some(gain) => point.with_speedup(gain.median),
         None => point,
     })

@@ -12,14 +12,14 @@ use results::{CellDecision, Ranked, Verdict};
 use statistics::geometric_mean;
 
 /// The properties that a table distinguishes besides the size.
-pub(crate) type Series = (Collective, CommShape, Operators);
+pub(crate) type SeriesKey = (Collective, CommShape, Operators);
 
 /// The decisions of each series by size. At one size there are several if more than one datatype
 /// or operator was measured.
-pub(crate) fn by_series<D: std::borrow::Borrow<CellDecision>>(
+pub(crate) fn group_by_series<D: std::borrow::Borrow<CellDecision>>(
     decisions: impl Iterator<Item = D>,
-) -> BTreeMap<Series, BTreeMap<u64, Vec<D>>> {
-    let mut series: BTreeMap<Series, BTreeMap<u64, Vec<D>>> = BTreeMap::new();
+) -> BTreeMap<SeriesKey, BTreeMap<u64, Vec<D>>> {
+    let mut series: BTreeMap<SeriesKey, BTreeMap<u64, Vec<D>>> = BTreeMap::new();
     for decision in decisions {
         let CellDecision {
             cell, operators, ..
@@ -37,17 +37,17 @@ pub(crate) fn by_series<D: std::borrow::Borrow<CellDecision>>(
 
 /// Chooses among the acceptable candidates of every decision, with the fewest changes from size to size; cells without
 /// a measured default are skipped.
-pub(crate) fn choose(decisions: &mut [CellDecision]) {
+pub(crate) fn choose_with_fewest_changes(decisions: &mut [CellDecision]) {
     let comparable = decisions
         .iter_mut()
         .filter(|decision| decision.verdict != Verdict::DefaultNotMeasured);
-    for mut points in by_series(comparable).into_values() {
+    for mut points in group_by_series(comparable).into_values() {
         let mut points: Vec<&mut Vec<&mut CellDecision>> = points.values_mut().collect();
         let mut rest = &mut points[..];
         while !rest.is_empty() {
             let (length, common) = longest_run(rest);
             let (run, after) = rest.split_at_mut(length);
-            settle(run, &common);
+            choose_best_for_run(run, &common);
             rest = after;
         }
     }
@@ -95,7 +95,7 @@ fn good_for_all(point: &[&mut CellDecision], is_good: fn(&Ranked) -> bool) -> BT
 }
 
 /// Enters the best candidate of `common` into the decisions of a run.
-fn settle(run: &mut [&mut Vec<&mut CellDecision>], common: &BTreeSet<Candidate>) {
+fn choose_best_for_run(run: &mut [&mut Vec<&mut CellDecision>], common: &BTreeSet<Candidate>) {
     let best = common.iter().min_by(|a, b| simpler_then_faster(run, a, b));
     let chosen = best.unwrap_or(&Candidate::Default);
     for decision in run.iter_mut().flat_map(|point| point.iter_mut()) {

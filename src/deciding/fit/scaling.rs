@@ -6,12 +6,12 @@ use vocabulary::CommShape;
 
 use crate::curve::{Curve, Predicted, Segment, TimeOrigin};
 use crate::line::Line;
-use crate::reweighted::{self, Point};
+use crate::reweighted::{self, CurvePoint};
 
 /// The curves of one candidate.
 pub(crate) type Curves = BTreeMap<CommShape, Curve>;
 
-type Measured<'c> = (CommShape, &'c Curve);
+type ShapeCurve<'c> = (CommShape, &'c Curve);
 
 /// The time on a shape, where `time` gives that of measured ones; `None` without curves.
 ///
@@ -21,7 +21,7 @@ type Measured<'c> = (CommShape, &'c Curve);
 /// multiplied by the ratio that the straight lines of the family predict: `alpha` and `beta` are linear in the number
 /// of ranks or in its logarithm, whichever predicts left-out shapes better; in the logarithm if there are fewer than
 /// three shapes.
-pub(crate) fn predict(
+pub(crate) fn predict_on_shape(
     curves: &Curves,
     shape: CommShape,
     bytes: u64,
@@ -30,21 +30,23 @@ pub(crate) fn predict(
     if let Some(curve) = curves.get(&shape) {
         return Some(time(shape, curve));
     }
-    let family = family(curves, shape);
+    let family = shape_family(curves, shape);
     let ranks = f64::from(shape.ranks());
-    let of = |(shape, _): &Measured<'_>| f64::from(shape.ranks());
+    let of = |(shape, _): &ShapeCurve<'_>| f64::from(shape.ranks());
     let after = family.partition_point(|measured| of(measured) < ranks);
     let (below, above) = (
         after.checked_sub(1).map(|before| family[before]),
         family.get(after),
     );
-    let from = |(shape, curve): &Measured<'_>| (f64::from(shape.ranks()), time(*shape, curve));
+    let from = |(shape, curve): &ShapeCurve<'_>| (f64::from(shape.ranks()), time(*shape, curve));
     match (below, above) {
-        (Some(below), Some(above)) => Some(between(from(&below), from(above), ranks)),
+        (Some(below), Some(above)) => {
+            Some(interpolate_between_ranks(from(&below), from(above), ranks))
+        }
         (None, None) => None,
         (below, above) => {
             let nearest = below.or(above.copied())?;
-            let ratio = growth(&family, nearest, ranks, bytes);
+            let ratio = growth_from_nearest(&family, nearest, ranks, bytes);
             let near = time(nearest.0, nearest.1);
             Some(Predicted {
                 seconds: near.seconds * ratio,
@@ -56,16 +58,16 @@ pub(crate) fn predict(
 }
 
 /// The family of a shape, by ascending number of ranks, each number once.
-fn family(curves: &Curves, shape: CommShape) -> Vec<Measured<'_>> {
+fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
     let members = |belongs: &dyn Fn(&CommShape) -> bool| {
         let all = curves.iter().map(|(shape, curve)| (*shape, curve));
-        let mut family: Vec<Measured<'_>> = all.filter(|(shape, _)| belongs(shape)).collect();
+        let mut family: Vec<ShapeCurve<'_>> = all.filter(|(shape, _)| belongs(shape)).collect();
         family.sort_by_key(|(shape, _)| shape.ranks());
         family.dedup_by_key(|(shape, _)| shape.ranks());
         family
     };
-    let encloses = |family: &[Measured<'_>]| {
-        let ranks = |measured: Option<&Measured<'_>>| measured.map(|(shape, _)| shape.ranks());
+    let encloses = |family: &[ShapeCurve<'_>]| {
+        let ranks = |measured: Option<&ShapeCurve<'_>>| measured.map(|(shape, _)| shape.ranks());
         ranks(family.first()).is_some_and(|least| least < shape.ranks())
             && ranks(family.last()).is_some_and(|most| most > shape.ranks())
     };
@@ -85,7 +87,11 @@ fn family(curves: &Curves, shape: CommShape) -> Vec<Measured<'_>> {
 }
 
 /// Linear interpolation in the logarithms of ranks and time.
-fn between(below: (f64, Predicted), above: (f64, Predicted), ranks: f64) -> Predicted {
+fn interpolate_between_ranks(
+    below: (f64, Predicted),
+    above: (f64, Predicted),
+    ranks: f64,
+) -> Predicted {
     let share = (ranks / below.0).ln() / (above.0 / below.0).ln();
     let (low, high) = (below.1, above.1);
     Predicted {
@@ -104,7 +110,7 @@ enum Axis {
 
 impl Axis {
     /// The value of the quantity. The logarithm of a single rank counts as 1.
-    fn place(self, ranks: f64) -> f64 {
+    fn value_of_ranks(self, ranks: f64) -> f64 {
         match self {
             Self::Logarithm => ranks.log2().max(1.0),
             Self::Ranks => ranks,
@@ -113,12 +119,17 @@ impl Axis {
 }
 
 /// A straight line through a curve, with the ranks of its shape.
-type Straight<'c> = (f64, Segment, &'c Curve);
+type ShapeLine<'c> = (f64, Segment, &'c Curve);
 
 /// The ratio of a call's time with `ranks` to that on the nearest shape; 1 if straight lines of fewer than two shapes
 /// are known.
-fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64) -> f64 {
-    let straight: Vec<Straight<'_>> = family
+fn growth_from_nearest(
+    family: &[ShapeCurve<'_>],
+    nearest: ShapeCurve<'_>,
+    ranks: f64,
+    bytes: u64,
+) -> f64 {
+    let straight: Vec<ShapeLine<'_>> = family
         .iter()
         .filter_map(|(shape, curve)| Some((f64::from(shape.ranks()), curve.straight?, *curve)))
         .collect();
@@ -126,12 +137,12 @@ fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64
         return 1.0;
     }
     let axis = match straight.len() > 2
-        && error(&straight, Axis::Ranks) < error(&straight, Axis::Logarithm)
+        && left_out_error(&straight, Axis::Ranks) < left_out_error(&straight, Axis::Logarithm)
     {
         true => Axis::Ranks,
         false => Axis::Logarithm,
     };
-    let at = |ranks: f64| reweighted::at(&line_at(&straight, axis, ranks), bytes as f64);
+    let at = |ranks: f64| reweighted::line_value_at(&line_at(&straight, axis, ranks), bytes as f64);
     at(ranks) / at(f64::from(nearest.0.ranks()))
 }
 
@@ -139,14 +150,14 @@ fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64
 const NOTHING: f64 = 1e-18;
 
 /// The straight line that other shapes predict.
-fn line_at(straight: &[Straight<'_>], axis: Axis, ranks: f64) -> Line {
+fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
     let parameter = |of: fn(&Segment) -> f64| {
-        let points = straight.iter().map(|(ranks, line, _)| Point {
-            at: axis.place(*ranks),
+        let points = straight.iter().map(|(ranks, line, _)| CurvePoint {
+            at: axis.value_of_ranks(*ranks),
             value: of(line).max(NOTHING),
         });
-        let line = reweighted::line(&points.collect::<Vec<_>>());
-        line.seconds(axis.place(ranks))
+        let line = reweighted::robust_line(&points.collect::<Vec<_>>());
+        line.seconds(axis.value_of_ranks(ranks))
     };
     Line {
         start: parameter(|line| line.alpha_seconds),
@@ -155,13 +166,13 @@ fn line_at(straight: &[Straight<'_>], axis: Axis, ranks: f64) -> Line {
 }
 
 /// The mean absolute logarithm of predicted to measured times, over shapes left out in turn.
-fn error(straight: &[Straight<'_>], axis: Axis) -> f64 {
+fn left_out_error(straight: &[ShapeLine<'_>], axis: Axis) -> f64 {
     let of_shape = |place: usize| {
         let mut others = straight.to_vec();
         let (ranks, _, curve) = others.remove(place);
         let line = line_at(&others, axis, ranks);
         let errors = curve.points.iter().map(|point| {
-            let predicted = reweighted::at(&line, point.bytes as f64);
+            let predicted = reweighted::line_value_at(&line, point.bytes as f64);
             (predicted / point.seconds).ln().abs()
         });
         errors.sum::<f64>() / curve.points.len() as f64

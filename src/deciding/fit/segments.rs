@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::line::Line;
-use crate::reweighted::{self, Point};
+use crate::reweighted::{self, CurvePoint};
 
 /// The fewest sizes of a segment: a line fits fewer than three well by chance.
 pub(crate) const FEWEST_SIZES: usize = 3;
@@ -32,27 +32,27 @@ pub(crate) const MOST_PLACES: usize = 64;
 /// If there are more than [`MOST_PLACES`] points, [`MOST_PLACES`] evenly spread ones are examined: a segment is found
 /// if it has [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them to where the
 /// lines of both segments leave the smallest errors. So the time is proportional to the number of points.
-pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {
-    segments_with(points, &mut |part, line| {
-        reweighted::improve(part, line, ROUNDS)
+pub(crate) fn find_segments(points: &[CurvePoint]) -> Vec<Range<usize>> {
+    find_segments_with(points, &mut |part, line| {
+        reweighted::improve_line(part, line, ROUNDS)
     })
 }
 
 /// Brings the line of some points nearer to the best one.
-type Improve<'a> = &'a mut dyn FnMut(&[Point], Line) -> Line;
+type Improve<'a> = &'a mut dyn FnMut(&[CurvePoint], Line) -> Line;
 
-fn segments_with(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
+fn find_segments_with(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<usize>> {
     let count = points.len();
     let places = count.min(MOST_PLACES);
     // The middle of the points that an examined point represents.
     let place = |sparse: usize| (2 * sparse + 1) * count / (2 * places);
-    let sparse: Vec<Point> = (0..places).map(|sparse| points[place(sparse)]).collect();
+    let sparse: Vec<CurvePoint> = (0..places).map(|sparse| points[place(sparse)]).collect();
     let parts = best_partition(&sparse, improve);
     let changes = parts.windows(2).map(|pair| {
         let first = place(pair[0].end - 1) + 1;
         let between = &points[first..place(pair[1].start)];
-        let lines = [&pair[0], &pair[1]].map(|part| reweighted::line(&sparse[part.clone()]));
-        first + change(between, &lines)
+        let lines = [&pair[0], &pair[1]].map(|part| reweighted::robust_line(&sparse[part.clone()]));
+        first + locate_change(between, &lines)
     });
     let mut start = 0;
     let ends = changes.chain([count]);
@@ -61,11 +61,11 @@ fn segments_with(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
 }
 
 /// The number of points that the first line should cover so that both lines leave the smallest errors.
-fn change(points: &[Point], [before, after]: &[Line; 2]) -> usize {
+fn locate_change(points: &[CurvePoint], [before, after]: &[Line; 2]) -> usize {
     let mut cost = 0.0;
     let mut best = (0.0, 0);
     for (point, count) in points.iter().zip(1..) {
-        let error = |line| reweighted::error(point, line).abs();
+        let error = |line| reweighted::log_error(point, line).abs();
         cost += error(before) - error(after);
         if cost < best.0 {
             best = (cost, count);
@@ -75,13 +75,13 @@ fn change(points: &[Point], [before, after]: &[Line; 2]) -> usize {
 }
 
 /// The partition with the best criterion.
-fn best_partition(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
+fn best_partition(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<usize>> {
     let count = points.len();
     let most = (count / FEWEST_SIZES).clamp(1, MOST_SEGMENTS);
     if most == 1 {
         return std::iter::once(0..count).collect();
     }
-    let partitions = partitions(count, most, &costs(points, improve));
+    let partitions = cheapest_partitions(count, most, &part_costs(points, improve));
     let score = |(cost, parts): &(f64, Vec<Range<usize>>)| {
         let free = count - 2 * parts.len();
         let scale = (cost / free as f64).max(NEGLIGIBLE_ERROR);
@@ -96,7 +96,7 @@ fn best_partition(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
 
 /// `costs[first][end]`: the sum of absolute relative errors of the points from `first` to before
 /// `end` under their line; infinite for too few points.
-fn costs(points: &[Point], improve: Improve<'_>) -> Vec<Vec<f64>> {
+fn part_costs(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Vec<f64>> {
     let count = points.len();
     let mut costs = vec![vec![f64::INFINITY; count + 1]; count];
     for (first, costs) in costs.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ fn costs(points: &[Point], improve: Improve<'_>) -> Vec<Vec<f64>> {
             let part = &points[first..end];
             let start = line.unwrap_or_else(|| reweighted::relative_least_squares(part));
             let better = improve(part, start);
-            let errors = part.iter().map(|p| reweighted::error(p, &better).abs());
+            let errors = part.iter().map(|p| reweighted::log_error(p, &better).abs());
             costs[end] = errors.sum();
             line = Some(better);
         }
@@ -114,13 +114,17 @@ fn costs(points: &[Point], improve: Improve<'_>) -> Vec<Vec<f64>> {
 }
 
 /// The cheapest partition into 1, 2, ... `most` parts, with its cost.
-fn partitions(count: usize, most: usize, costs: &[Vec<f64>]) -> Vec<(f64, Vec<Range<usize>>)> {
+fn cheapest_partitions(
+    count: usize,
+    most: usize,
+    costs: &[Vec<f64>],
+) -> Vec<(f64, Vec<Range<usize>>)> {
     // The cheapest cost of the points before each end, and where its last part begins.
     let mut best: Vec<(f64, usize)> = (0..=count).map(|end| (costs[0][end], 0)).collect();
     let mut firsts = vec![best.iter().map(|(_, first)| *first).collect::<Vec<_>>()];
     let mut found = Vec::new();
     for parts in 1..=most {
-        found.push((best[count].0, trace(count, &firsts)));
+        found.push((best[count].0, trace_parts(count, &firsts)));
         if parts == most {
             break;
         }
@@ -139,7 +143,7 @@ fn partitions(count: usize, most: usize, costs: &[Vec<f64>]) -> Vec<(f64, Vec<Ra
 }
 
 /// Recovers the parts from the start of the last one for each number of parts and each end.
-fn trace(count: usize, firsts: &[Vec<usize>]) -> Vec<Range<usize>> {
+fn trace_parts(count: usize, firsts: &[Vec<usize>]) -> Vec<Range<usize>> {
     let mut end = count;
     let mut parts: Vec<Range<usize>> = firsts
         .iter()
@@ -156,16 +160,16 @@ fn trace(count: usize, firsts: &[Vec<usize>]) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_PLACES, segments, segments_with};
-    use crate::reweighted::Point;
+    use super::{MOST_PLACES, find_segments, find_segments_with};
+    use crate::reweighted::CurvePoint;
 
     /// Alternately 3 % above and below two lines that change in the middle, where the second begins above.
-    fn points(count: usize) -> Vec<Point> {
+    fn points(count: usize) -> Vec<CurvePoint> {
         let point = |place: usize| {
             let at = 8.0 * (place + 1) as f64;
             let start = if place < count / 2 { 1e-6 } else { 50e-6 };
             let noise = if place.is_multiple_of(2) { 1.03 } else { 0.97 };
-            Point {
+            CurvePoint {
                 at,
                 value: noise * (start + 1e-10 * at),
             }
@@ -178,7 +182,7 @@ mod tests {
     fn work_is_bounded_for_any_number_of_sizes() {
         let work = |count: usize| {
             let mut work = 0;
-            segments_with(&points(count), &mut |part, line| {
+            find_segments_with(&points(count), &mut |part, line| {
                 work += part.len();
                 line
             });
@@ -195,7 +199,7 @@ mod tests {
     #[test]
     fn a_change_is_found_at_its_place_among_many_sizes() {
         for count in [MOST_PLACES, MOST_PLACES + 1, 1000, 20_000] {
-            let parts = segments(&points(count));
+            let parts = find_segments(&points(count));
             assert_eq!(parts, [0..count / 2, count / 2..count], "{count} sizes");
         }
     }

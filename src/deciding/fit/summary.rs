@@ -24,7 +24,7 @@ use statistics::Interval;
 ///
 /// # Errors
 /// A time that is neither 0 nor within [`TIME`].
-pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, FitError> {
+pub fn summarise_samples(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
     let usual = usual_batches(samples, pattern);
     // Samples of experiments always count.
@@ -32,10 +32,10 @@ pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, F
         let usual = usual.get(&sample.subject);
         usual.is_none_or(|batch| *batch == sample.batch)
     };
-    let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
+    let mut keys: BTreeMap<(Subject, &Candidate), CandidateSamples> = BTreeMap::new();
     for sample in samples {
         let group = keys.entry((sample.subject, &sample.candidate)).or_default();
-        group.add(sample, counts(sample));
+        group.add_sample(sample, counts(sample));
     }
     for (group, number) in keys.values_mut().zip(0..) {
         group.number = number;
@@ -52,7 +52,7 @@ pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, F
         .chunk_by(|a, b| a.group == b.group)
         .map(|launches| {
             let ((subject, candidate), group) = &keys[launches[0].group as usize];
-            over_launches(*subject, (*candidate).clone(), group, launches)
+            combine_launches(*subject, (*candidate).clone(), group, launches)
         })
         .collect())
 }
@@ -81,7 +81,7 @@ fn usual_batches(samples: &[Sample], pattern: Pattern) -> BTreeMap<Subject, u32>
 
 /// The samples of one candidate of one subject.
 #[derive(Default)]
-struct Group {
+struct CandidateSamples {
     /// In ascending order of subject and candidate.
     number: u32,
     /// Launches in which the candidate left the race.
@@ -94,8 +94,8 @@ struct Group {
     invalid: u64,
 }
 
-impl Group {
-    fn add(&mut self, sample: &Sample, counts: bool) {
+impl CandidateSamples {
+    fn add_sample(&mut self, sample: &Sample, counts: bool) {
         if !counts {
             self.other_batches.insert(sample.launch);
             return;
@@ -110,7 +110,7 @@ impl Group {
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
     for sample in samples {
-        let is_time = |seconds: &f64| TIME.hold_or_nothing(*seconds);
+        let is_time = |seconds: &f64| TIME.contains_or_zero(*seconds);
         if let Some(repetition) = sample.seconds.iter().position(|seconds| !is_time(seconds)) {
             return Err(FitError::NotATime {
                 subject: Box::new(sample.subject),
@@ -125,10 +125,10 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
 }
 
 /// Combines the launches of one candidate and subject; there is at least one.
-fn over_launches(
+fn combine_launches(
     subject: Subject,
     candidate: Candidate,
-    group: &Group,
+    group: &CandidateSamples,
     launches: &[LaunchSummary],
 ) -> Summary {
     let medians: Vec<f64> = launches.iter().map(|launch| launch.median).collect();
@@ -149,7 +149,7 @@ fn over_launches(
         },
         median_seconds,
         interval: statistics::median_interval(&medians, CONFIDENCE)
-            .unwrap_or_else(|| Interval::point(median_seconds)),
+            .unwrap_or_else(|| Interval::single_value(median_seconds)),
         launch_medians: launches.iter().map(|l| (l.launch, l.median)).collect(),
     }
 }

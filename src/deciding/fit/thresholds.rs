@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use results::{CellDecision, Ranked};
 use vocabulary::Candidate;
 
-use crate::rules::does_the_same;
+use crate::rules::is_same_as_default;
 
 /// A candidate, and the size from which it is assumed to be the best choice.
 pub(crate) type Change<'d> = (u64, &'d Candidate);
@@ -27,7 +27,10 @@ pub(crate) const FAR_FASTER: f64 = 1.1;
 ///
 /// The choices at both sizes, and the default, are favoured over candidates that would be better by little. There is no
 /// favour if the intervals at both sizes show [`FAR_FASTER`] for the same candidate.
-pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
+pub(crate) fn choices_between_sizes<'d>(
+    left: &'d CellDecision,
+    right: &'d CellDecision,
+) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     let mut candidates = vec![&left.chosen, &right.chosen];
     let ranked = left.ranking.iter().map(|ranked| &ranked.candidate);
@@ -35,7 +38,7 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
     let keeps_default = [left, right]
         .iter()
         .any(|at| at.chosen == Candidate::Default);
-    let leaves_default_out = default_changes(left, right);
+    let leaves_default_out = has_changing_default(left, right);
     let (favour, favour_of_default) = if is_any_far_faster(left, right) {
         (0.0, 0.0)
     } else {
@@ -48,10 +51,10 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         let log_seconds = |at: &CellDecision| {
             Some(match place {
                 0 | 1 if **candidate == Candidate::Default => {
-                    at.default()?.median_seconds.ln() - favour_of_default
+                    at.ranked_default()?.median_seconds.ln() - favour_of_default
                 }
-                0 | 1 if keeps_default => alike_seconds(at, candidate)?.ln(),
-                0 | 1 => alike_seconds(at, candidate)?.ln() - favour,
+                0 | 1 if keeps_default => seconds_of_alike(at, candidate)?.ln(),
+                0 | 1 => seconds_of_alike(at, candidate)?.ln() - favour,
                 _ => at.ranked(candidate)?.median_seconds.ln(),
             })
         };
@@ -69,10 +72,10 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
     if (!is_unknown && lines[0] == lines[1]) || (is_unknown && !leaves_default_out) {
         return vec![(size(0.5), &right.chosen)];
     }
-    let Some(first) = table::lowest(lines.iter().map(|line| Some((*line)?[0]))) else {
+    let Some(first) = table::index_of_lowest(lines.iter().map(|line| Some((*line)?[0]))) else {
         return vec![(high, &right.chosen)];
     };
-    let crossings = table::crossings(&lines, first).into_iter();
+    let crossings = table::lowest_line_changes(&lines, first).into_iter();
     let crossings = crossings.map(|(share, place)| (size(share), place));
     let mut changes: Vec<Change<'_>> = Vec::new();
     let last = (high, 1);
@@ -100,11 +103,11 @@ fn is_any_far_faster(left: &CellDecision, right: &CellDecision) -> bool {
 
 /// Whether the default is known to be different algorithms at the two sizes, and is slower at one of them than the
 /// algorithm that it is at the other.
-fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
+fn has_changing_default(left: &CellDecision, right: &CellDecision) -> bool {
     let done = |at: &CellDecision| -> BTreeSet<Candidate> {
         let candidates = at.ranking.iter().map(|ranked| &ranked.candidate);
         candidates
-            .filter(|candidate| does_the_same(at, candidate))
+            .filter(|candidate| is_same_as_default(at, candidate))
             .cloned()
             .collect()
     };
@@ -129,7 +132,7 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
 
 /// The time of a candidate. If it was not measured, that of a candidate which is the same schedule there, or else of
 /// the fastest one that differs only by the size of its blocks.
-fn alike_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+fn seconds_of_alike(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
     let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
     let is_kin = |ranked: &&Ranked| ranked.candidate.without_blocks() == candidate.without_blocks();
     let alike = || at.ranking.iter().find(is_alike);

@@ -6,7 +6,7 @@ use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, OperatorClass, RulePlace, TurnedBack};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
-use crate::{DecideOptions, FitError, Fresh};
+use crate::{DecideOptions, FitError, FreshMeasurements};
 
 /// Removes the verdicts that newer launches overrule: confirming launches after a verdict against a candidate that
 /// confirm it at the same size.
@@ -15,7 +15,7 @@ use crate::{DecideOptions, FitError, Fresh};
 ///
 /// # Errors
 /// The errors of [`Fresh::of`].
-pub fn standing(
+pub fn remove_overruled_verdicts(
     verdicts: Vec<table::Verdict>,
     samples: &[(Pattern, Vec<Sample>)],
     failures: &[(Subject, Candidate)],
@@ -31,14 +31,14 @@ pub fn standing(
             let newer = samples.iter().filter(|sample| sample.launch > newest);
             (*pattern, newer.cloned().collect())
         });
-        let fresh = Fresh::of(&newer.collect::<Vec<_>>(), failures, options)?;
+        let fresh = FreshMeasurements::from_samples(&newer.collect::<Vec<_>>(), failures, options)?;
         for (place, verdict) in verdicts.iter().enumerate() {
             let is_due = verdict.is_wrong() && verdict.newest_launch == Some(newest);
             let mut cells = fresh
-                .cells()
+                .measured_cells()
                 .into_iter()
-                .filter(|cell| is_at(verdict, cell));
-            if is_due && cells.any(|cell| fresh.confirms(&cell, &verdict.candidate)) {
+                .filter(|cell| is_about_cell(verdict, cell));
+            if is_due && cells.any(|cell| fresh.is_confirmed(&cell, &verdict.candidate)) {
                 overruled.insert(place);
             }
         }
@@ -50,13 +50,13 @@ pub fn standing(
 }
 
 /// Whether a verdict is about a cell, whatever the cell's datatype.
-fn is_at(verdict: &table::Verdict, cell: &Cell) -> bool {
+fn is_about_cell(verdict: &table::Verdict, cell: &Cell) -> bool {
     (verdict.collective, verdict.shape, verdict.bytes) == (cell.collective, cell.shape, cell.bytes)
-        && verdict.operators == OperatorClass::of(cell.commutes())
+        && verdict.operators == OperatorClass::from_commutes(cell.commutes())
 }
 
 /// Keeps the default where a rule of these decisions was turned back.
-pub(crate) fn refute(
+pub(crate) fn refute_turned_back(
     decisions: &mut [CellDecision],
     deployment: Deployment,
     turned_back: &[TurnedBack],
@@ -64,7 +64,7 @@ pub(crate) fn refute(
     for decision in decisions {
         if !turned_back
             .iter()
-            .any(|change| takes(change, decision, deployment))
+            .any(|change| is_choice_turned_back(change, decision, deployment))
         {
             continue;
         }
@@ -79,7 +79,11 @@ pub(crate) fn refute(
 }
 
 /// Whether a decision's choice was turned back.
-fn takes(change: &TurnedBack, decision: &CellDecision, deployment: Deployment) -> bool {
+fn is_choice_turned_back(
+    change: &TurnedBack,
+    decision: &CellDecision,
+    deployment: Deployment,
+) -> bool {
     let RulePlace::Rule {
         collective,
         shape,
@@ -92,7 +96,7 @@ fn takes(change: &TurnedBack, decision: &CellDecision, deployment: Deployment) -
     };
     (collective, shape) == (decision.cell.collective, decision.cell.shape)
         && operators.overlap(decision.operators)
-        && deployments.cover(deployment)
+        && deployments.hold_for(deployment)
         && change.candidate == decision.chosen
         && change.sizes.contains(&decision.cell.bytes)
 }

@@ -15,7 +15,7 @@ use vocabulary::{
 use wire::Environment;
 
 /// A launch and its provenance, which all its rows share.
-pub(crate) struct Launch {
+pub(crate) struct LaunchContext {
     /// The store, as it was named.
     pub(crate) store: String,
     /// The name of the campaign.
@@ -27,14 +27,14 @@ pub(crate) struct Launch {
 }
 
 /// Consecutive rows of one sample.
-pub(crate) struct Run {
-    pub(crate) launch: Rc<Launch>,
+pub(crate) struct SampleRows {
+    pub(crate) launch: Rc<LaunchContext>,
     pub(crate) sample: Rc<StoredSample>,
     /// The repetitions, as indices into the sample's times.
     pub(crate) repetitions: Range<usize>,
 }
 
-impl Run {
+impl SampleRows {
     fn cell(&self) -> Option<Cell> {
         self.sample.subject.cell()
     }
@@ -60,7 +60,7 @@ impl Run {
     }
 
     /// The elements and the operator of an experiment that combines.
-    fn combined(&self) -> Option<(Datatype, Operator)> {
+    fn combined_elements(&self) -> Option<(Datatype, Operator)> {
         match self.experiment()?.kind {
             ExperimentKind::Combine { datatype, operator } => Some((datatype, operator)),
             _ => None,
@@ -70,7 +70,7 @@ impl Run {
     fn datatype(&self) -> Option<Datatype> {
         match self.cell() {
             Some(cell) => Some(cell.datatype),
-            None => self.combined().map(|(datatype, _)| datatype),
+            None => self.combined_elements().map(|(datatype, _)| datatype),
         }
     }
 }
@@ -87,13 +87,13 @@ pub struct SampleColumn {
 /// The values of a column: one for all rows of a run, or one for each row.
 enum Values {
     /// A text.
-    Text(fn(&Run) -> Option<Cow<'_, str>>),
+    Text(fn(&SampleRows) -> Option<Cow<'_, str>>),
     /// A whole number. All are signed, since differences of unsigned numbers go wrong in programs that read them.
-    Whole(fn(&Run) -> Option<u64>),
+    Whole(fn(&SampleRows) -> Option<u64>),
     /// A real number.
-    Real(fn(&Run) -> Option<f64>),
+    Real(fn(&SampleRows) -> Option<f64>),
     /// A time of day, in seconds since the Unix epoch.
-    Date(fn(&Run) -> Option<i64>),
+    Date(fn(&SampleRows) -> Option<i64>),
     /// The number of the repetition.
     Repetition,
     /// The time of the repetition.
@@ -105,7 +105,7 @@ enum Values {
 const fn text_column(
     name: &'static str,
     meaning: &'static str,
-    value: fn(&Run) -> Option<Cow<'_, str>>,
+    value: fn(&SampleRows) -> Option<Cow<'_, str>>,
 ) -> SampleColumn {
     SampleColumn {
         name,
@@ -117,7 +117,7 @@ const fn text_column(
 const fn integer_column(
     name: &'static str,
     meaning: &'static str,
-    value: fn(&Run) -> Option<u64>,
+    value: fn(&SampleRows) -> Option<u64>,
 ) -> SampleColumn {
     SampleColumn {
         name,
@@ -126,7 +126,7 @@ const fn integer_column(
     }
 }
 
-const fn other(name: &'static str, meaning: &'static str, values: Values) -> SampleColumn {
+const fn other_column(name: &'static str, meaning: &'static str, values: Values) -> SampleColumn {
     SampleColumn {
         name,
         meaning,
@@ -137,23 +137,23 @@ const fn other(name: &'static str, meaning: &'static str, values: Values) -> Sam
 /// All columns, in their order. No name is a reserved word of SQL.
 pub const COLUMNS: [SampleColumn; 41] = [
     text_column("store", "path of the store, as it was given", |run| {
-        given(&run.launch.store)
+        known_text(&run.launch.store)
     }),
     text_column("campaign", "name of the campaign or the import", |run| {
-        given(&run.launch.campaign)
+        known_text(&run.launch.campaign)
     }),
     text_column(
         "library",
         "name of the MPI library, as in `openmpi`",
-        |run| given(&run.launch.row.library.name),
+        |run| known_text(&run.launch.row.library.name),
     ),
     text_column("version", "version of the MPI library", |run| {
-        given(&run.launch.row.library.version)
+        known_text(&run.launch.row.library.version)
     }),
     text_column(
         "colltune",
         "version of colltune that measured or imported",
-        |run| given(&run.launch.environment.as_ref()?.colltune),
+        |run| known_text(&run.launch.environment.as_ref()?.colltune),
     ),
     text_column(
         "hosts",
@@ -166,7 +166,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
     text_column(
         "cpu",
         "CPU model of the first of these hosts; null if unknown",
-        |run| given(&run.launch.environment.as_ref()?.cpu),
+        |run| known_text(&run.launch.environment.as_ref()?.cpu),
     ),
     integer_column(
         "launch",
@@ -183,7 +183,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
             ))
         },
     ),
-    other(
+    other_column(
         "started",
         "begin of the launch in UTC; for imports, the time of the import",
         Values::Date(|run| Some(run.launch.row.started_unix_seconds)),
@@ -240,7 +240,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "operator of the reduction; null where nothing is combined",
         |run| {
             let of_cell = run.cell().and_then(|cell| cell.operator);
-            let operator = of_cell.or_else(|| Some(run.combined()?.1));
+            let operator = of_cell.or_else(|| Some(run.combined_elements()?.1));
             Some(Cow::Borrowed(operator?.name()))
         },
     ),
@@ -329,7 +329,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
     integer_column("batch", "calls in a repetition", |run| {
         Some(run.sample.batch.into())
     }),
-    other(
+    other_column(
         "residual_seconds",
         "largest disagreement of the ranks' clocks in seconds; null without a global clock",
         Values::Real(|run| run.sample.residual_seconds),
@@ -339,17 +339,17 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "round of turns after which the candidate left early because another was faster; null if it stayed",
         |run| Some(run.sample.left?.round.into()),
     ),
-    other(
+    other_column(
         "repetition",
         "number of the repetition within its candidate's measurement, from 1, in the order they were taken",
         Values::Repetition,
     ),
-    other(
+    other_column(
         "seconds",
         "time of a call in seconds: that of the repetition divided by `batch`",
         Values::Seconds,
     ),
-    other(
+    other_column(
         "valid",
         "whether the repetition counts: false if a rank was late for the common start, or too slow for the next one",
         Values::Valid,
@@ -357,12 +357,12 @@ pub const COLUMNS: [SampleColumn; 41] = [
 ];
 
 /// A text, unless it is empty, which means unknown.
-fn given(text: &str) -> Option<Cow<'_, str>> {
+fn known_text(text: &str) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then_some(Cow::Borrowed(text))
 }
 
 /// A text with unprintable characters escaped, since a file in a text format may be shown on a terminal.
-fn escaped(text: Cow<'_, str>) -> Cow<'_, str> {
+fn escape_unprintable(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.contains(is_unprintable) {
         Cow::Owned(Plain(text).to_string())
     } else {
@@ -372,7 +372,7 @@ fn escaped(text: Cow<'_, str>) -> Cow<'_, str> {
 
 impl SampleColumn {
     /// The type of the values in a file.
-    pub(crate) fn dtype(&self) -> DataType {
+    pub(crate) fn data_type(&self) -> DataType {
         match self.values {
             Values::Text(_) => DataType::String,
             Values::Whole(_) | Values::Repetition => DataType::Int64,
@@ -394,14 +394,14 @@ impl SampleColumn {
     }
 
     /// The column of the rows of these runs.
-    pub(crate) fn of(&self, runs: &[Run]) -> PolarsResult<Column> {
+    pub(crate) fn build_column(&self, runs: &[SampleRows]) -> PolarsResult<Column> {
         let name = PlSmallStr::from_static(self.name);
         let column = match self.values {
             Values::Text(value) => {
                 let rows = runs.iter().map(|run| run.repetitions.len()).sum();
                 let mut texts = StringChunkedBuilder::new(name, rows);
                 for run in runs {
-                    let value = value(run).map(escaped);
+                    let value = value(run).map(escape_unprintable);
                     for _ in run.repetitions.clone() {
                         texts.append_option(value.as_deref());
                     }
@@ -409,15 +409,15 @@ impl SampleColumn {
                 texts.finish().into_column()
             }
             Values::Whole(value) => {
-                let numbers = each(runs, |run| {
+                let numbers = repeat_for_rows(runs, |run| {
                     value(run).and_then(|value| i64::try_from(value).ok())
                 });
                 Column::new(name, numbers)
             }
-            Values::Real(value) => Column::new(name, each(runs, value)),
+            Values::Real(value) => Column::new(name, repeat_for_rows(runs, value)),
             Values::Date(value) => {
-                let milliseconds = each(runs, |run| value(run)?.checked_mul(1000));
-                Column::new(name, milliseconds).cast(&self.dtype())?
+                let milliseconds = repeat_for_rows(runs, |run| value(run)?.checked_mul(1000));
+                Column::new(name, milliseconds).cast(&self.data_type())?
             }
             Values::Repetition => {
                 let numbers = runs.iter().flat_map(|run| run.repetitions.clone());
@@ -445,7 +445,10 @@ impl SampleColumn {
 }
 
 /// A run's value for each of its rows.
-fn each<T: Copy>(runs: &[Run], value: impl Fn(&Run) -> Option<T>) -> Vec<Option<T>> {
+fn repeat_for_rows<T: Copy>(
+    runs: &[SampleRows],
+    value: impl Fn(&SampleRows) -> Option<T>,
+) -> Vec<Option<T>> {
     let rows = runs.iter().flat_map(|run| {
         let value = value(run);
         run.repetitions.clone().map(move |_| value)

@@ -44,13 +44,14 @@ enum Encoder<'w> {
 
 impl<'w> FrameFile<'w> {
     /// Begins a file. The first error of the output is kept in `failure`, since encoders replace errors by their own.
-    pub(crate) fn begin(
+    pub(crate) fn begin_file(
         format: FrameFormat,
         output: &'w mut dyn Write,
         failure: &'w RefCell<Option<io::Error>>,
     ) -> Result<Self, FrameError> {
         let output = Output { output, failure };
-        let fields = COLUMNS.map(|column| (PlSmallStr::from_static(column.name), column.dtype()));
+        let fields =
+            COLUMNS.map(|column| (PlSmallStr::from_static(column.name), column.data_type()));
         let schema: Schema = fields.into_iter().collect();
         let version = (VERSION_KEY.to_owned(), COLUMNS_VERSION.to_string());
         let encoder = match format {
@@ -77,18 +78,18 @@ impl<'w> FrameFile<'w> {
         };
         match encoder {
             Ok(encoder) => Ok(Self { encoder, failure }),
-            Err(error) => Err(cause(failure, error)),
+            Err(error) => Err(output_error(failure, error)),
         }
     }
 
     /// Adds rows.
-    pub(crate) fn write(&mut self, frame: &DataFrame) -> Result<(), FrameError> {
+    pub(crate) fn write_frame(&mut self, frame: &DataFrame) -> Result<(), FrameError> {
         let written = match &mut self.encoder {
             Encoder::Parquet(writer) => writer.write_batch(frame),
             Encoder::Csv(writer) => writer.write_batch(frame),
             Encoder::Arrow(writer) => writer.write_batch(frame),
         };
-        written.map_err(|error| cause(self.failure, error))
+        written.map_err(|error| output_error(self.failure, error))
     }
 
     /// Ends the file.
@@ -98,12 +99,12 @@ impl<'w> FrameFile<'w> {
             Encoder::Csv(mut writer) => writer.finish(),
             Encoder::Arrow(mut writer) => writer.finish(),
         };
-        finished.map_err(|error| cause(self.failure, error))
+        finished.map_err(|error| output_error(self.failure, error))
     }
 }
 
 /// The error of the output, if there was one, in place of the encoder's.
-fn cause(failure: &RefCell<Option<io::Error>>, error: PolarsError) -> FrameError {
+fn output_error(failure: &RefCell<Option<io::Error>>, error: PolarsError) -> FrameError {
     match failure.take() {
         Some(failure) => failure.into(),
         None => error.into(),
@@ -117,7 +118,7 @@ struct Output<'w> {
 }
 
 impl Output<'_> {
-    fn keep<T>(&self, result: io::Result<T>) -> io::Result<T> {
+    fn keep_first_error<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| {
             let kind = error.kind();
             if kind != io::ErrorKind::Interrupted {
@@ -131,11 +132,11 @@ impl Output<'_> {
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.output.write(bytes);
-        self.keep(written)
+        self.keep_first_error(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.output.flush();
-        self.keep(flushed)
+        self.keep_first_error(flushed)
     }
 }

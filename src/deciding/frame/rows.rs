@@ -10,7 +10,7 @@ use schedule::Collective;
 use store::{LaunchRow, Store, StoredSample};
 use vocabulary::{CommShape, Library, Subject};
 
-use crate::columns::{Launch, Run};
+use crate::columns::{LaunchContext, SampleRows};
 use crate::file::FrameFile;
 use crate::{COLUMNS, FrameError, FrameFormat};
 
@@ -35,7 +35,7 @@ impl SampleFilter {
         self.libraries.is_empty() || self.libraries.contains(&launch.library)
     }
 
-    fn admits(&self, sample: &StoredSample) -> bool {
+    fn admits_sample(&self, sample: &StoredSample) -> bool {
         let (collective, bytes) = match sample.subject {
             Subject::Cell(cell) => (Some(cell.collective), cell.bytes),
             Subject::Experiment(experiment) => (None, experiment.bytes),
@@ -69,7 +69,7 @@ pub fn write_samples(
     let failure = RefCell::new(None);
     let mut buffered = BufWriter::with_capacity(1 << 20, output);
     let mut batch = Batch {
-        file: FrameFile::begin(format, &mut buffered, &failure)?,
+        file: FrameFile::begin_file(format, &mut buffered, &failure)?,
         runs: Vec::new(),
         rows: 0,
     };
@@ -82,11 +82,11 @@ pub fn write_samples(
                 continue;
             }
             let mut samples = store.samples_of_launch(row.number)?;
-            samples.retain(|sample| wanted.admits(sample) && !sample.seconds.is_empty());
+            samples.retain(|sample| wanted.admits_sample(sample) && !sample.seconds.is_empty());
             if samples.is_empty() {
                 continue;
             }
-            let launch = Rc::new(Launch {
+            let launch = Rc::new(LaunchContext {
                 store: store.path().display().to_string(),
                 campaign: names.get(&row.campaign).cloned().unwrap_or_default(),
                 environment: store
@@ -98,7 +98,7 @@ pub fn write_samples(
             written.launches += 1;
             for sample in samples {
                 written.repetitions += sample.seconds.len() as u64;
-                batch.add(&launch, sample)?;
+                batch.add_sample(&launch, sample)?;
             }
         }
     }
@@ -110,20 +110,24 @@ pub fn write_samples(
 /// The rows that are written next.
 struct Batch<'w> {
     file: FrameFile<'w>,
-    runs: Vec<Run>,
+    runs: Vec<SampleRows>,
     /// Rows of all runs, fewer than [`BATCH_ROWS`].
     rows: usize,
 }
 
 impl Batch<'_> {
     /// Adds the rows of a sample, and writes each batch that is full.
-    fn add(&mut self, launch: &Rc<Launch>, sample: StoredSample) -> Result<(), FrameError> {
+    fn add_sample(
+        &mut self,
+        launch: &Rc<LaunchContext>,
+        sample: StoredSample,
+    ) -> Result<(), FrameError> {
         let sample = Rc::new(sample);
         let rows = sample.seconds.len();
         let mut start = 0;
         while start < rows {
             let end = rows.min(start + BATCH_ROWS - self.rows);
-            self.runs.push(Run {
+            self.runs.push(SampleRows {
                 launch: Rc::clone(launch),
                 sample: Rc::clone(&sample),
                 repetitions: start..end,
@@ -131,16 +135,16 @@ impl Batch<'_> {
             self.rows += end - start;
             start = end;
             if self.rows == BATCH_ROWS {
-                self.write()?;
+                self.write_batch()?;
             }
         }
         Ok(())
     }
 
-    fn write(&mut self) -> Result<(), FrameError> {
-        let columns = COLUMNS.iter().map(|column| column.of(&self.runs));
+    fn write_batch(&mut self) -> Result<(), FrameError> {
+        let columns = COLUMNS.iter().map(|column| column.build_column(&self.runs));
         let frame = DataFrame::new(self.rows, columns.collect::<PolarsResult<_>>()?)?;
-        self.file.write(&frame)?;
+        self.file.write_frame(&frame)?;
         self.runs.clear();
         self.rows = 0;
         Ok(())
@@ -148,7 +152,7 @@ impl Batch<'_> {
 
     fn finish(mut self) -> Result<(), FrameError> {
         if self.rows > 0 {
-            self.write()?;
+            self.write_batch()?;
         }
         self.file.finish()
     }

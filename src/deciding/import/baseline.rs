@@ -13,8 +13,12 @@ use crate::row::Row;
 ///
 /// # Errors
 /// If no candidate has that name, or a cell has also the default or several candidates with the name.
-pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
-    let is_baseline = |row: &Row| names(row).iter().any(|known| known == name);
+pub(crate) fn replace_default(
+    path: &Path,
+    name: &str,
+    rows: &mut [Row],
+) -> Result<Warning, ImportError> {
+    let is_baseline = |row: &Row| baseline_names(row).iter().any(|known| known == name);
     let mut found: BTreeMap<(u32, Cell), Candidate> = BTreeMap::new();
     let mut full_names = BTreeSet::new();
     for row in rows.iter().filter(|row| is_baseline(row)) {
@@ -23,7 +27,7 @@ pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warn
         if *known != row.candidate {
             let names = [known.to_string(), row.candidate.to_string()];
             let problem = LineProblem::SeveralBaselines(names);
-            return Err(ImportError::at(path, row.line, problem));
+            return Err(ImportError::at_line(path, row.line, problem));
         }
         full_names.insert(row.candidate.to_string());
     }
@@ -39,7 +43,7 @@ pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warn
     };
     if let Some(row) = rows.iter_mut().find(beside) {
         let problem = LineProblem::DefaultBesideBaseline;
-        return Err(ImportError::at(path, row.line, problem));
+        return Err(ImportError::at_line(path, row.line, problem));
     }
     for row in rows {
         if found.get(&(row.launch, row.cell)) == Some(&row.candidate) {
@@ -64,7 +68,9 @@ pub(crate) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError
 
 /// The names that can be given as a baseline.
 fn known_names(rows: &[Row]) -> Vec<String> {
-    let known = rows.iter().filter_map(|row| names(row).into_iter().next());
+    let known = rows
+        .iter()
+        .filter_map(|row| baseline_names(row).into_iter().next());
     let known: BTreeSet<String> = known.collect();
     known.into_iter().collect()
 }
@@ -77,7 +83,7 @@ pub(crate) fn cells_with_default<'a>(rows: impl IntoIterator<Item = &'a Row>) ->
 }
 
 /// The names of a row's candidate as a baseline: `source:id`, and its name without parameters. The default has none.
-fn names(row: &Row) -> Vec<String> {
+fn baseline_names(row: &Row) -> Vec<String> {
     let (name, id) = (row.candidate.algorithm(), row.candidate.id());
     let source = match &row.candidate {
         Candidate::Default => return Vec::new(),

@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use vocabulary::bounds::{BYTES, TIME};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{Cell, CommShape, Datatype, Operator, Warning};
 
 use crate::problem::LineProblem;
@@ -24,7 +24,7 @@ pub(crate) enum Sized {
 ///
 /// # Errors
 /// A sentence if the size is not a whole number of elements for each rank.
-pub(crate) fn cell(
+pub(crate) fn cell_of_row(
     collective: Collective,
     shape: CommShape,
     bytes: u64,
@@ -35,7 +35,9 @@ pub(crate) fn cell(
     let own = match sized {
         Sized::Alike => Some(bytes),
         Sized::Vector => bytes.is_multiple_of(ranks).then(|| bytes / ranks),
-        Sized::Part => bytes.checked_mul(ranks).and_then(|bytes| BYTES.of(bytes)),
+        Sized::Part => bytes
+            .checked_mul(ranks)
+            .and_then(|bytes| BYTES.if_within(bytes)),
     };
     let reduces = collective.is_reduction();
     let datatype = if reduces { datatype } else { Datatype::Byte };
@@ -44,7 +46,7 @@ pub(crate) fn cell(
         let datatype = datatype.name();
         format!(
             "the size of {} is not a whole number of {datatype} for each of {ranks} ranks",
-            counted(bytes, "byte")
+            format_counted(bytes, "byte")
         )
     };
     Ok(Cell {
@@ -57,7 +59,7 @@ pub(crate) fn cell(
 }
 
 /// The element type with an MPI name; `None` if colltune does not measure it.
-pub(crate) fn datatype(name: &str) -> Option<Datatype> {
+pub(crate) fn datatype_by_mpi_name(name: &str) -> Option<Datatype> {
     match name {
         "MPI_CHAR" | "MPI_SIGNED_CHAR" | "MPI_INT8_T" => Some(Datatype::Int8),
         "MPI_INT" | "MPI_INT32_T" => Some(Datatype::Int32),
@@ -69,7 +71,7 @@ pub(crate) fn datatype(name: &str) -> Option<Datatype> {
 }
 
 /// The operator with an MPI name; `None` if colltune does not measure it.
-pub(crate) fn operator(name: &str) -> Option<Operator> {
+pub(crate) fn operator_by_mpi_name(name: &str) -> Option<Operator> {
     match name {
         "MPI_SUM" => Some(Operator::Sum),
         "MPI_MAX" => Some(Operator::Max),
@@ -78,16 +80,16 @@ pub(crate) fn operator(name: &str) -> Option<Operator> {
 }
 
 /// Reads a time in microseconds; returns seconds.
-pub(crate) fn seconds(microseconds: &str) -> Result<f64, LineProblem> {
+pub(crate) fn parse_microseconds(microseconds: &str) -> Result<f64, LineProblem> {
     let time = microseconds.parse().ok();
-    let time = time.and_then(|time: f64| TIME.of(time * 1e-6));
-    time.ok_or_else(|| LineProblem::value(microseconds, format!("{TIME}, in microseconds")))
+    let time = time.and_then(|time: f64| TIME.if_within(time * 1e-6));
+    time.ok_or_else(|| LineProblem::wrong_value(microseconds, format!("{TIME}, in microseconds")))
 }
 
 /// Reads a size in bytes.
-pub(crate) fn bytes(field: &str) -> Result<u64, LineProblem> {
-    let size = field.parse().ok().and_then(|size| BYTES.of(size));
-    size.ok_or_else(|| LineProblem::value(field, format!("{BYTES}, in bytes")))
+pub(crate) fn parse_size(field: &str) -> Result<u64, LineProblem> {
+    let size = field.parse().ok().and_then(|size| BYTES.if_within(size));
+    size.ok_or_else(|| LineProblem::wrong_value(field, format!("{BYTES}, in bytes")))
 }
 
 /// What a column of an output contains.
@@ -105,7 +107,7 @@ pub(crate) enum Column {
 
 /// What a line below the header of a table is.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     /// A row, with its fields as the columns have them.
     Row,
     /// Probably a row, but a broken one.
@@ -116,7 +118,7 @@ pub(crate) enum Kind {
 
 /// Compares the fields of a line with the columns of a table. Only a line in which every field is as its column says is
 /// a row: lines of other programs may begin with numbers, too.
-pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
+pub(crate) fn classify_line(fields: &[&str], columns: &[Column]) -> LineKind {
     let is_number = |field: &str| {
         field.replacen(',', ".", 1).parse::<f64>().is_ok()
             || field.chars().all(|c| c == '-' || c == '*')
@@ -128,13 +130,13 @@ pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
     };
     let mut all = fields.iter().enumerate();
     if !all.all(|(index, field)| may_fit(columns.get(index), field)) {
-        return Kind::Other;
+        return LineKind::Other;
     }
     if fields.len() < columns.len() {
-        return Kind::Broken(LineProblem::TooShort);
+        return LineKind::Broken(LineProblem::TooShort);
     }
     if fields.len() > columns.len() {
-        return Kind::Broken(LineProblem::Fields {
+        return LineKind::Broken(LineProblem::Fields {
             found: fields.len(),
             expected: columns.len(),
         });
@@ -142,7 +144,7 @@ pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
     let has_only = |field: &str, allowed: fn(char) -> bool| field.chars().all(allowed);
     let misfit = |(column, field): (&Column, &&str)| match column {
         Column::Count if !has_only(field, |c| c.is_ascii_digit()) => {
-            Some(LineProblem::value(field, "a whole number"))
+            Some(LineProblem::wrong_value(field, "a whole number"))
         }
         Column::Decimal
             if !(field.contains('.') && has_only(field, |c| c.is_ascii_digit() || c == '.')) =>
@@ -156,12 +158,12 @@ pub(crate) fn kind(fields: &[&str], columns: &[Column]) -> Kind {
             } else {
                 format!("{TIME}, in microseconds")
             };
-            Some(LineProblem::value(field, expected))
+            Some(LineProblem::wrong_value(field, expected))
         }
         _ => None,
     };
     let problem = columns.iter().zip(fields).find_map(misfit);
-    problem.map_or(Kind::Row, Kind::Broken)
+    problem.map_or(LineKind::Row, LineKind::Broken)
 }
 
 /// The values of [`Column::Verdict`].
@@ -201,14 +203,20 @@ struct Fault {
 
 impl Rows {
     /// Adds a row.
-    pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
-        self.reading.add(line, launch, cell, seconds);
+    pub(crate) fn add_row(
+        &mut self,
+        line: u64,
+        launch: u32,
+        cell: Result<Cell, String>,
+        seconds: f64,
+    ) {
+        self.reading.add_row(line, launch, cell, seconds);
     }
 
     /// Checks that the sizes ascend: else the rows of several outputs are mixed, and the whole table is left out.
-    pub(crate) fn ascend(&mut self, line: u64, size: u64) {
+    pub(crate) fn check_ascending(&mut self, line: u64, size: u64) {
         if let Some(before) = self.before.filter(|before| size <= *before) {
-            self.fail(line, LineProblem::Order { size, before });
+            self.fail_table(line, LineProblem::Order { size, before });
         }
         self.before = Some(size);
     }
@@ -220,7 +228,7 @@ impl Rows {
 
     /// Compares what a log says about the table in a line with what is asked for; the parameters are those of
     /// [`Statements::objection`].
-    pub(crate) fn compare(
+    pub(crate) fn check_statements(
         &mut self,
         line: u64,
         statements: &Statements,
@@ -228,10 +236,10 @@ impl Rows {
         collective: Collective,
         ran: Option<u32>,
     ) {
-        if let Some(problem) = statements.objection(shape, collective, ran) {
-            self.fail(line, problem);
+        if let Some(problem) = statements.find_objection(shape, collective, ran) {
+            self.fail_table(line, problem);
         }
-        let settings = statements.changes(collective);
+        let settings = statements.changed_settings(collective);
         if !settings.is_empty() {
             self.warn(Warning::SteeredDefault {
                 settings: settings.into_iter().collect(),
@@ -240,8 +248,8 @@ impl Rows {
     }
 
     /// Leaves out a line.
-    pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
-        self.reading.skip(line, what);
+    pub(crate) fn skip_line(&mut self, line: u64, what: impl AsRef<str>) {
+        self.reading.skip_line(line, what);
     }
 
     /// Leaves out a broken row.
@@ -250,17 +258,23 @@ impl Rows {
     }
 
     /// Notes a line of another program.
-    pub(crate) fn pass_over(&mut self, line: u64, text: &str) {
-        self.reading.pass_over(line, text);
+    pub(crate) fn note_other_line(&mut self, line: u64, text: &str) {
+        self.reading.note_other_line(line, text);
     }
 
     /// Leaves out the whole table for its first fault.
-    pub(crate) fn fail(&mut self, line: u64, problem: LineProblem) {
+    pub(crate) fn fail_table(&mut self, line: u64, problem: LineProblem) {
         self.fault.get_or_insert(Fault { line, problem });
     }
 
     /// Ends the table with a title, and the label before it, in a line.
-    pub(crate) fn end(mut self, line: u64, label: &str, title: &str, reading: &mut Reading) {
+    pub(crate) fn finish_table(
+        mut self,
+        line: u64,
+        label: &str,
+        title: &str,
+        reading: &mut Reading,
+    ) {
         reading.others.append(&mut self.reading.others);
         if let Some(Fault { line, problem }) = self.fault {
             reading.refuse(line, problem);

@@ -37,7 +37,7 @@ pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 const UNNAMED_SOURCE: &str = "imported";
 
 /// Reads the rows. Lines that begin with `#` are comments.
-pub(crate) fn read(
+pub(crate) fn read_rows(
     path: &Path,
     text: &str,
     options: &ImportOptions,
@@ -49,24 +49,24 @@ pub(crate) fn read(
         default_names: BTreeMap::new(),
     };
     let mut reading = Reading::default();
-    for record in records(text) {
+    for record in parse_records(text) {
         let (number, fields) =
-            record.map_err(|(number, problem)| ImportError::at(path, number, problem))?;
+            record.map_err(|(number, problem)| ImportError::at_line(path, number, problem))?;
         if reader.columns.is_empty() {
-            reader.header(number, &fields)?;
+            reader.read_header(number, &fields)?;
         } else {
-            reader.row(number, &fields, &mut reading)?;
+            reader.add_row(number, &fields, &mut reading)?;
         }
     }
     if reader.columns.is_empty() {
-        return Err(ImportError::at(path, 1, LineProblem::NoHeader));
+        return Err(ImportError::at_line(path, 1, LineProblem::NoHeader));
     }
     Ok(reading)
 }
 
 /// The rows with their line numbers, including the header. Comments and empty lines are removed first, since the CSV
 /// reader does not count them.
-fn records(text: &str) -> Vec<Result<(u64, StringRecord), (u64, LineProblem)>> {
+fn parse_records(text: &str) -> Vec<Result<(u64, StringRecord), (u64, LineProblem)>> {
     let is_row = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let lines = text.lines().zip(1..).filter(|(line, _)| is_row(line));
     let (rows, numbers): (Vec<&str>, Vec<u64>) = lines.unzip();
@@ -84,7 +84,7 @@ fn records(text: &str) -> Vec<Result<(u64, StringRecord), (u64, LineProblem)>> {
         Ok(record) => Ok((number(record.position().map_or(1, |at| at.line())), record)),
         Err(error) => {
             let line = number(error.position().map_or(1, |at| at.line()));
-            let problem = LineProblem::value("this line", "a row of comma-separated values");
+            let problem = LineProblem::wrong_value("this line", "a row of comma-separated values");
             Err((line, problem))
         }
     });
@@ -103,7 +103,7 @@ struct Reader<'a> {
 type Fault = (&'static str, LineProblem);
 
 impl Reader<'_> {
-    fn header(&mut self, number: u64, fields: &StringRecord) -> Result<(), ImportError> {
+    fn read_header(&mut self, number: u64, fields: &StringRecord) -> Result<(), ImportError> {
         for (index, name) in fields.iter().enumerate() {
             let problem = match COLUMNS.iter().find(|known| **known == name) {
                 None => LineProblem::UnknownColumn(name.to_owned()),
@@ -112,23 +112,23 @@ impl Reader<'_> {
                     Some(_) => LineProblem::ColumnTwice(name.to_owned()),
                 },
             };
-            return Err(ImportError::at(self.path, number, problem));
+            return Err(ImportError::at_line(self.path, number, problem));
         }
         let missing = NEEDED.iter().find(|name| !self.columns.contains_key(*name));
         match missing {
-            Some(name) => Err(ImportError::at(
+            Some(name) => Err(ImportError::at_line(
                 self.path,
                 number,
                 LineProblem::NoColumn(name),
             )),
             None if !self.columns.contains_key("ppn") && self.options.ppn.is_none() => Err(
-                ImportError::needs(self.path, ImportFormat::Csv, OptionNeeded::Ppn),
+                ImportError::needs_option(self.path, ImportFormat::Csv, OptionNeeded::Ppn),
             ),
             None => Ok(()),
         }
     }
 
-    fn row(
+    fn add_row(
         &mut self,
         line: u64,
         fields: &StringRecord,
@@ -137,7 +137,7 @@ impl Reader<'_> {
         if fields.len() != self.columns.len() {
             let (found, expected) = (fields.len(), self.columns.len());
             let problem = LineProblem::Fields { found, expected };
-            return Err(ImportError::at(self.path, line, problem));
+            return Err(ImportError::at_line(self.path, line, problem));
         }
         let row = self
             .read_row(line, fields)
@@ -148,12 +148,12 @@ impl Reader<'_> {
                 problem,
             })?;
         match &row.candidate {
-            Candidate::Native { parameters, .. } if !self.runs(&row, parameters) => {
+            Candidate::Native { parameters, .. } if !self.library_runs(&row, parameters) => {
                 let why = format!(
                     "on {} at this size the library runs another algorithm instead of `{}`",
                     row.cell.shape, row.candidate
                 );
-                reading.skip(line, why);
+                reading.skip_line(line, why);
             }
             _ => reading.rows.push(row),
         }
@@ -161,24 +161,28 @@ impl Reader<'_> {
     }
 
     /// Whether the library runs this algorithm if it is forced, and not another one in its place.
-    fn runs(&self, row: &Row, parameters: &Parameters) -> bool {
+    fn library_runs(&self, row: &Row, parameters: &Parameters) -> bool {
         let library = self.options.library.as_ref();
-        let library = library.and_then(|library| libraries::find(&library.name));
-        library.is_some_and(|library| library.runs(&row.cell, row.candidate.id(), parameters))
+        let library = library.and_then(|library| libraries::find_library(&library.name));
+        library
+            .is_some_and(|library| library.runs_in_cell(&row.cell, row.candidate.id(), parameters))
     }
 
     fn read_row(&mut self, line: u64, record: &StringRecord) -> Result<Row, Fault> {
         let columns = &self.columns;
         let fields = Fields { columns, record };
-        let cell = fields.cell(self.options)?;
-        let candidate = fields.candidate(&cell, self.options.library.as_ref())?;
-        let launch = fields.positive("launch")?.unwrap_or(1);
-        let seconds = fields.needed("seconds", "a time")?;
-        let time = seconds.parse().ok().and_then(|time| TIME.of(time));
-        let unfit = || unfit("seconds", seconds, TIME.to_string());
+        let cell = fields.parse_cell(self.options)?;
+        let candidate = fields.parse_candidate(&cell, self.options.library.as_ref())?;
+        let launch = fields.positive_number("launch")?.unwrap_or(1);
+        let seconds = fields.required_text("seconds", "a time")?;
+        let time = seconds.parse().ok().and_then(|time| TIME.if_within(time));
+        let unfit = || unfit_value("seconds", seconds, TIME.to_string());
         let seconds = time.ok_or_else(unfit)?;
         if candidate == Candidate::Default {
-            let found = fields.get("algorithm").unwrap_or("default").to_owned();
+            let found = fields
+                .text_in_column("algorithm")
+                .unwrap_or("default")
+                .to_owned();
             let known = self.default_names.entry(cell.collective);
             let before = known.or_insert_with(|| found.clone());
             if *before != found {
@@ -196,8 +200,8 @@ impl Reader<'_> {
     }
 }
 
-fn unfit(column: &'static str, found: &str, expected: impl Into<Cow<'static, str>>) -> Fault {
-    (column, LineProblem::value(found, expected))
+fn unfit_value(column: &'static str, found: &str, expected: impl Into<Cow<'static, str>>) -> Fault {
+    (column, LineProblem::wrong_value(found, expected))
 }
 
 /// The fields of a row.
@@ -208,55 +212,59 @@ struct Fields<'f> {
 
 impl<'f> Fields<'f> {
     /// The text in a column; `None` if it is empty or missing.
-    fn get(&self, column: &'static str) -> Option<&'f str> {
+    fn text_in_column(&self, column: &'static str) -> Option<&'f str> {
         let index = self.columns.get(column).copied()?;
         self.record.get(index).filter(|text| !text.is_empty())
     }
 
-    fn needed(&self, column: &'static str, what: &'static str) -> Result<&'f str, Fault> {
-        self.get(column).ok_or((column, LineProblem::Missing(what)))
+    fn required_text(&self, column: &'static str, what: &'static str) -> Result<&'f str, Fault> {
+        self.text_in_column(column)
+            .ok_or((column, LineProblem::Missing(what)))
     }
 
     /// A whole number above 0.
-    fn positive(&self, column: &'static str) -> Result<Option<u32>, Fault> {
+    fn positive_number(&self, column: &'static str) -> Result<Option<u32>, Fault> {
         let number = |text: &str| {
             let number = text.parse().ok().filter(|number| *number > 0);
-            number.ok_or_else(|| unfit(column, text, "a whole number above 0"))
+            number.ok_or_else(|| unfit_value(column, text, "a whole number above 0"))
         };
-        self.get(column).map(number).transpose()
+        self.text_in_column(column).map(number).transpose()
     }
 
     /// A size in bytes, with or without a unit.
-    fn size(&self, column: &'static str) -> Result<Option<u64>, Fault> {
+    fn size_in_bytes(&self, column: &'static str) -> Result<Option<u64>, Fault> {
         let size = |text: &str| {
             let size = parse_bytes(text);
             size.map_err(|error| match error {
-                UnitError::LargeSize(_) => unfit(column, text, BYTES.to_string()),
-                _ => unfit(column, text, "a size, such as 4096 or 64K"),
+                UnitError::LargeSize(_) => unfit_value(column, text, BYTES.to_string()),
+                _ => unfit_value(column, text, "a size, such as 4096 or 64K"),
             })
         };
-        self.get(column).map(size).transpose()
+        self.text_in_column(column).map(size).transpose()
     }
 
-    fn cell(&self, options: &ImportOptions) -> Result<Cell, Fault> {
-        let name = self.needed("collective", "a collective")?;
+    fn parse_cell(&self, options: &ImportOptions) -> Result<Cell, Fault> {
+        let name = self.required_text("collective", "a collective")?;
         let collective: Collective = name
             .parse()
             .map_err(|_| ("collective", LineProblem::Collective(name.to_owned())))?;
-        let nodes = self.positive("nodes")?.or(options.nodes).unwrap_or(1);
-        let ppn = self.positive("ppn")?.or(options.ppn);
+        let nodes = self
+            .positive_number("nodes")?
+            .or(options.nodes)
+            .unwrap_or(1);
+        let ppn = self.positive_number("ppn")?.or(options.ppn);
         let ppn = ppn.ok_or(("ppn", LineProblem::Missing("the number of ranks on a node")))?;
-        let bytes = match (self.size("bytes")?, collective.has_data()) {
+        let bytes = match (self.size_in_bytes("bytes")?, collective.has_data()) {
             (Some(bytes), true) | (Some(bytes @ 0), false) => bytes,
             (None, true) => return Err(("bytes", LineProblem::Missing("a size"))),
             (None, false) => 0,
             (Some(bytes), false) => {
                 let expected = "the size of a barrier, which moves no data: leave the field empty";
-                return Err(unfit("bytes", &bytes.to_string(), expected));
+                return Err(unfit_value("bytes", &bytes.to_string(), expected));
             }
         };
         let (datatype, operator) = match collective.is_reduction() {
-            true => (self.datatype()?, Some(self.operator()?)),
+            true => (self.parse_datatype()?, Some(self.parse_operator()?)),
             false => (Datatype::Byte, None),
         };
         if !bytes.is_multiple_of(datatype.size_bytes()) {
@@ -265,7 +273,7 @@ impl<'f> Fields<'f> {
         }
         Ok(Cell {
             collective,
-            shape: CommShape::checked(nodes, ppn)
+            shape: CommShape::try_new(nodes, ppn)
                 .ok_or(("ppn", LineProblem::Shape { nodes, ppn }))?,
             bytes,
             datatype,
@@ -273,7 +281,7 @@ impl<'f> Fields<'f> {
         })
     }
 
-    fn datatype(&self) -> Result<Datatype, Fault> {
+    fn parse_datatype(&self) -> Result<Datatype, Fault> {
         const KNOWN: [Datatype; 5] = [
             Datatype::Int8,
             Datatype::Int32,
@@ -281,31 +289,31 @@ impl<'f> Fields<'f> {
             Datatype::Float32,
             Datatype::Float64,
         ];
-        let Some(name) = self.get("datatype") else {
+        let Some(name) = self.text_in_column("datatype") else {
             return Ok(Datatype::Float32);
         };
         let ours = KNOWN.into_iter().find(|known| known.name() == name);
         let expected = "a datatype: write int8, int32, int64, float32 or float64";
-        ours.or_else(|| benchmark::datatype(name))
-            .ok_or_else(|| unfit("datatype", name, expected))
+        ours.or_else(|| benchmark::datatype_by_mpi_name(name))
+            .ok_or_else(|| unfit_value("datatype", name, expected))
     }
 
-    fn operator(&self) -> Result<Operator, Fault> {
-        let Some(name) = self.get("operator") else {
+    fn parse_operator(&self) -> Result<Operator, Fault> {
+        let Some(name) = self.text_in_column("operator") else {
             return Ok(Operator::Sum);
         };
         let mut known = Operator::ALL.into_iter();
         let ours = known.find(|known| known.name() == name);
         let expected = "an operator: write sum, max or noncommutative";
-        ours.or_else(|| benchmark::operator(name))
-            .ok_or_else(|| unfit("operator", name, expected))
+        ours.or_else(|| benchmark::operator_by_mpi_name(name))
+            .ok_or_else(|| unfit_value("operator", name, expected))
     }
 
-    fn candidate(&self, cell: &Cell, measured: Option<&Library>) -> Result<Candidate, Fault> {
+    fn parse_candidate(&self, cell: &Cell, measured: Option<&Library>) -> Result<Candidate, Fault> {
         let prefix = format!("{}/", cell.collective);
-        let id = self.get("algorithm");
+        let id = self.text_in_column("algorithm");
         let id = id.map(|id| id.strip_prefix(&prefix).unwrap_or(id));
-        let library = match (self.get("library"), id) {
+        let library = match (self.text_in_column("library"), id) {
             (Some(library), _) => library,
             (None, None | Some("default")) => "default",
             (None, Some(_)) => UNNAMED_SOURCE,
@@ -314,12 +322,14 @@ impl<'f> Fields<'f> {
             return Ok(Candidate::Default);
         }
         let id = id.ok_or(("algorithm", LineProblem::Missing("an algorithm")))?;
-        let segment = self.size("segment_bytes")?.filter(|size| *size > 0);
+        let segment = self
+            .size_in_bytes("segment_bytes")?
+            .filter(|size| *size > 0);
         if library == "ours" {
-            return ours(format!("{prefix}{id}"), segment, cell);
+            return our_candidate(format!("{prefix}{id}"), segment, cell);
         }
         if library == "native" {
-            return native(id, segment, cell, measured);
+            return native_candidate(id, segment, cell, measured);
         }
         for (field, name) in [("library", library), ("algorithm", id)] {
             let forbidden = |c: char| is_unprintable(c) || ":/[]".contains(c);
@@ -338,8 +348,8 @@ impl<'f> Fields<'f> {
 }
 
 /// One of our algorithms, if it can be used in the cell.
-fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
-    let Some(known) = schedule::find(&algorithm) else {
+fn our_candidate(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
+    let Some(known) = schedule::find_algorithm(&algorithm) else {
         return Err(("algorithm", LineProblem::Algorithm(algorithm)));
     };
     if segment.is_some() && !known.takes(Parameter::Blocks) {
@@ -349,7 +359,7 @@ fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidat
         block_bytes: segment,
         ..Parameters::default()
     };
-    match Schedule::new(known, &cell.request(&parameters)) {
+    match Schedule::new(known, &cell.schedule_request(&parameters)) {
         Ok(_) => Ok(Candidate::Ours {
             algorithm,
             parameters,
@@ -362,13 +372,13 @@ fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidat
 }
 
 /// One of the measured library's own algorithms, by the library's name for it.
-fn native(
+fn native_candidate(
     id: &str,
     segment: Option<u64>,
     cell: &Cell,
     measured: Option<&Library>,
 ) -> Result<Candidate, Fault> {
-    let library = measured.and_then(|library| libraries::find(&library.name));
+    let library = measured.and_then(|library| libraries::find_library(&library.name));
     let library = library.ok_or(("library", LineProblem::NativeOfUnknown))?;
     let all = library.facts().algorithms.iter();
     let of_collective = all.filter(|known| known.collective == cell.collective);

@@ -41,7 +41,7 @@ pub enum ImportError {
         "{}:{line}: {}{}",
         path.display(),
         quoted(&problem.to_string(), 2 * MOST_QUOTED),
-        more(*others)
+        other_reasons_clause(*others)
     )]
     Tables {
         path: PathBuf,
@@ -68,7 +68,7 @@ pub enum ImportError {
     #[error(
         "{} has no {} of a collective that is compared{}",
         path.display(),
-        format.content(),
+        format.content_name(),
         skipped.first().map(|first| format!("; line {}: {}", first.line, first.what)).unwrap_or_default()
     )]
     Empty {
@@ -114,7 +114,7 @@ pub enum ImportError {
 }
 
 /// Says that there are other reasons than the first.
-fn more(others: usize) -> String {
+fn other_reasons_clause(others: usize) -> String {
     match others {
         0 => String::new(),
         _ => format!(" (the first of {} reasons)", others + 1),
@@ -136,7 +136,7 @@ pub enum OptionNeeded {
 }
 
 impl ImportFormat {
-    fn content(self) -> &'static str {
+    fn content_name(self) -> &'static str {
         match self {
             Self::Csv => "row",
             Self::Osu => "output of an OSU latency test",
@@ -154,7 +154,7 @@ impl ImportError {
         }
     }
 
-    pub(crate) fn at(path: &Path, line: u64, problem: LineProblem) -> Self {
+    pub(crate) fn at_line(path: &Path, line: u64, problem: LineProblem) -> Self {
         Self::Line {
             path: path.to_owned(),
             line,
@@ -163,7 +163,7 @@ impl ImportError {
         }
     }
 
-    pub(crate) fn needs(path: &Path, format: ImportFormat, option: OptionNeeded) -> Self {
+    pub(crate) fn needs_option(path: &Path, format: ImportFormat, option: OptionNeeded) -> Self {
         Self::Needs {
             path: path.to_owned(),
             format,

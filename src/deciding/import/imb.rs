@@ -24,10 +24,10 @@ use std::path::Path;
 
 use schedule::Collective;
 use vocabulary::bounds::RANKS;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Datatype, Operator, Warning};
 
-use crate::benchmark::{self, Column, Kind, Rows, Sized};
+use crate::benchmark::{self, Column, LineKind, Rows, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::log::{self, Line};
 use crate::problem::LineProblem;
@@ -67,7 +67,7 @@ fn is_header(line: &str) -> bool {
 }
 
 /// Reads one or several concatenated outputs; each table of a benchmark with the same number of processes is a launch.
-pub(crate) fn read(
+pub(crate) fn read_outputs(
     path: &Path,
     text: &str,
     options: &ImportOptions,
@@ -87,8 +87,8 @@ fn read_tables(
     options: &ImportOptions,
     needs_shape: bool,
 ) -> Result<Reading, ImportError> {
-    let needs = |option| ImportError::needs(path, ImportFormat::Imb, option);
-    let lines = log::lines(text, is_title);
+    let needs = |option| ImportError::needs_option(path, ImportFormat::Imb, option);
+    let lines = log::split_log(text, is_title);
     let begins = |line: &str| {
         let comment = line.strip_prefix('#').unwrap_or_default().trim_start();
         comment.starts_with("Benchmarking ") && !is_header(line)
@@ -105,10 +105,10 @@ fn read_tables(
         return Err(needs(OptionNeeded::Library));
     }
     for line in lines {
-        reader.line(line);
+        reader.read_line(line);
     }
     for (label, stream) in std::mem::take(&mut reader.streams) {
-        reader.end(label, stream.table);
+        reader.end_table(label, stream.table);
     }
     Ok(reader.reading)
 }
@@ -173,7 +173,7 @@ struct Columns {
 }
 
 impl<'t> Reader<'t> {
-    fn line(&mut self, line: Line<'t>) {
+    fn read_line(&mut self, line: Line<'t>) {
         let Line { number, text, .. } = line;
         let comment = text.strip_prefix('#').map(str::trim).unwrap_or_default();
         let is_header = is_header(text);
@@ -182,7 +182,7 @@ impl<'t> Reader<'t> {
             let problem = LineProblem::Label(label.to_owned());
             self.reading.refuse(number, problem);
             let ended = self.streams.entry(line.label).or_default().table.take();
-            self.end(line.label, ended);
+            self.end_table(line.label, ended);
         } else if is_header {
             if let Some(table) = &mut self.streams.entry(line.label).or_default().table {
                 if let Some(shape) = table.shape {
@@ -193,35 +193,35 @@ impl<'t> Reader<'t> {
                     };
                     let (of_log, collective) = (&self.statements, table.collective);
                     let rows = &mut table.rows;
-                    rows.compare(table.line, of_log, whole, collective, Some(ran));
+                    rows.check_statements(table.line, of_log, whole, collective, Some(ran));
                 }
-                table.header(text, number);
+                table.read_header(text, number);
             }
         } else if let Some(name) = comment.strip_prefix("Benchmarking ") {
-            self.begin(name.trim(), line);
+            self.begin_table(name.trim(), line);
         } else if let Some(count) = comment.strip_prefix("#processes =") {
-            self.processes(count.trim(), line);
+            self.read_process_count(count.trim(), line);
         } else if text.starts_with('#') {
             let stream = self.streams.entry(line.label).or_default();
             if is_head(comment) {
                 stream.head = Head::default();
                 let ended = stream.table.take();
-                self.end(line.label, ended);
+                self.end_table(line.label, ended);
             }
-            self.comment(comment, line);
+            self.read_comment(comment, line);
         } else if !text.is_empty() {
-            self.row(line);
+            self.read_plain_line(line);
         }
     }
 
-    fn comment(&mut self, comment: &'t str, line: Line<'t>) {
+    fn read_comment(&mut self, comment: &'t str, line: Line<'t>) {
         let stream = self.streams.entry(line.label).or_default();
-        stream.head.take(comment);
+        stream.head.update_from_comment(comment);
         if let Some(table) = &mut stream.table
             && comment.contains("groups of")
             && comment.contains("simultaneous")
         {
-            table.rows.fail(table.line, LineProblem::Groups);
+            table.rows.fail_table(table.line, LineProblem::Groups);
         }
         // As in `( 6 additional processes waiting in MPI_Barrier)`.
         let words = || comment.trim_start_matches('(').split_whitespace();
@@ -233,21 +233,21 @@ impl<'t> Reader<'t> {
         }
         // Any other comment may be the heading of a script.
         if !is_head(comment) && !counts_processes(comment) {
-            self.statements.hear(line.text, line.number);
+            self.statements.take_line(line.text, line.number);
         }
     }
 
-    fn begin(&mut self, name: &'t str, line: Line<'t>) {
+    fn begin_table(&mut self, name: &'t str, line: Line<'t>) {
         let ended = self.streams.entry(line.label).or_default().table.take();
-        self.end(line.label, ended);
+        self.end_table(line.label, ended);
         self.statements.begin_table(line.number);
         let plain = name.strip_prefix(SEVERAL).unwrap_or(name);
         let collective: Option<Collective> = plain.to_ascii_lowercase().parse().ok();
         let Some(collective) = collective else {
             let why = format!("colltune does not compare the collective `{name}`");
-            self.reading.skip(line.number, why);
+            self.reading.skip_line(line.number, why);
             // It may be a heading.
-            self.statements.hear(line.text, line.number);
+            self.statements.take_line(line.text, line.number);
             return;
         };
         let mut table = Table {
@@ -264,86 +264,86 @@ impl<'t> Reader<'t> {
             table.rows.warn(Warning::RotatingRoot);
         }
         if plain != name {
-            table.rows.fail(line.number, LineProblem::Groups);
+            table.rows.fail_table(line.number, LineProblem::Groups);
         }
         self.streams.entry(line.label).or_default().table = Some(table);
     }
 
-    fn processes(&mut self, count: &str, line: Line<'t>) {
+    fn read_process_count(&mut self, count: &str, line: Line<'t>) {
         let number = line.number;
         let stream = self.streams.entry(line.label).or_default();
         let Some(table) = &mut stream.table else {
             return;
         };
         if table.shape.is_some() {
-            table.rows.fail(number, LineProblem::Mixed);
+            table.rows.fail_table(number, LineProblem::Mixed);
             return;
         }
         // As in `4; rank order (rowwise):`.
         let (number_of, rest) = count.split_once(';').unwrap_or((count, ""));
         let ranks = number_of.trim().parse().ok();
-        let Some(ranks) = ranks.and_then(|ranks| RANKS.of(ranks)) else {
-            let problem = LineProblem::value(count, RANKS.to_string());
-            table.rows.fail(number, problem);
+        let Some(ranks) = ranks.and_then(|ranks| RANKS.if_within(ranks)) else {
+            let problem = LineProblem::wrong_value(count, RANKS.to_string());
+            table.rows.fail_table(number, problem);
             return;
         };
         if !rest.is_empty() {
-            table.rows.fail(number, LineProblem::Renumbered);
+            table.rows.fail_table(number, LineProblem::Renumbered);
         }
         let collective = table.collective;
         let launch = self.runs.entry(Run { collective, ranks }).or_default();
         *launch += 1;
         table.launch = *launch;
-        table.shape = shape(ranks, self.ppn);
+        table.shape = shape_of_ranks(ranks, self.ppn);
         let nodes = ranks.div_ceil(self.ppn);
         if self.nodes.is_some_and(|given| nodes > given) {
             let problem = LineProblem::TooManyProcesses { ranks };
-            table.rows.fail(number, problem);
+            table.rows.fail_table(number, problem);
         } else if table.shape.is_none() {
             let why = format!(
                 "{} cannot fill nodes of {} ranks each",
-                counted(ranks, "rank"),
+                format_counted(ranks, "rank"),
                 self.ppn
             );
-            self.reading.skip(number, why);
+            self.reading.skip_line(number, why);
             stream.table = None;
         }
     }
 
-    fn row(&mut self, line: Line<'t>) {
+    fn read_plain_line(&mut self, line: Line<'t>) {
         let stream = self.streams.entry(line.label).or_default();
         let head = stream.head;
         let is_row = match &mut stream.table {
-            Some(table) => table.row(line, &head),
+            Some(table) => table.read_row(line, &head),
             None => false,
         };
         if !is_row
-            && !self.statements.hear(line.text, line.number)
+            && !self.statements.take_line(line.text, line.number)
             && let Some(table) = &mut stream.table
         {
-            table.rows.pass_over(line.number, line.text);
+            table.rows.note_other_line(line.number, line.text);
         }
     }
 
-    fn end(&mut self, label: &str, table: Option<Table<'t>>) {
+    fn end_table(&mut self, label: &str, table: Option<Table<'t>>) {
         if let Some(Table {
             title, line, rows, ..
         }) = table
         {
-            rows.end(line, label, title, &mut self.reading);
+            rows.finish_table(line, label, title, &mut self.reading);
         }
     }
 }
 
 /// The shape of the first `ranks` ranks if nodes are filled one after the other; `None` if the last node is not full.
-fn shape(ranks: u32, ppn: u32) -> Option<CommShape> {
+fn shape_of_ranks(ranks: u32, ppn: u32) -> Option<CommShape> {
     let ppn = ppn.min(ranks);
     let nodes = ranks / ppn;
     (nodes * ppn == ranks).then_some(CommShape { nodes, ppn })
 }
 
 impl<'t> Head<'t> {
-    fn take(&mut self, comment: &'t str) {
+    fn update_from_comment(&mut self, comment: &'t str) {
         let value = comment
             .split_once(':')
             .map_or("", |(_, value)| value)
@@ -368,25 +368,23 @@ impl<'t> Head<'t> {
     ///
     /// # Errors
     /// If they are not compared.
-    fn elements(&self) -> Result<(Datatype, Operator), LineProblem> {
+    fn reduction_elements(&self) -> Result<(Datatype, Operator), LineProblem> {
         let datatype = match self.datatype {
             None => Datatype::Float32,
-            Some(name) => {
-                benchmark::datatype(name).ok_or_else(|| LineProblem::Datatype(name.to_owned()))?
-            }
+            Some(name) => benchmark::datatype_by_mpi_name(name)
+                .ok_or_else(|| LineProblem::Datatype(name.to_owned()))?,
         };
         let operator = match self.operator {
             None => Operator::Sum,
-            Some(name) => {
-                benchmark::operator(name).ok_or_else(|| LineProblem::Operator(name.to_owned()))?
-            }
+            Some(name) => benchmark::operator_by_mpi_name(name)
+                .ok_or_else(|| LineProblem::Operator(name.to_owned()))?,
         };
         Ok((datatype, operator))
     }
 }
 
 impl Columns {
-    fn of(header: &str) -> Option<Self> {
+    fn from_header(header: &str) -> Option<Self> {
         let names: Vec<&str> = header.split_whitespace().collect();
         let find = |name| names.iter().position(|known| *known == name);
         let of_name = |name: &&str| match *name {
@@ -408,17 +406,17 @@ impl Columns {
 
 impl<'t> Table<'t> {
     /// Reads the names of the columns.
-    fn header(&mut self, text: &str, number: u64) {
-        self.columns = Columns::of(text);
+    fn read_header(&mut self, text: &str, number: u64) {
+        self.columns = Columns::from_header(text);
         let has_data = self.collective.has_data();
         match &self.columns {
             Some(columns) if columns.bytes.is_some() == has_data => {}
-            _ => self.rows.fail(number, LineProblem::NoColumns),
+            _ => self.rows.fail_table(number, LineProblem::NoColumns),
         }
     }
 
     /// Reads a line; false if it is no row.
-    fn row(&mut self, line: Line<'t>, head: &Head<'t>) -> bool {
+    fn read_row(&mut self, line: Line<'t>, head: &Head<'t>) -> bool {
         let Line { number, text, .. } = line;
         let fields: Vec<&str> = text.split_whitespace().collect();
         let Some(columns) = &self.columns else {
@@ -426,14 +424,14 @@ impl<'t> Table<'t> {
         };
         let is_without_times = |field: &&str| FAILED.iter().any(|failed| field.starts_with(failed));
         if fields.iter().skip(1).any(is_without_times) && fields[0].parse::<u64>().is_ok() {
-            self.rows.skip(number, text);
+            self.rows.skip_line(number, text);
             return true;
         }
-        match benchmark::kind(&fields, &columns.kinds) {
-            Kind::Other => return false,
-            Kind::Broken(problem) => self.rows.refuse(number, problem),
-            Kind::Row => {
-                if let Err(problem) = self.take(&fields, line, head) {
+        match benchmark::classify_line(&fields, &columns.kinds) {
+            LineKind::Other => return false,
+            LineKind::Broken(problem) => self.rows.refuse(number, problem),
+            LineKind::Row => {
+                if let Err(problem) = self.add_row(&fields, line, head) {
                     self.rows.refuse(number, problem);
                 }
             }
@@ -445,7 +443,7 @@ impl<'t> Table<'t> {
     ///
     /// # Errors
     /// If the row alone is wrong.
-    fn take(
+    fn add_row(
         &mut self,
         fields: &[&str],
         line: Line<'t>,
@@ -455,46 +453,46 @@ impl<'t> Table<'t> {
             return Ok(());
         };
         let Some(shape) = self.shape else {
-            self.rows.fail(line.number, LineProblem::NoProcesses);
+            self.rows.fail_table(line.number, LineProblem::NoProcesses);
             return Ok(());
         };
         let bytes = match columns.bytes {
-            Some(column) => benchmark::bytes(fields[column])?,
+            Some(column) => benchmark::parse_size(fields[column])?,
             None => 0,
         };
-        self.rows.ascend(line.number, bytes);
+        self.rows.check_ascending(line.number, bytes);
         if columns.bytes.is_some() && bytes == 0 {
             return Ok(());
         }
         let has_defects = |column: usize| fields[column].parse::<f64>().ok() != Some(0.0);
         if columns.defects.is_some_and(has_defects) {
-            self.rows.fail(line.number, LineProblem::Failed);
+            self.rows.fail_table(line.number, LineProblem::Failed);
             return Ok(());
         }
         let time = fields[columns.time];
-        let seconds = benchmark::seconds(time)?;
+        let seconds = benchmark::parse_microseconds(time)?;
         if let (Some(least), Some(average)) = (columns.least, columns.average) {
             benchmark::check_average(fields[least], fields[average], time)?;
         }
         let sized = match (self.collective, head.release) {
             (Collective::ReduceScatter, None) => {
-                self.rows.fail(line.number, LineProblem::NoRelease);
+                self.rows.fail_table(line.number, LineProblem::NoRelease);
                 return Ok(());
             }
             (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
             _ => Sized::Alike,
         };
-        let elements = match head.elements() {
+        let elements = match head.reduction_elements() {
             Ok(elements) => elements,
             Err(problem) if self.collective.is_reduction() => {
-                self.rows.fail(self.line, problem);
+                self.rows.fail_table(self.line, problem);
                 return Ok(());
             }
             // What is moved has no datatype here.
             Err(_) => (Datatype::Byte, Operator::Sum),
         };
-        let cell = benchmark::cell(self.collective, shape, bytes, sized, elements);
-        self.rows.add(line.number, self.launch, cell, seconds);
+        let cell = benchmark::cell_of_row(self.collective, shape, bytes, sized, elements);
+        self.rows.add_row(line.number, self.launch, cell, seconds);
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use store::{Import, ImportedLaunch, ImportedSample, Lock, Store, beside};
+use store::{Import, ImportedLaunch, ImportedSample, Lock, Store, files_beside};
 use vocabulary::{Candidate, Cell, Library, Subject, Warning};
 use wire::Environment;
 
@@ -119,14 +119,18 @@ fn sentences<S: Serializer>(warnings: &BTreeSet<Warning>, to: S) -> Result<S::Ok
 /// # Errors
 /// Errors in a file or the options that leave nothing to import; a store that already has the file, holds colltune's
 /// own measurements of that library, or cannot be written. Nothing is stored then.
-pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let mut found = Found::default();
+pub fn import_files(
+    path: &Path,
+    store: &Path,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
+    let mut found = ReadFiles::default();
     if path.is_dir() {
         found.read_folder(path, store, options)?;
     } else {
-        found.contents.push(Content::read(path, options)?);
+        found.contents.push(Content::read_file(path, options)?);
     }
-    let Found {
+    let ReadFiles {
         mut contents,
         mut skipped,
         empty,
@@ -136,7 +140,7 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
         launches,
         known,
         of_one_shape,
-    } = write(store, &contents, path.is_dir())?;
+    } = write_to_store(store, &contents, path.is_dir())?;
     contents.retain(|of| !known.contains(&of.file));
     skipped.extend(of_one_shape);
     let rows = || contents.iter().flat_map(|of| &of.rows);
@@ -162,7 +166,7 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
 
 /// What the files of an import hold.
 #[derive(Default)]
-struct Found {
+struct ReadFiles {
     contents: Vec<Content>,
     /// What is left out of files that hold nothing to import.
     skipped: Vec<Skipped>,
@@ -170,7 +174,7 @@ struct Found {
     refused: Vec<Refused>,
 }
 
-impl Found {
+impl ReadFiles {
     /// Reads the files below a folder.
     ///
     /// # Errors
@@ -186,14 +190,14 @@ impl Found {
             source,
         };
         let mut files = files_of(folder).map_err(unreadable)?;
-        let own: Vec<PathBuf> = beside(store)
+        let own: Vec<PathBuf> = files_beside(store)
             .into_iter()
             .chain([store.to_owned()])
             .collect();
         files.retain(|file| !own.iter().any(|own| files::is_same(file, own)));
         let mut first = None;
         for file in files {
-            let error = match Content::read(&file, options) {
+            let error = match Content::read_file(&file, options) {
                 Ok(content) => {
                     self.contents.push(content);
                     continue;
@@ -274,8 +278,8 @@ struct SeveralShapes {
 }
 
 impl Content {
-    fn read(file: &Path, options: &ImportOptions) -> Result<Self, ImportError> {
-        let text = read(file, options.format).map_err(|source| ImportError::Read {
+    fn read_file(file: &Path, options: &ImportOptions) -> Result<Self, ImportError> {
+        let text = read_file_text(file, options.format).map_err(|source| ImportError::Read {
             path: file.to_owned(),
             source,
         })?;
@@ -286,40 +290,43 @@ impl Content {
             other_shapes,
             mut warnings,
         } = match options.format {
-            ImportFormat::Csv => csv::read(file, &text, options),
-            ImportFormat::Osu => osu::read(file, &text, options),
-            ImportFormat::Imb => imb::read(file, &text, options),
+            ImportFormat::Csv => csv::read_rows(file, &text, options),
+            ImportFormat::Osu => osu::read_outputs(file, &text, options),
+            ImportFormat::Imb => imb::read_outputs(file, &text, options),
         }?;
         // Tables end after the lines in them.
         skipped.sort_by_key(|left| left.line);
         others.sort_by_key(|left| left.line);
         if rows.is_empty() {
-            return Err(nothing(file, options.format, skipped));
+            return Err(no_rows_error(file, options.format, skipped));
         }
         warnings.insert(Warning::Imported {
             file: file.display().to_string(),
         });
         match &options.baseline {
             Some(name) => {
-                warnings.insert(baseline::stand_in(file, name, &mut rows)?);
+                warnings.insert(baseline::replace_default(file, name, &mut rows)?);
             }
             None => baseline::check_default(file, &rows)?,
         }
         // The rest of the file can be imported for another shape.
         let several_shapes = other_shapes.map(|line| SeveralShapes {
-            digest: digest(&text, None),
+            digest: import_digest(&text, None),
             line,
         });
         let import = Import {
-            digest: digest(&text, several_shapes.is_some().then_some(options)),
+            digest: import_digest(&text, several_shapes.is_some().then_some(options)),
             name: file.display().to_string(),
             text: ImportRecord::new(file, options).to_text(),
             library: options.library.clone().unwrap_or_else(unnamed_library),
-            launches: launches(&rows, &environment(file, options, &rows, &warnings)),
+            launches: group_by_launch(
+                &rows,
+                &imported_environment(file, options, &rows, &warnings),
+            ),
         };
         Ok(Self {
-            skipped: left_out(file, skipped),
-            others: left_out(file, others),
+            skipped: skipped_in_file(file, skipped),
+            others: skipped_in_file(file, others),
             file: file.to_owned(),
             rows,
             warnings,
@@ -344,7 +351,7 @@ const FORMS: [(&[u8], &str); 7] = [
 ];
 
 /// Reads a file. A log may contain the words of programs in any encoding, but what is read of it is ASCII.
-fn read(file: &Path, format: ImportFormat) -> io::Result<String> {
+fn read_file_text(file: &Path, format: ImportFormat) -> io::Result<String> {
     match format {
         ImportFormat::Csv => files::read_text(file),
         ImportFormat::Osu | ImportFormat::Imb => {
@@ -360,7 +367,7 @@ fn read(file: &Path, format: ImportFormat) -> io::Result<String> {
 }
 
 /// The error for a file without rows: the first fault in it, if there is one.
-fn nothing(file: &Path, format: ImportFormat, skipped: Vec<LeftOut>) -> ImportError {
+fn no_rows_error(file: &Path, format: ImportFormat, skipped: Vec<LeftOut>) -> ImportError {
     let others = skipped.len().saturating_sub(1);
     let first = skipped
         .iter()
@@ -375,12 +382,12 @@ fn nothing(file: &Path, format: ImportFormat, skipped: Vec<LeftOut>) -> ImportEr
         None => ImportError::Empty {
             path: file.to_owned(),
             format,
-            skipped: left_out(file, skipped),
+            skipped: skipped_in_file(file, skipped),
         },
     }
 }
 
-fn left_out(file: &Path, lines: Vec<LeftOut>) -> Vec<Skipped> {
+fn skipped_in_file(file: &Path, lines: Vec<LeftOut>) -> Vec<Skipped> {
     let skipped = lines.into_iter().map(|left| Skipped {
         file: file.to_owned(),
         line: left.line,
@@ -390,7 +397,7 @@ fn left_out(file: &Path, lines: Vec<LeftOut>) -> Vec<Skipped> {
 }
 
 /// The file's launches, each with its cells and candidates, in ascending order; repetitions keep the file's order.
-fn launches(rows: &[Row], environment: &Environment) -> Vec<ImportedLaunch> {
+fn group_by_launch(rows: &[Row], environment: &Environment) -> Vec<ImportedLaunch> {
     type Subjects = BTreeMap<Subject, BTreeMap<Candidate, Vec<f64>>>;
     let mut launches: BTreeMap<u32, Subjects> = BTreeMap::new();
     for row in rows {
@@ -412,7 +419,7 @@ fn launches(rows: &[Row], environment: &Environment) -> Vec<ImportedLaunch> {
         .collect()
 }
 
-fn environment(
+fn imported_environment(
     file: &Path,
     options: &ImportOptions,
     rows: &[Row],
@@ -446,14 +453,18 @@ struct Written {
 ///
 /// # Errors
 /// If a file must not be added.
-fn write(path: &Path, contents: &[Content], skips_known: bool) -> Result<Written, ImportError> {
+fn write_to_store(
+    path: &Path,
+    contents: &[Content],
+    skips_known: bool,
+) -> Result<Written, ImportError> {
     let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
     let launches = store.launches()?;
     let campaigns = store.campaigns()?;
     let own = campaigns
         .iter()
-        .filter(|row| ImportRecord::of(row).is_none());
+        .filter(|row| ImportRecord::from_campaign_row(row).is_none());
     let own: BTreeMap<&str, &str> = own.map(|row| (&*row.digest, &*row.name)).collect();
     let mut digests = BTreeSet::new();
     let (mut new, mut known, mut of_one_shape) = (Vec::new(), Vec::new(), Vec::new());
@@ -500,14 +511,14 @@ fn write(path: &Path, contents: &[Content], skips_known: bool) -> Result<Written
         }
     }
     Ok(Written {
-        launches: store.import(&new)?,
+        launches: store.add_imports(&new)?,
         known,
         of_one_shape,
     })
 }
 
 /// SHA-256 of an imported text, different from the digests of campaigns; with options, of its tables of their shape.
-fn digest(text: &str, options: Option<&ImportOptions>) -> String {
+fn import_digest(text: &str, options: Option<&ImportOptions>) -> String {
     let mut digest = Sha256::new().chain_update("import\n").chain_update(text);
     if let Some(options) = options {
         let count = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());

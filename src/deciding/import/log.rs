@@ -17,13 +17,13 @@ pub(crate) struct Line<'t> {
 }
 
 /// Splits a log. `is_title` recognises what may follow the `#` of a title.
-pub(crate) fn lines<'t>(text: &'t str, is_title: fn(&str) -> bool) -> Vec<Line<'t>> {
-    let labels = labels(text, is_title);
+pub(crate) fn split_log<'t>(text: &'t str, is_title: fn(&str) -> bool) -> Vec<Line<'t>> {
+    let labels = find_labels(text, is_title);
     let whole = text.lines().count();
     let ends = text.is_empty() || text.ends_with('\n');
     let line = |(number, text): (usize, &'t str)| {
         let text = text.trim();
-        let labelled = labels.iter().find_map(|label| label.strip(text));
+        let labelled = labels.iter().find_map(|label| label.strip_from(text));
         let (label, text) = labelled.unwrap_or(("", text));
         Line {
             number: number as u64,
@@ -47,19 +47,19 @@ pub(crate) fn before_title(line: &str, is_title: fn(&str) -> bool) -> Option<&st
 struct Label<'t> {
     text: &'t str,
     /// The kinds of its characters, if it has a time of day, with which it varies from line to line.
-    pattern: Option<Vec<Kind>>,
+    pattern: Option<Vec<CharacterKind>>,
 }
 
 /// A kind of characters in a label that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     Letter,
     Digit,
     Mark(char),
 }
 
 /// The labels of a log, the longest first.
-fn labels(text: &str, is_title: fn(&str) -> bool) -> Vec<Label<'_>> {
+fn find_labels(text: &str, is_title: fn(&str) -> bool) -> Vec<Label<'_>> {
     let before = text
         .lines()
         .filter_map(|line| before_title(line, is_title))
@@ -69,7 +69,7 @@ fn labels(text: &str, is_title: fn(&str) -> bool) -> Vec<Label<'_>> {
     found.dedup();
     let labels = found.into_iter().map(|text| Label {
         text,
-        pattern: has_time(text).then(|| text.chars().map(kind).collect()),
+        pattern: has_time(text).then(|| text.chars().map(character_kind).collect()),
     });
     labels.collect()
 }
@@ -81,31 +81,31 @@ pub(crate) fn is_label(text: &str) -> bool {
 
 /// Whether a text contains a time of day, as in `10:05:04`.
 fn has_time(text: &str) -> bool {
-    let kinds: Vec<Kind> = text.chars().map(kind).collect();
+    let kinds: Vec<CharacterKind> = text.chars().map(character_kind).collect();
     let time = [
-        Kind::Digit,
-        Kind::Digit,
-        Kind::Mark(':'),
-        Kind::Digit,
-        Kind::Digit,
-        Kind::Mark(':'),
-        Kind::Digit,
-        Kind::Digit,
+        CharacterKind::Digit,
+        CharacterKind::Digit,
+        CharacterKind::Mark(':'),
+        CharacterKind::Digit,
+        CharacterKind::Digit,
+        CharacterKind::Mark(':'),
+        CharacterKind::Digit,
+        CharacterKind::Digit,
     ];
     kinds.windows(time.len()).any(|window| window == time)
 }
 
-fn kind(c: char) -> Kind {
+fn character_kind(c: char) -> CharacterKind {
     match c {
-        _ if c.is_alphabetic() => Kind::Letter,
-        _ if c.is_ascii_digit() => Kind::Digit,
-        _ => Kind::Mark(c),
+        _ if c.is_alphabetic() => CharacterKind::Letter,
+        _ if c.is_ascii_digit() => CharacterKind::Digit,
+        _ => CharacterKind::Mark(c),
     }
 }
 
 impl<'t> Label<'t> {
     /// Splits a line into this label and the rest; `None` if the line has another one.
-    fn strip<'l>(&self, line: &'l str) -> Option<(&'t str, &'l str)> {
+    fn strip_from<'l>(&self, line: &'l str) -> Option<(&'t str, &'l str)> {
         let Some(pattern) = &self.pattern else {
             let rest = line.strip_prefix(self.text)?;
             return Some((self.text, rest));
@@ -113,11 +113,13 @@ impl<'t> Label<'t> {
         let end = line.char_indices().nth(pattern.len());
         let end = end.map_or(line.len(), |(place, _)| place);
         let (label, rest) = line.split_at(end);
-        let kinds: Vec<Kind> = label.chars().map(kind).collect();
+        let kinds: Vec<CharacterKind> = label.chars().map(character_kind).collect();
         // A day of the month may have a blank in place of its first digit.
-        let is_alike = |(a, b): (&Kind, &Kind)| {
+        let is_alike = |(a, b): (&CharacterKind, &CharacterKind)| {
             let pair = [*a, *b];
-            a == b || (pair.contains(&Kind::Digit) && pair.contains(&Kind::Mark(' ')))
+            a == b
+                || (pair.contains(&CharacterKind::Digit)
+                    && pair.contains(&CharacterKind::Mark(' ')))
         };
         let are_alike = kinds.len() == pattern.len() && kinds.iter().zip(pattern).all(is_alike);
         are_alike.then_some((self.text, rest))

@@ -19,7 +19,7 @@ use std::path::Path;
 use schedule::Collective;
 use vocabulary::{CommShape, Datatype, Operator, Warning};
 
-use crate::benchmark::{self, Column, Kind, Rows, Sized};
+use crate::benchmark::{self, Column, LineKind, Rows, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::log::{self, Line};
 use crate::problem::LineProblem;
@@ -53,7 +53,7 @@ fn is_title(text: &str) -> bool {
 }
 
 /// Reads one or several concatenated outputs; each run of a test is a launch.
-pub(crate) fn read(
+pub(crate) fn read_outputs(
     path: &Path,
     text: &str,
     options: &ImportOptions,
@@ -73,15 +73,15 @@ fn read_tables(
     options: &ImportOptions,
     needs_shape: bool,
 ) -> Result<Reading, ImportError> {
-    let needs = |option| ImportError::needs(path, ImportFormat::Osu, option);
+    let needs = |option| ImportError::needs_option(path, ImportFormat::Osu, option);
     let nodes = options.nodes.ok_or_else(|| needs(OptionNeeded::Nodes))?;
     let ppn = options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?;
-    let shape = CommShape::checked(nodes, ppn)
-        .ok_or_else(|| ImportError::at(path, 1, LineProblem::Shape { nodes, ppn }))?;
+    let shape = CommShape::try_new(nodes, ppn)
+        .ok_or_else(|| ImportError::at_line(path, 1, LineProblem::Shape { nodes, ppn }))?;
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }
-    let lines = log::lines(text, is_title);
+    let lines = log::split_log(text, is_title);
     let begins = |line: &str| log::before_title(line, is_title).is_some();
     let mut reader = Reader {
         shape,
@@ -91,10 +91,10 @@ fn read_tables(
         reading: Reading::default(),
     };
     for line in lines {
-        reader.line(line);
+        reader.read_line(line);
     }
     for (label, stream) in std::mem::take(&mut reader.streams) {
-        reader.end(label, stream);
+        reader.end_table(label, stream);
     }
     Ok(reader.reading)
 }
@@ -138,12 +138,12 @@ struct Test<'t> {
     collective: Collective,
     /// The number of this collective's tests in the file so far.
     launch: u32,
-    datatype: Named<'t>,
+    datatype: TestDatatype<'t>,
 }
 
 /// The datatype of a test.
 #[derive(Clone, Copy)]
-enum Named<'t> {
+enum TestDatatype<'t> {
     Known(Datatype),
     /// One that is not compared, and the line that names it.
     Unknown {
@@ -165,32 +165,32 @@ struct Columns {
 }
 
 impl<'t> Reader<'t> {
-    fn line(&mut self, line: Line<'t>) {
+    fn read_line(&mut self, line: Line<'t>) {
         let Line { number, text, .. } = line;
         if let Some(label) = log::before_title(text, is_title) {
-            self.title(label, line);
+            self.begin_test(label, line);
         } else if let Some(comment) = text.strip_prefix('#') {
-            self.comment(comment.trim(), line);
+            self.read_comment(comment.trim(), line);
         } else if !text.is_empty() {
             // A row says nothing about launches; any other line may.
             let is_row = match self.streams.get_mut(line.label) {
-                Some(Stream::Table(table)) => table.row(line, self.shape),
+                Some(Stream::Table(table)) => table.read_row(line, self.shape),
                 _ => false,
             };
             if !is_row
-                && !self.statements.hear(text, number)
+                && !self.statements.take_line(text, number)
                 && let Some(Stream::Table(table)) = self.streams.get_mut(line.label)
             {
-                table.rows.pass_over(number, text);
+                table.rows.note_other_line(number, text);
             }
         }
     }
 
     /// Begins the test with the title in a line. `label` is what precedes the title, if the line has no label that can
     /// be told from it.
-    fn title(&mut self, label: &str, line: Line<'t>) {
+    fn begin_test(&mut self, label: &str, line: Line<'t>) {
         let ended = self.streams.insert(line.label, Stream::Foreign);
-        self.end(line.label, ended.unwrap_or_default());
+        self.end_table(line.label, ended.unwrap_or_default());
         self.statements.begin_table(line.number);
         let title = line.text.split_once("OSU ").map_or("", |(_, title)| title);
         if !label.is_empty() {
@@ -198,11 +198,11 @@ impl<'t> Reader<'t> {
             self.reading.refuse(line.number, problem);
             return;
         }
-        let Some(test) = Test::of(title, line.number, &mut self.runs) else {
+        let Some(test) = Test::from_title(title, line.number, &mut self.runs) else {
             let why = format!("`{title}` measures no collective that colltune compares");
-            self.reading.skip(line.number, why);
+            self.reading.skip_line(line.number, why);
             // It may be a heading.
-            self.statements.hear(line.text, line.number);
+            self.statements.take_line(line.text, line.number);
             return;
         };
         let mut table = Table::new(test);
@@ -210,13 +210,13 @@ impl<'t> Reader<'t> {
         let of_log = &self.statements;
         table
             .rows
-            .compare(line.number, of_log, shape, collective, None);
+            .check_statements(line.number, of_log, shape, collective, None);
         self.streams
             .insert(line.label, Stream::Table(Box::new(table)));
     }
 
     /// Reads a comment without its `#`.
-    fn comment(&mut self, comment: &'t str, line: Line<'t>) {
+    fn read_comment(&mut self, comment: &'t str, line: Line<'t>) {
         let begins = comment.starts_with("Size") || comment.starts_with("Avg Latency");
         let is_header = begins && comment.contains("Latency");
         let stream = self.streams.entry(line.label).or_default();
@@ -228,7 +228,7 @@ impl<'t> Reader<'t> {
             Stream::Table(table) if comment.starts_with("Datatype:") => {
                 let name = comment.trim_start_matches("Datatype:").trim();
                 let name = name.trim_end_matches('.');
-                let next = table.test.of_datatype(name, line.number);
+                let next = table.test.with_datatype(name, line.number);
                 self.begin_again(line, next);
             }
             Stream::Table(table) if is_header => {
@@ -238,20 +238,20 @@ impl<'t> Reader<'t> {
                     self.begin_again(line, test);
                 }
                 if let Some(Stream::Table(table)) = self.streams.get_mut(line.label) {
-                    table.header(comment, line.number);
+                    table.read_header(comment, line.number);
                 }
             }
             Stream::Table(_) if comment.contains(" Test") => {
-                if self.statements.hear(line.text, line.number) {
+                if self.statements.take_line(line.text, line.number) {
                     return;
                 }
                 let why = format!("`{comment}` is not a title of the OSU benchmarks");
-                self.reading.skip(line.number, why);
+                self.reading.skip_line(line.number, why);
                 let ended = self.streams.insert(line.label, Stream::Foreign);
-                self.end(line.label, ended.unwrap_or_default());
+                self.end_table(line.label, ended.unwrap_or_default());
             }
             _ => {
-                self.statements.hear(line.text, line.number);
+                self.statements.take_line(line.text, line.number);
             }
         }
     }
@@ -262,29 +262,31 @@ impl<'t> Reader<'t> {
         match self.streams.remove(line.label).unwrap_or_default() {
             Stream::Table(ended) if ended.columns.is_none() => table.rows = ended.rows,
             ended => {
-                self.end(line.label, ended);
+                self.end_table(line.label, ended);
                 let (shape, collective) = (self.shape, test.collective);
                 let of_log = &self.statements;
                 table
                     .rows
-                    .compare(line.number, of_log, shape, collective, None);
+                    .check_statements(line.number, of_log, shape, collective, None);
             }
         }
         self.streams
             .insert(line.label, Stream::Table(Box::new(table)));
     }
 
-    fn end(&mut self, label: &str, stream: Stream<'t>) {
+    fn end_table(&mut self, label: &str, stream: Stream<'t>) {
         if let Stream::Table(table) = stream {
             let Test { line, title, .. } = table.test;
-            table.rows.end(line, label, title, &mut self.reading);
+            table
+                .rows
+                .finish_table(line, label, title, &mut self.reading);
         }
     }
 }
 
 impl<'t> Test<'t> {
     /// The test with a title such as `MPI Allreduce Latency Test v5.8`.
-    fn of(title: &'t str, line: u64, runs: &mut BTreeMap<Collective, u32>) -> Option<Self> {
+    fn from_title(title: &'t str, line: u64, runs: &mut BTreeMap<Collective, u32>) -> Option<Self> {
         let plain = title.strip_prefix("MPI ").unwrap_or(title);
         let (name, release) = plain.split_once(" Latency Test")?;
         let (_, collective) = TESTS.iter().find(|(known, _)| *known == name)?;
@@ -295,9 +297,9 @@ impl<'t> Test<'t> {
         let names_datatype =
             number().is_some_and(|major| [major, number().unwrap_or(0)] >= NAMES_DATATYPE);
         let datatype = if names_datatype && collective.is_reduction() {
-            Named::Missing
+            TestDatatype::Missing
         } else {
-            Named::Known(Datatype::Float32)
+            TestDatatype::Known(Datatype::Float32)
         };
         Some(Test {
             title,
@@ -309,13 +311,13 @@ impl<'t> Test<'t> {
     }
 
     /// The same test with another datatype.
-    fn of_datatype(self, name: &'t str, line: u64) -> Self {
-        let known = benchmark::datatype(name);
+    fn with_datatype(self, name: &'t str, line: u64) -> Self {
+        let known = benchmark::datatype_by_mpi_name(name);
         let datatype = match known {
-            Some(known) => Named::Known(known),
+            Some(known) => TestDatatype::Known(known),
             // What is moved has no datatype here.
             None if !self.collective.is_reduction() => self.datatype,
-            None => Named::Unknown { name, line },
+            None => TestDatatype::Unknown { name, line },
         };
         Self { datatype, ..self }
     }
@@ -331,16 +333,17 @@ impl<'t> Table<'t> {
     }
 
     /// Reads the names of the columns.
-    fn header(&mut self, header: &str, number: u64) {
+    fn read_header(&mut self, header: &str, number: u64) {
         match self.test.datatype {
-            Named::Known(_) => {}
-            Named::Missing => self.rows.fail(number, LineProblem::NoDatatype),
-            Named::Unknown { name, line } => {
-                self.rows.fail(line, LineProblem::Datatype(name.to_owned()));
+            TestDatatype::Known(_) => {}
+            TestDatatype::Missing => self.rows.fail_table(number, LineProblem::NoDatatype),
+            TestDatatype::Unknown { name, line } => {
+                self.rows
+                    .fail_table(line, LineProblem::Datatype(name.to_owned()));
             }
         }
-        match Columns::of(header, self.test.collective.has_data()) {
-            Err(problem) => self.rows.fail(number, problem),
+        match Columns::from_header(header, self.test.collective.has_data()) {
+            Err(problem) => self.rows.fail_table(number, problem),
             Ok(columns) => {
                 if columns.time == columns.average {
                     self.rows.warn(Warning::AverageOverRanks);
@@ -351,7 +354,7 @@ impl<'t> Table<'t> {
     }
 
     /// Reads a line; false if it is no row.
-    fn row(&mut self, line: Line<'t>, shape: CommShape) -> bool {
+    fn read_row(&mut self, line: Line<'t>, shape: CommShape) -> bool {
         let Line { number, text, .. } = line;
         let fields: Vec<&str> = text.split_whitespace().collect();
         let (verdicts, numbers): (Vec<&str>, Vec<&str>) =
@@ -360,7 +363,7 @@ impl<'t> Table<'t> {
             && !numbers.is_empty()
             && numbers.iter().all(|field| field.parse::<f64>().is_ok());
         if is_failure || text.starts_with(FAILED) {
-            self.rows.fail(number, LineProblem::Failed);
+            self.rows.fail_table(number, LineProblem::Failed);
             return true;
         }
         let Some(columns) = &self.columns else {
@@ -369,15 +372,15 @@ impl<'t> Table<'t> {
                 && fields.iter().all(|field| field.parse::<f64>().is_ok())
                 && text.contains('.');
             if is_row {
-                self.rows.fail(number, LineProblem::NoColumns);
+                self.rows.fail_table(number, LineProblem::NoColumns);
             }
             return is_row;
         };
-        match benchmark::kind(&fields, &columns.kinds) {
-            Kind::Other => return false,
-            Kind::Broken(problem) => self.rows.refuse(number, problem),
-            Kind::Row => {
-                if let Err(problem) = self.take(&fields, line, shape) {
+        match benchmark::classify_line(&fields, &columns.kinds) {
+            LineKind::Other => return false,
+            LineKind::Broken(problem) => self.rows.refuse(number, problem),
+            LineKind::Row => {
+                if let Err(problem) = self.add_row(&fields, line, shape) {
                     self.rows.refuse(number, problem);
                 }
             }
@@ -389,13 +392,14 @@ impl<'t> Table<'t> {
     ///
     /// # Errors
     /// If the row alone is wrong.
-    fn take(
+    fn add_row(
         &mut self,
         fields: &[&str],
         line: Line<'t>,
         shape: CommShape,
     ) -> Result<(), LineProblem> {
-        let (Some(columns), Named::Known(datatype)) = (&self.columns, self.test.datatype) else {
+        let (Some(columns), TestDatatype::Known(datatype)) = (&self.columns, self.test.datatype)
+        else {
             return Ok(());
         };
         let Test {
@@ -409,30 +413,30 @@ impl<'t> Table<'t> {
         if line.is_cut && columns.time + 1 == fields.len() && decimals < 2 {
             return Err(LineProblem::Cut);
         }
-        let seconds = benchmark::seconds(time)?;
+        let seconds = benchmark::parse_microseconds(time)?;
         if let Some(least) = columns.least {
             benchmark::check_average(fields[least], fields[columns.average], time)?;
         }
         let bytes = match columns.size {
-            Some(column) => benchmark::bytes(fields[column])?,
+            Some(column) => benchmark::parse_size(fields[column])?,
             None => 0,
         };
-        self.rows.ascend(line.number, bytes);
+        self.rows.check_ascending(line.number, bytes);
         let sized = match collective {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,
         };
         let elements = (datatype, Operator::Sum);
-        let cell = benchmark::cell(collective, shape, bytes, sized, elements);
-        self.rows.add(line.number, launch, cell, seconds);
+        let cell = benchmark::cell_of_row(collective, shape, bytes, sized, elements);
+        self.rows.add_row(line.number, launch, cell, seconds);
         Ok(())
     }
 }
 
 impl Columns {
     /// The columns in a header without its `#`.
-    fn of(header: &str, has_data: bool) -> Result<Self, LineProblem> {
-        let names = names(header);
+    fn from_header(header: &str, has_data: bool) -> Result<Self, LineProblem> {
+        let names = column_names(header);
         let mut kinds = Vec::new();
         for name in &names {
             kinds.push(match &**name {
@@ -459,7 +463,7 @@ impl Columns {
 }
 
 /// The names of columns: each is a word or, with a unit, several.
-fn names(header: &str) -> Vec<String> {
+fn column_names(header: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name: Vec<&str> = Vec::new();
     for word in header.split_whitespace() {

@@ -6,7 +6,7 @@ use libraries::LibraryName;
 use thiserror::Error;
 use vocabulary::Candidate;
 use vocabulary::bounds::RANKS;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use crate::csv::{COLUMNS, NEEDED};
 
@@ -36,7 +36,10 @@ pub enum LineProblem {
     #[error("the field is empty, but {0} is needed")]
     Missing(&'static str),
     /// A line with more or fewer fields than the header.
-    #[error("the line has {} instead of {expected}", counted(found, "field"))]
+    #[error(
+        "the line has {} instead of {expected}",
+        format_counted(found, "field")
+    )]
     Fields { found: usize, expected: usize },
     /// Not a collective.
     #[error("there is no collective `{0}`")]
@@ -45,7 +48,7 @@ pub enum LineProblem {
     #[error("colltune has no algorithm `{0}`")]
     Algorithm(String),
     /// An algorithm of a library that is not given or not known.
-    #[error("colltune knows the own algorithms of {} only", libraries())]
+    #[error("colltune knows the own algorithms of {} only", known_libraries())]
     NativeOfUnknown,
     /// Not an algorithm of the measured library.
     #[error("{library} has no algorithm `{id}` of this collective")]
@@ -63,7 +66,7 @@ pub enum LineProblem {
     /// A size that is not a multiple of the element size.
     #[error(
         "the size of {} is not a whole number of {datatype}",
-        counted(bytes, "byte")
+        format_counted(bytes, "byte")
     )]
     PartOfElement { bytes: u64, datatype: &'static str },
     /// A name that tables cannot hold.
@@ -102,7 +105,7 @@ pub enum LineProblem {
     /// A number in the log that contradicts the options.
     #[error(
         "line {line} says {}{each}, and the options say {given}",
-        counted(said, what)
+        format_counted(said, what)
     )]
     Said {
         line: u64,
@@ -183,12 +186,12 @@ pub enum LineProblem {
     DefaultBesideBaseline,
 }
 
-fn libraries() -> String {
+fn known_libraries() -> String {
     LibraryName::ALL.map(LibraryName::name).join(" and ")
 }
 
 impl LineProblem {
-    pub(crate) fn value(found: &str, expected: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn wrong_value(found: &str, expected: impl Into<Cow<'static, str>>) -> Self {
         Self::Value {
             found: found.to_owned(),
             expected: expected.into(),

@@ -38,7 +38,7 @@ impl ImportRecord {
     }
 
     /// Reads a store's record of an import; `None` for a campaign.
-    pub fn of(row: &CampaignRow) -> Option<Self> {
+    pub fn from_campaign_row(row: &CampaignRow) -> Option<Self> {
         serde_json::from_str(&row.text).ok()
     }
 

@@ -59,7 +59,13 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Adds rows, or leaves them out for the reasons that are given instead of their cells.
-    pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
+    pub(crate) fn add_row(
+        &mut self,
+        line: u64,
+        launch: u32,
+        cell: Result<Cell, String>,
+        seconds: f64,
+    ) {
         match cell {
             Ok(cell) => self.rows.push(Row {
                 line,
@@ -68,12 +74,12 @@ impl Reading {
                 candidate: Candidate::Default,
                 seconds,
             }),
-            Err(why) => self.skip(line, why),
+            Err(why) => self.skip_line(line, why),
         }
     }
 
     /// Leaves out a line.
-    pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
+    pub(crate) fn skip_line(&mut self, line: u64, what: impl AsRef<str>) {
         let what = quoted(what.as_ref(), 2 * MOST_QUOTED);
         self.skipped.push(LeftOut {
             line,
@@ -95,7 +101,7 @@ impl Reading {
     }
 
     /// Notes a line of another program among the rows.
-    pub(crate) fn pass_over(&mut self, line: u64, text: &str) {
+    pub(crate) fn note_other_line(&mut self, line: u64, text: &str) {
         self.others.push(LeftOut {
             line,
             what: quoted(text, 2 * MOST_QUOTED),

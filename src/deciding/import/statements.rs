@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libraries::{NamedEffect, Placing, effect_of_name, placing};
+use libraries::{NamedEffect, Placing, effect_of_name, placing_of_name};
 use schedule::Collective;
 use vocabulary::CommShape;
 
@@ -247,7 +247,7 @@ impl Statements {
     ) -> Self {
         let is_command = |line: &Line<'_>| {
             let words: Vec<&str> = line.text.split_whitespace().collect();
-            launcher(&words).is_some()
+            find_launcher(&words).is_some()
         };
         let titles = |block: &[Line<'_>]| -> Vec<u64> {
             let titles = block.iter().filter(|line| is_title(line.text));
@@ -262,7 +262,7 @@ impl Statements {
     }
 
     /// Takes in a line that belongs to no table; false if it says nothing about launches.
-    pub(crate) fn hear(&mut self, text: &str, line: u64) -> bool {
+    pub(crate) fn take_line(&mut self, text: &str, line: u64) -> bool {
         let words: Vec<&str> = text.split_whitespace().collect();
         if self.continues
             && let Some(command) = self.commands.last_mut()
@@ -271,7 +271,7 @@ impl Statements {
             command.says.take_options(&words, &command.launcher, line);
             return true;
         }
-        if let Some(place) = launcher(&words) {
+        if let Some(place) = find_launcher(&words) {
             self.begin_statement(line);
             self.take_command(&words, place, line);
             return true;
@@ -298,7 +298,7 @@ impl Statements {
     }
 
     fn take_command(&mut self, words: &[&str], place: usize, line: u64) {
-        let launcher = base(words[place]).to_owned();
+        let launcher = last_path_part(words[place]).to_owned();
         let mut says = Statement::default();
         // What precedes the launcher sets variables.
         says.take_assignments(&words[..place], line);
@@ -312,7 +312,7 @@ impl Statements {
         }
         if runs {
             // Headings that contradict each other are about this command and those before it.
-            self.headings = vec![merged(&self.headings)];
+            self.headings = vec![merge_headings(&self.headings)];
         }
         self.commands.push(Command {
             line,
@@ -360,27 +360,27 @@ impl Statements {
                 command.says.ppn = None;
             }
         }
-        self.heading.follow(&heading);
+        self.heading.update_from(&heading);
         self.headings.push(heading);
         true
     }
 
     /// The reason why the next table cannot be one of the library's default on this shape, as far as the log says.
     /// `ran` is the number of ranks in its launch if the table itself says it; the shape has then as many nodes.
-    pub(crate) fn objection(
+    pub(crate) fn find_objection(
         &self,
         shape: CommShape,
         collective: Collective,
         ran: Option<u32>,
     ) -> Option<LineProblem> {
-        self.forced(collective)
-            .or_else(|| self.turned(shape))
-            .or_else(|| self.contradiction(collective, ran.is_none()))
+        self.forced_algorithm(collective)
+            .or_else(|| self.turned_placement(shape))
+            .or_else(|| self.find_contradiction(collective, ran.is_none()))
             .or_else(|| self.other_shape(shape, ran))
     }
 
     /// An algorithm that is forced.
-    fn forced(&self, collective: Collective) -> Option<LineProblem> {
+    fn forced_algorithm(&self, collective: Collective) -> Option<LineProblem> {
         let forces = |setting: &&Setting| {
             effect_of_name(&setting.name, &setting.value, collective) == Some(NamedEffect::Forces)
         };
@@ -395,7 +395,7 @@ impl Statements {
     }
 
     /// The settings that may change the library's choice of algorithms for a collective.
-    pub(crate) fn changes(&self, collective: Collective) -> BTreeSet<String> {
+    pub(crate) fn changed_settings(&self, collective: Collective) -> BTreeSet<String> {
         let changes = |setting: &&Setting| {
             effect_of_name(&setting.name, &setting.value, collective) == Some(NamedEffect::Changes)
         };
@@ -409,7 +409,7 @@ impl Statements {
     }
 
     /// A placement of ranks that does not fill one node after the other.
-    fn turned(&self, shape: CommShape) -> Option<LineProblem> {
+    fn turned_placement(&self, shape: CommShape) -> Option<LineProblem> {
         if shape.nodes == 1 || shape.ppn == 1 {
             return None;
         }
@@ -423,21 +423,26 @@ impl Statements {
     }
 
     /// Statements since the last table that contradict each other, and may both be about the next one.
-    fn contradiction(&self, collective: Collective, counts_ranks: bool) -> Option<LineProblem> {
-        let heading = merged(&self.headings);
+    fn find_contradiction(
+        &self,
+        collective: Collective,
+        counts_ranks: bool,
+    ) -> Option<LineProblem> {
+        let heading = merge_headings(&self.headings);
         let mut headings = self.headings.iter();
-        let of_headings = headings.find_map(|other| other.clash(&heading, counts_ranks));
+        let of_headings = headings.find_map(|other| other.find_clash(&heading, counts_ranks));
         let lines = of_headings.or_else(|| {
             let command = self.commands.last()?;
             let is_fresh = command.line >= self.since;
-            let of_heading = is_fresh.then(|| command.says.clash(&heading, counts_ranks));
+            let of_heading = is_fresh.then(|| command.says.find_clash(&heading, counts_ranks));
             // What a shell traces is about the next table, unless several follow. Else all commands may be.
             let may_be_about = |other: &&Command| !command.runs || (other.runs && self.is_crowded);
             let mut others = self.commands.iter().filter(may_be_about);
             let of_other = || {
                 others.find_map(|other| {
-                    let differs = other.effects(collective) != command.effects(collective);
-                    let clash = other.says.clash(&command.says, counts_ranks);
+                    let differs = other.effective_settings(collective)
+                        != command.effective_settings(collective);
+                    let clash = other.says.find_clash(&command.says, counts_ranks);
                     clash.or_else(|| differs.then_some([other.line, command.line]))
                 })
             };
@@ -471,7 +476,9 @@ impl Statements {
         }
         // As many ranks as the log says, or else the table, share as many nodes as the log says.
         let all = ranks.map(|ranks| ranks.value).or(ran);
-        let shared = nodes.zip(all).map(|(nodes, all)| share(all, nodes));
+        let shared = nodes
+            .zip(all)
+            .map(|(nodes, all)| ranks_on_first_node(all, nodes));
         let mut each = [ppn, shared].into_iter();
         if let Some(ppn) = each.find_map(|each| differs(each, shape.ppn)) {
             return Some(problem(ppn, "rank", " on each node", shape.ppn));
@@ -485,7 +492,7 @@ impl Statements {
 }
 
 /// The number of ranks on the first of several nodes.
-fn share(ranks: u32, nodes: Number) -> Number {
+fn ranks_on_first_node(ranks: u32, nodes: Number) -> Number {
     Number {
         value: ranks.div_ceil(nodes.value.max(1)),
         line: nodes.line,
@@ -493,10 +500,10 @@ fn share(ranks: u32, nodes: Number) -> Number {
 }
 
 /// What several headings say together: the last one that says something counts.
-fn merged(headings: &[Statement]) -> Statement {
+fn merge_headings(headings: &[Statement]) -> Statement {
     let mut all = Statement::default();
     for heading in headings {
-        all.follow(heading);
+        all.update_from(heading);
     }
     all
 }
@@ -507,7 +514,7 @@ impl Command {
     }
 
     /// The settings that matter for a collective, with their values.
-    fn effects(&self, collective: Collective) -> BTreeSet<[&str; 2]> {
+    fn effective_settings(&self, collective: Collective) -> BTreeSet<[&str; 2]> {
         let matters = |setting: &&Setting| {
             effect_of_name(&setting.name, &setting.value, collective).is_some()
                 || is_turned(&setting.name, &setting.value)
@@ -521,7 +528,7 @@ impl Command {
 
 impl Statement {
     /// Takes over what a later heading says.
-    fn follow(&mut self, later: &Self) {
+    fn update_from(&mut self, later: &Self) {
         self.ranks = later.ranks.or(self.ranks);
         self.nodes = later.nodes.or(self.nodes);
         self.ppn = later.ppn.or(self.ppn);
@@ -529,8 +536,11 @@ impl Statement {
     }
 
     /// The lines of two numbers or algorithms that differ.
-    fn clash(&self, other: &Self, counts_ranks: bool) -> Option<[u64; 2]> {
-        let each = |of: &Self| of.ppn.or_else(|| Some(share(of.ranks?.value, of.nodes?)));
+    fn find_clash(&self, other: &Self, counts_ranks: bool) -> Option<[u64; 2]> {
+        let each = |of: &Self| {
+            of.ppn
+                .or_else(|| Some(ranks_on_first_node(of.ranks?.value, of.nodes?)))
+        };
         let mut pairs = vec![(each(self), each(other))];
         // Other nodes with as many ranks on each are no other placement.
         let has_placement = each(self).and(each(other)).is_some();
@@ -563,7 +573,7 @@ impl Statement {
             let next = words.get(index + 1).copied().unwrap_or_default();
             let number = |options: &[&str]| {
                 let mut all = options.iter();
-                let value = all.find_map(|option| value_of(option, word, next))?;
+                let value = all.find_map(|option| number_of_option(option, word, next))?;
                 Some(Number { value, line })
             };
             self.take_placement(word, next, launcher, line);
@@ -585,7 +595,7 @@ impl Statement {
                 self.nodes = Some(nodes);
             } else if let Some(ppn) = number(&PPN) {
                 self.ppn = Some(ppn);
-            } else if let Some(ppn) = per_node(word) {
+            } else if let Some(ppn) = ranks_per_node(word) {
                 self.ppn = Some(Number { value: ppn, line });
             } else if SETTING.contains(word) {
                 let value = words.get(index + 2).copied().unwrap_or_default();
@@ -611,7 +621,7 @@ impl Statement {
             _ if name.len() < 3 => return,
             _ => (name, value),
         };
-        let value = if placing(name) == Some(Placing::InTurn) {
+        let value = if placing_of_name(name) == Some(Placing::InTurn) {
             ""
         } else {
             value
@@ -665,7 +675,7 @@ impl Statement {
             .filter(|part| !part.is_empty())
             .collect();
         let sets = words.first().is_some_and(|first| SETTERS.contains(first));
-        let is_heading = sets || parts.len() <= 3 || announces(text, &parts);
+        let is_heading = sets || parts.len() <= 3 || announces_launch(text, &parts);
         for (index, name) in parts.iter().enumerate() {
             // Short names are words of sentences, too.
             if !name.contains(['_', '-']) || name.len() <= 3 {
@@ -679,7 +689,7 @@ impl Statement {
             let is_number = value.starts_with(|c: char| c.is_ascii_digit());
             let is_known = |known: &Setting| known.name == *name && !known.value.is_empty();
             if (is_heading || is_assigned || is_number)
-                && matters(name)
+                && is_relevant_setting(name)
                 && !self.settings.iter().any(is_known)
             {
                 self.take_setting(name, value, line);
@@ -692,7 +702,7 @@ impl Statement {
         let trimmed = |text: &str| text.trim_matches(|c| MARKS.contains(c)).to_owned();
         // A sentence may end behind the value.
         let (name, value) = (trimmed(name), trimmed(value.trim_end_matches('.')));
-        if matters(&name) {
+        if is_relevant_setting(&name) {
             self.settings.retain(|known| known.name != name);
             self.settings.push(Setting { name, value, line });
         }
@@ -717,7 +727,7 @@ impl Statement {
             .map(|word| word.trim_matches(|c: char| c == '-' || c == '.' || c == '+'))
             .filter(|word| !word.is_empty())
             .collect();
-        let announces = announces(text, &words);
+        let announces = announces_launch(text, &words);
         for (index, word) in words.iter().enumerate() {
             let mut behind = words[index + 1..]
                 .iter()
@@ -736,7 +746,7 @@ impl Statement {
                 found.ppn = number.or(found.ppn);
             } else if is_algorithm(word) {
                 let is_key = is_key || announces || words.len() <= 3;
-                let value = algorithm(&words, index).filter(|_| is_key);
+                let value = named_algorithm(&words, index).filter(|_| is_key);
                 let setting = value.map(|value| Setting {
                     name: (*word).to_owned(),
                     value: value.to_owned(),
@@ -778,7 +788,7 @@ impl Statement {
 }
 
 /// Whether a line is one that announces a launch, or is marked as a heading.
-fn announces(text: &str, words: &[&str]) -> bool {
+fn announces_launch(text: &str, words: &[&str]) -> bool {
     let is_announcing = |word: &&str| {
         ANNOUNCING
             .iter()
@@ -800,11 +810,11 @@ fn is_algorithm(word: &str) -> bool {
     let is_about = |part: &str| ALGORITHM_WORDS.contains(&part);
     word.split(['_', '-']).any(is_about)
         && parts.all(|part| is_about(part) || is_part(part))
-        && !matters(word)
+        && !is_relevant_setting(word)
 }
 
 /// The algorithm that a heading names behind or before the word at an index.
-fn algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
+fn named_algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
     let mut behind = words[index + 1..].iter();
     let is_assigned = words.get(index + 1) == Some(&"=");
     let behind = behind.find(|word| **word != "=");
@@ -856,26 +866,27 @@ fn bare_algorithm(words: &[&str]) -> Option<String> {
 }
 
 /// Whether some value of a setting steers some collective, or places ranks.
-fn matters(name: &str) -> bool {
+fn is_relevant_setting(name: &str) -> bool {
     let mut all = Collective::MEASURED.into_iter();
     // Most words are ordinary ones, and judging a name takes a while.
     let may_steer = name.contains('_') || name == "coll";
     (may_steer && all.any(|collective| effect_of_name(name, "1", collective).is_some()))
-        || placing(name).is_some()
+        || placing_of_name(name).is_some()
 }
 
 /// Whether a setting places ranks otherwise than on one node after the other.
 fn is_turned(name: &str, value: &str) -> bool {
-    placing(name).is_some_and(|placing| placing.turns(value))
+    placing_of_name(name).is_some_and(|placing| placing.may_take_turns(value))
 }
 
 /// The place of the launcher in the words of a command line; `None` if they are no command line.
-fn launcher(words: &[&str]) -> Option<usize> {
+fn find_launcher(words: &[&str]) -> Option<usize> {
     // Sentences about a launcher have neither options nor programs.
     let is_word = |word: &&str| word.starts_with('-') || is_program(word);
     let last = words.iter().rposition(is_word)?;
-    let is_launcher =
-        |word: &&str| LAUNCHERS.contains(&base(word)) || libraries::is_launcher(base(word));
+    let is_launcher = |word: &&str| {
+        LAUNCHERS.contains(&last_path_part(word)) || libraries::is_launcher(last_path_part(word))
+    };
     words[..last].iter().position(is_launcher)
 }
 
@@ -883,11 +894,11 @@ fn launcher(words: &[&str]) -> Option<usize> {
 fn is_program(word: &str) -> bool {
     PROGRAMS
         .iter()
-        .any(|program| base(word).starts_with(program))
+        .any(|program| last_path_part(word).starts_with(program))
 }
 
 /// The last part of a path.
-fn base(word: &str) -> &str {
+fn last_path_part(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
@@ -906,7 +917,7 @@ fn behind_prompt<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
 }
 
 /// The number that an option has, behind it, behind `=`, or, for a short one, at once.
-fn value_of(option: &str, word: &str, next: &str) -> Option<u32> {
+fn number_of_option(option: &str, word: &str, next: &str) -> Option<u32> {
     let rest = word.strip_prefix(option)?;
     let is_short = option.len() == 2;
     match rest.strip_prefix('=') {
@@ -918,7 +929,7 @@ fn value_of(option: &str, word: &str, next: &str) -> Option<u32> {
 }
 
 /// The ranks on each node in a mapping such as `ppr:4:node`.
-fn per_node(word: &str) -> Option<u32> {
+fn ranks_per_node(word: &str) -> Option<u32> {
     let (_, rest) = word.split_once("ppr:")?;
     let (count, unit) = rest.split_once(':')?;
     let unit = unit.split([':', ',']).next().unwrap_or(unit);

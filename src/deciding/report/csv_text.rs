@@ -9,7 +9,7 @@ use statistics::Interval;
 use table::RuleSource;
 use vocabulary::Candidate;
 
-use crate::text::verdict;
+use crate::text::verdict_text;
 use crate::view::View;
 
 /// The columns, which the help text of `colltune report` explains. Times are in seconds, sizes in bytes; values that
@@ -30,7 +30,7 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     writer.write_record(COLUMNS.split(' '))?;
     for cell in &view.cells {
         for ranked in &cell.ranking {
-            writer.write_record(row(cell, ranked))?;
+            writer.write_record(candidate_row(cell, ranked))?;
         }
     }
     let bytes = writer
@@ -40,15 +40,15 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     Ok(Plain(text).to_string())
 }
 
-fn row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
+fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
     let cell = &result.cell;
     let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == ranked.candidate);
     let end = |interval: Option<Interval>, end: usize| {
-        optional(interval.and_then(|interval| Some(interval.ends()?[end])))
+        optional_number(interval.and_then(|interval| Some(interval.known_ends()?[end])))
     };
     let interval = Some(ranked.interval);
     let of_speedup = ranked.speedup.map(|speedup| speedup.interval);
-    let certain = of_speedup.filter(|interval| interval.ends().is_some());
+    let certain = of_speedup.filter(|interval| interval.known_ends().is_some());
     let count = |count: u64| match count {
         0 => String::new(),
         count => count.to_string(),
@@ -71,24 +71,24 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
         cell.shape.ppn.to_string(),
         cell.bytes.to_string(),
         ranked.candidate.to_string(),
-        optional(Some(ranked.median_seconds)),
+        optional_number(Some(ranked.median_seconds)),
         end(interval, 0),
         end(interval, 1),
         count(ranked.counts.launches.into()),
         count(ranked.counts.repetitions),
-        optional(ranked.speedup.map(|speedup| speedup.median)),
+        optional_number(ranked.speedup.map(|speedup| speedup.median)),
         end(of_speedup, 0),
         end(of_speedup, 1),
-        optional(certain.map(|interval| interval.coverage)),
+        optional_number(certain.map(|interval| interval.coverage)),
         count(ranked.speedup.map_or(0, |speedup| speedup.launches.into())),
         is_chosen(&result.chosen),
         result
             .chosen_in_library
             .as_ref()
             .map_or_else(String::new, is_chosen),
-        optional(ranked.predicted_seconds),
+        optional_number(ranked.predicted_seconds),
         source.to_string(),
-        verdict(result),
+        verdict_text(result),
     ]
 }
 
@@ -97,7 +97,7 @@ fn yes_or_no(is_so: bool) -> String {
 }
 
 /// The shortest decimal that reads back as the same number.
-fn optional(value: Option<f64>) -> String {
+fn optional_number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| match value.abs() {
         small if small > 0.0 && small < 1e-3 => format!("{value:e}"),
         _ => value.to_string(),

@@ -4,7 +4,7 @@ use table::{Change, ChosenRange, DefaultChange, Deployments, Diff, Group, Operat
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
-use crate::grid::{TextTable, grid};
+use crate::grid::{TextTable, text_table};
 use crate::text::or_none;
 
 /// A sentence about two tables that choose differently nowhere.
@@ -21,7 +21,7 @@ pub fn changed_choices(changes: &[Change]) -> TextTable {
                    before | after | worth>";
     let rows = changes.iter().map(|change| {
         let group = change.group;
-        let order = group.order.told_on(group.shape);
+        let order = group.order.known_on_shape(group.shape);
         let is_turned_back = change.is_turned_back();
         [
             group.collective.to_string(),
@@ -34,19 +34,19 @@ pub fn changed_choices(changes: &[Change]) -> TextTable {
             group.deployments.to_string(),
             format_bytes(change.from_bytes),
             or_none(change.below_bytes, format_bytes),
-            choice(&change.before),
+            choice_text(&change.before),
             match is_turned_back {
                 true => "default (turned back)".to_owned(),
-                false => choice(&change.after),
+                false => choice_text(&change.after),
             },
             match (is_turned_back, change.before.speedup) {
-                (false, _) => times(change.worth),
+                (false, _) => format_ratio(change.worth),
                 (true, None) => "-".to_owned(),
-                (true, claimed) => format!("{} expected before", times(claimed)),
+                (true, claimed) => format!("{} expected before", format_ratio(claimed)),
             },
         ]
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
 /// The changes of the times of the library's default.
@@ -55,19 +55,19 @@ pub fn changed_defaults(defaults: &[DefaultChange]) -> TextTable {
     let rows = defaults.iter().map(|change| {
         [
             change.collective.to_string(),
-            times(Some(change.mean)),
-            times(Some(change.extreme)),
+            format_ratio(Some(change.mean)),
+            format_ratio(Some(change.extreme)),
             format!("{} on {}", format_bytes(change.bytes), change.shape),
             change.points.to_string(),
         ]
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
 /// The domain of rules, as in `reduce on 2x4 in cyclic order, noncommutative operators`.
 pub fn group_name(group: &Group) -> String {
     let mut text = format!("{} on {}", group.collective, group.shape);
-    if let Some(order) = group.order.told_on(group.shape) {
+    if let Some(order) = group.order.known_on_shape(group.shape) {
         text += &format!(" in {order} order");
     }
     if group.operators != Operators::Any {
@@ -79,13 +79,13 @@ pub fn group_name(group: &Group) -> String {
     text
 }
 
-fn choice(choice: &ChosenRange) -> String {
+fn choice_text(choice: &ChosenRange) -> String {
     match &choice.candidate {
         Candidate::Default => "default".to_owned(),
-        other => format!("{other} ({})", times(choice.speedup)),
+        other => format!("{other} ({})", format_ratio(choice.speedup)),
     }
 }
 
-fn times(ratio: Option<f64>) -> String {
+fn format_ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}x"))
 }

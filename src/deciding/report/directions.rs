@@ -22,7 +22,7 @@ const PATTERNS: [(&str, &str); 2] = [
 
 /// A sentence for each level and pattern that was measured with long messages, whose bytes take longer than their
 /// start-up.
-pub(crate) fn directions(view: &View) -> Vec<String> {
+pub(crate) fn direction_sentences(view: &View) -> Vec<String> {
     let known = |name: String| view.parameters.iter().find(|known| known.name == name);
     let value = |name| known(name)?.value();
     let mut sentences = Vec::new();
@@ -43,8 +43,8 @@ pub(crate) fn directions(view: &View) -> Vec<String> {
                     "{place}, with messages of {long} bytes or more, {what} takes {:.2} times{} as long as a \
                      message in one direction: {}.",
                     estimate.value,
-                    interval(&estimate),
-                    verdict(&estimate, factor.value().is_some())
+                    interval_in_brackets(&estimate),
+                    direction_verdict(&estimate, factor.value().is_some())
                 ));
             }
         }
@@ -52,7 +52,7 @@ pub(crate) fn directions(view: &View) -> Vec<String> {
     sentences
 }
 
-fn interval(factor: &Estimate) -> String {
+fn interval_in_brackets(factor: &Estimate) -> String {
     match factor.low < factor.high {
         true => format!(" ({:.2} to {:.2})", factor.low, factor.high),
         false => String::new(),
@@ -60,7 +60,7 @@ fn interval(factor: &Estimate) -> String {
 }
 
 /// The conclusion that holds at both ends of the interval.
-fn verdict(factor: &Estimate, is_identified: bool) -> String {
+fn direction_verdict(factor: &Estimate, is_identified: bool) -> String {
     let text = match factor {
         _ if factor.coverage < CERTAIN => {
             "too few launches were measured to say whether both directions are used together"

@@ -1,14 +1,14 @@
 //! Measured times beside those that the model predicts.
 
 use results::{Expected, ModelCurve, ModelKind};
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
-use crate::grid::grid;
-use crate::text::{factor, literal, percent, short_name};
+use crate::grid::text_table;
+use crate::text::{escape_markdown, format_factor, format_percent, short_name};
 use crate::view::View;
 
 /// The section; empty if the model predicted nothing.
-pub(crate) fn expected(view: &View) -> String {
+pub(crate) fn model_section(view: &View) -> String {
     if view.curves.is_empty() {
         return String::new();
     }
@@ -17,11 +17,15 @@ pub(crate) fn expected(view: &View) -> String {
          The model predicts times from the machine's parameters by simulating the algorithms. The\n\
          tables show each of our algorithms that is the best of ours at some size, with its best block\n\
          at each size. Decisions rest on measured times alone. {}\n\n",
-        literal(&headline(view)),
-        literal(&verdict(view, "The model", ", marked (!)"))
+        escape_markdown(&accuracy_headline(view)),
+        escape_markdown(&accuracy_verdict(view, "The model", ", marked (!)"))
     );
     for curve in &view.curves {
-        text += &format!("### {} on {}\n\n", literal(&curve.algorithm), curve.shape);
+        text += &format!(
+            "### {} on {}\n\n",
+            escape_markdown(&curve.algorithm),
+            curve.shape
+        );
         let columns = "bytes> | with | measured> | expected> | measured / expected>";
         let rows = curve.points.iter().map(|point| {
             let ratio = point.ratio();
@@ -31,17 +35,17 @@ pub(crate) fn expected(view: &View) -> String {
                 short_name(&point.candidate),
                 format_seconds(point.measured_seconds),
                 format_seconds(point.expected_seconds),
-                format!("{}{mark}", factor(ratio)),
+                format!("{}{mark}", format_factor(ratio)),
             ]
         });
-        text += &grid(columns, rows).markdown();
+        text += &text_table(columns, rows).to_markdown();
     }
     text
 }
 
 /// The share of the model's predictions that are wrong, at fitted and at held-out sizes, and that of the simplest
 /// model.
-pub(crate) fn headline(view: &View) -> String {
+pub(crate) fn accuracy_headline(view: &View) -> String {
     let Some((first, used)) = view.scores.first().zip(view.scores.last()) else {
         return String::new();
     };
@@ -50,7 +54,7 @@ pub(crate) fn headline(view: &View) -> String {
             "; at sizes\nheld out from the fit, at {} of {} ({})",
             used.wrong_held_out,
             used.points_held_out,
-            percent(used.wrong_held_out_share)
+            format_percent(used.wrong_held_out_share)
         ),
         _ => ", with\nparameters from experiments alone".to_owned(),
     };
@@ -58,19 +62,19 @@ pub(crate) fn headline(view: &View) -> String {
         "The model is off by more than 30 % at {} of {} ({}){held_out}.\n\
          A model with one line for all messages of a level is off at {}.",
         used.wrong,
-        counted(used.points, "prediction"),
-        percent(used.wrong_share),
+        format_counted(used.points, "prediction"),
+        format_percent(used.wrong_share),
         first.wrong
     )
 }
 
 /// The number of points at which the model is wrong, and the worst one; `marked` says how they are marked.
-pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
+pub(crate) fn accuracy_verdict(view: &View, model: &str, marked: &str) -> String {
     let points = || {
         let curves = view.curves.iter();
         curves.flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
     };
-    let all = counted(points().count(), "point");
+    let all = format_counted(points().count(), "point");
     let wrong: Vec<(&ModelCurve, &Expected)> =
         points().filter(|(_, point)| point.is_wrong()).collect();
     let distance = |point: &Expected| point.ratio().ln().abs();

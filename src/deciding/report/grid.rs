@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
-use crate::text::cell;
+use crate::text::markdown_cell;
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct TextTable {
 ///
 /// A column whose name ends with `>` has numbers. A column whose name ends with `?` is left out if all its cells are
 /// empty. Neither mark is shown.
-pub fn grid<const N: usize>(
+pub fn text_table<const N: usize>(
     columns: &'static str,
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> TextTable {
@@ -45,7 +45,7 @@ pub fn grid<const N: usize>(
 }
 
 impl TextTable {
-    fn layout(&self, style: TableStyle, cell: impl Fn(&str) -> String) -> Table {
+    fn lay_out(&self, style: TableStyle, cell: impl Fn(&str) -> String) -> Table {
         let mut table = Table::new();
         table.load_style(style);
         table.set_header(self.columns.iter().map(|(name, _)| *name));
@@ -63,8 +63,8 @@ impl TextTable {
     }
 
     /// The table as text without lines between cells, and without a line end at its end.
-    pub fn text(&self) -> String {
-        let mut table = self.layout(presets::NOTHING, str::to_owned);
+    pub fn to_text(&self) -> String {
+        let mut table = self.lay_out(presets::NOTHING, str::to_owned);
         table
             .column_iter_mut()
             .for_each(|column| _ = column.set_padding((0, 2)));
@@ -73,17 +73,17 @@ impl TextTable {
     }
 
     /// The table in Markdown, with an empty line at its end. Cells are text from outside, which may contain code.
-    pub fn markdown(&self) -> String {
-        let table = self.layout(presets::ASCII_MARKDOWN, cell);
+    pub fn to_markdown(&self) -> String {
+        let table = self.lay_out(presets::ASCII_MARKDOWN, markdown_cell);
         let mut lines: Vec<String> = table.lines().collect();
         if let Some(line) = lines.get_mut(1) {
-            *line = self.separator(line);
+            *line = self.align_separator(line);
         }
         lines.join("\n") + "\n\n"
     }
 
     /// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
-    fn separator(&self, line: &str) -> String {
+    fn align_separator(&self, line: &str) -> String {
         let dashes = line.trim_matches('|').split('|').zip(&self.columns);
         dashes.fold(
             "|".to_owned(),

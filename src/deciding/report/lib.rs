@@ -24,9 +24,12 @@ mod view;
 
 pub use csv_text::render_csv;
 pub use diff::{changed_choices, changed_defaults, group_name, no_changes};
-pub use grid::{TextTable, grid};
-pub use html::{FIGURE_STYLE, Quantity, figures, inline, render_html, render_maps, render_times};
+pub use grid::{TextTable, text_table};
+pub use html::{
+    FIGURE_STYLE, Quantity, inline_code_html, render_figures, render_html, render_maps,
+    render_times,
+};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
-pub use text::{code, prose};
-pub use view::{Basis, Comparison, View, WithheldReasons, withheld};
+pub use text::{inline_code, markdown_prose};
+pub use view::{Basis, Comparison, View, WithheldReasons, find_withheld_reasons};

@@ -5,16 +5,17 @@ use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
 use table::{Operators, Policy, Provenance, Rule};
 use vocabulary::Candidate;
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
-use crate::directions::directions;
-use crate::expected::expected;
-use crate::grid::{TextTable, grid};
-use crate::measuring::measuring;
-use crate::pairs::pairs;
-use crate::summary::{headline, line};
+use crate::directions::direction_sentences;
+use crate::expected::model_section;
+use crate::grid::{TextTable, text_table};
+use crate::measuring::measuring_section;
+use crate::pairs::pairs_section;
+use crate::summary::{comparison_line, loss_headline};
 use crate::text::{
-    NONE, code, factor, or_none, percent, prose, quantity, short_name, title, without_collective,
+    NONE, comparison_title, format_factor, format_percent, format_quantity, inline_code,
+    markdown_prose, or_none, short_name, without_collective,
 };
 use crate::view::{Basis, Comparison, View};
 
@@ -28,24 +29,30 @@ the store that the table was made from.";
 pub fn render_markdown(view: &View) -> String {
     let found: &[fn(&View) -> String] = match view.basis {
         Basis::TableAlone => &[],
-        Basis::Measurements => &[pairs, blocks, expected, machine, failures],
+        Basis::Measurements => &[
+            pairs_section,
+            blocks_section,
+            model_section,
+            machine_section,
+            failures_section,
+        ],
     };
-    let first: [fn(&View) -> String; 3] = [head, summary, decisions];
+    let first: [fn(&View) -> String; 3] = [header_section, summary_section, decisions_section];
     let sections = first.iter().chain(found);
     let text: String = sections.map(|section| section(view)).collect();
     // Names that are not passed through `prose` or `code` may have unprintable characters, too.
-    Plain((text + &measuring(view)).trim_end()).to_string() + "\n"
+    Plain((text + &measuring_section(view)).trim_end()).to_string() + "\n"
 }
 
-fn head(view: &View) -> String {
+fn header_section(view: &View) -> String {
     let provenance = &view.provenance;
     let mut text = format!(
         "# colltune report: {}\n\n{} on {}, {}, colltune {}.\n\n",
-        prose(&view.name),
-        prose(&provenance.library.to_string()),
-        prose(&provenance.hosts.join(", ")),
-        prose(&provenance.date),
-        prose(&provenance.colltune),
+        markdown_prose(&view.name),
+        markdown_prose(&provenance.library.to_string()),
+        markdown_prose(&provenance.hosts.join(", ")),
+        markdown_prose(&provenance.date),
+        markdown_prose(&provenance.colltune),
     );
     if view.basis == Basis::TableAlone {
         text += &format!("{TABLE_ALONE}\n\n");
@@ -53,19 +60,19 @@ fn head(view: &View) -> String {
     for warning in &provenance.warnings {
         text += &format!(
             "> **Warning:** {}.\n>\n",
-            prose(warning).trim_end_matches('.')
+            markdown_prose(warning).trim_end_matches('.')
         );
     }
     text.trim_end_matches(">\n").trim_end().to_owned() + "\n\n"
 }
 
-fn summary(view: &View) -> String {
-    let mut text = format!("## Summary\n\n{}\n\n", prose(&headline(view)));
+fn summary_section(view: &View) -> String {
+    let mut text = format!("## Summary\n\n{}\n\n", markdown_prose(&loss_headline(view)));
     for comparison in &view.comparisons {
-        text += &format!("- {}.\n", prose(&line(comparison)));
+        text += &format!("- {}.\n", markdown_prose(&comparison_line(comparison)));
     }
     if !view.failures.is_empty() {
-        let failures = counted(view.failures.len(), "failure");
+        let failures = format_counted(view.failures.len(), "failure");
         text += &format!("- {failures}: see below.\n");
     }
     text + "\n"
@@ -85,29 +92,29 @@ calls; the speed-up of a confirmed candidate is that in the pattern in which it 
 By default, rules that are not confirmed or have low confidence are not deployed: the default stays\n\
 there, in programs and in exported files.";
 
-fn decisions(view: &View) -> String {
+fn decisions_section(view: &View) -> String {
     let mut text = "## Decisions\n\n".to_owned();
     if view.basis == Basis::Measurements {
         text += &format!("{DECISIONS}\n\n");
     }
     for comparison in &view.comparisons {
-        text += &format!("### {}\n\n", title(comparison));
+        text += &format!("### {}\n\n", comparison_title(comparison));
         text += &format!("{}\n\n", measured_with(comparison));
         if !comparison.sizes.is_empty() {
-            text += &sizes(view, &comparison.sizes).markdown();
+            text += &sizes_table(view, &comparison.sizes).to_markdown();
         }
         text += "Rules:\n\n";
-        text += &rules(&comparison.rules, &view.provenance).markdown();
+        text += &rules_table(&comparison.rules, &view.provenance).to_markdown();
         for (operators, of_library) in &comparison.library_rules {
-            text += &format!("Rules {}:\n\n", by_library(*operators, comparison));
-            text += &rules(of_library, &view.provenance).markdown();
+            text += &format!("Rules {}:\n\n", library_rules_title(*operators, comparison));
+            text += &rules_table(of_library, &view.provenance).to_markdown();
         }
     }
     text
 }
 
 /// The title of rules for the library's own settings, without its first word.
-pub(crate) fn by_library(operators: Operators, comparison: &Comparison) -> String {
+pub(crate) fn library_rules_title(operators: Operators, comparison: &Comparison) -> String {
     let text = "for the library's own settings";
     match operators {
         _ if operators == comparison.operators => text.to_owned(),
@@ -125,50 +132,54 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
     }
     let sizes = comparison.sizes.iter();
     let coverages = sizes
-        .filter_map(|row| row.rival()?.speedup)
+        .filter_map(|row| row.best_rival()?.speedup)
         .map(|speedup| speedup.interval.coverage);
     let least = coverages.min_by(f64::total_cmp);
     match least.filter(|least| *least > 0.0) {
-        Some(least) => text + &format!("; intervals cover {} or more.", percent(least)),
+        Some(least) => text + &format!("; intervals cover {} or more.", format_percent(least)),
         None => text + ".",
     }
 }
 
-pub(crate) fn sizes(view: &View, rows: &[CellDecision]) -> TextTable {
+pub(crate) fn sizes_table(view: &View, rows: &[CellDecision]) -> TextTable {
     let columns = "bytes> | default> | best other candidate | its time> | speed-up> | \
                    interval> | verdict";
     let rows = rows.iter().map(|row| {
-        let best = row.rival().and_then(|rival| Some((rival, rival.speedup?)));
+        let best = row
+            .best_rival()
+            .and_then(|rival| Some((rival, rival.speedup?)));
         let [candidate, time, speedup, interval] = match best {
             Some((rival, speedup)) => [
                 short_name(&rival.candidate),
                 format_seconds(rival.median_seconds),
-                factor(speedup.median),
-                interval(&speedup),
+                format_factor(speedup.median),
+                format_interval(&speedup),
             ],
             None => [NONE; 4].map(str::to_owned),
         };
         [
             format_bytes(row.cell.bytes),
-            or_none(row.default(), |default| {
+            or_none(row.ranked_default(), |default| {
                 format_seconds(default.median_seconds)
             }),
             candidate,
             time,
             speedup,
             interval,
-            view.verdict(row),
+            view.full_verdict(row),
         ]
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
 /// The interval of a ratio, if there is one.
-pub(crate) fn interval(ratio: &PairedRatio) -> String {
-    or_none(ratio.interval.ends(), |ends| ends.map(factor).join(" .. "))
+pub(crate) fn format_interval(ratio: &PairedRatio) -> String {
+    or_none(ratio.interval.known_ends(), |ends| {
+        ends.map(format_factor).join(" .. ")
+    })
 }
 
-pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> TextTable {
+pub(crate) fn rules_table(rules: &[Rule], of: &Provenance) -> TextTable {
     let columns = "from> | below> | candidate | speed-up> | confidence | deployed";
     let ends = rules
         .iter()
@@ -182,27 +193,27 @@ pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> TextTable {
                 format_bytes(rule.from_bytes),
                 end,
                 short_name(&rule.candidate),
-                or_none(rule.speedup, factor),
+                or_none(rule.speedup, format_factor),
                 match rule.confirmed {
                     true => format!("{}, confirmed", rule.confidence),
                     false => rule.confidence.to_string(),
                 },
-                match (Policy::default().lack(rule, of), &rule.candidate) {
+                match (Policy::default().lack_of_rule(rule, of), &rule.candidate) {
                     (_, Candidate::Default) => NONE.to_owned(),
                     (None, _) => "yes".to_owned(),
                     (Some(lack), _) => format!("no: {}", lack.reason()),
                 },
             ]
         });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
-fn blocks(view: &View) -> String {
+fn blocks_section(view: &View) -> String {
     let head = "## Block sizes: predicted against measured\n\n";
     let compared = view.comparisons.iter().filter(|of| !of.blocks.is_empty());
     let tables = compared.map(|of| {
-        let rows = block_rows(&of.blocks).markdown();
-        format!("### {}: blocks\n\n{rows}", title(of))
+        let rows = blocks_table(&of.blocks).to_markdown();
+        format!("### {}: blocks\n\n{rows}", comparison_title(of))
     });
     match &*tables.collect::<String>() {
         "" => {
@@ -215,7 +226,7 @@ fn blocks(view: &View) -> String {
     }
 }
 
-pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> TextTable {
+pub(crate) fn blocks_table<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> TextTable {
     let columns = "algorithm | bytes> | predicted block> | measured best block> | \
                    time at predicted> | time at measured> | loss>";
     let rows = rows.into_iter().map(|row| {
@@ -228,13 +239,13 @@ pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>
             format_bytes(row.measured.block_bytes),
             at_predicted.map_or_else(|| "not measured".to_owned(), format_seconds),
             format_seconds(row.measured.seconds),
-            or_none(loss, percent),
+            or_none(loss, format_percent),
         ]
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
-fn machine(view: &View) -> String {
+fn machine_section(view: &View) -> String {
     let mut text = "## Machine parameters\n\n".to_owned();
     if view.parameters.is_empty() {
         return text + "None were fitted.\n\n";
@@ -242,18 +253,18 @@ fn machine(view: &View) -> String {
     text += "Values are medians over launches, each of which is fitted separately. The interval of the median\n\
              covers 96.9 % from 6 launches, 75 % from 3 and 50 % from 2; a single launch has none. The\n\
              residual is the typical relative error at the measured points.\n\n";
-    let identified = identified(view);
+    let identified = identified_table(view);
     if !identified.rows.is_empty() {
-        text += &identified.markdown();
+        text += &identified.to_markdown();
     }
-    for line in reservations(view).chain(directions(view)) {
+    for line in list_reservations(view).chain(direction_sentences(view)) {
         text += &format!("- {line}\n");
     }
     text.trim_end().to_owned() + "\n\n"
 }
 
 /// The parameters that the measurements do not determine, with reasons, and the sizes at which parameters do not hold.
-pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
+pub(crate) fn list_reservations(view: &View) -> impl Iterator<Item = String> {
     let open = view
         .parameters
         .iter()
@@ -263,11 +274,11 @@ pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
 }
 
 /// The parameters that the measurements determine.
-pub(crate) fn identified(view: &View) -> TextTable {
+pub(crate) fn identified_table(view: &View) -> TextTable {
     let columns = "parameter | value> | interval> | residual>";
     let rows = view.parameters.iter().filter_map(|parameter| {
         let known = parameter.estimate.filter(|_| parameter.value().is_some())?;
-        let text = |value| quantity(value, parameter.unit);
+        let text = |value| format_quantity(value, parameter.unit);
         let interval = match known.low < known.high {
             true => [known.low, known.high].map(text).join(" .. "),
             false => NONE.to_owned(),
@@ -276,13 +287,13 @@ pub(crate) fn identified(view: &View) -> TextTable {
             parameter.name.clone(),
             text(known.value),
             interval,
-            percent(known.residual),
+            format_percent(known.residual),
         ])
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
-fn failures(view: &View) -> String {
+fn failures_section(view: &View) -> String {
     let mut text = "## Failures\n\n".to_owned();
     if view.failures.is_empty() {
         return text + "No candidate failed.\n\n";
@@ -292,11 +303,11 @@ fn failures(view: &View) -> String {
     for failure in &view.failures {
         text += &format!(
             "- {} in {}, launch {}: {}: {}\n",
-            prose(&failure.candidate.to_string()),
+            markdown_prose(&failure.candidate.to_string()),
             failure.subject,
             failure.launch,
             failure.kind.name(),
-            code(&failure.message)
+            inline_code(&failure.message)
         );
     }
     text + "\n"

@@ -3,33 +3,35 @@
 use std::fmt::Write;
 
 use results::OftenInvalid;
-use vocabulary::units::{counted, format_count, format_seconds};
+use vocabulary::units::{format_count, format_counted, format_seconds};
 
-use crate::placement::{binding, launcher, orders, settings, switches};
+use crate::placement::{
+    binding_text, launcher_line, rank_orders_text, settings_text, switches_text,
+};
 use crate::repetitions;
-use crate::text::{code, factor, one_line, percent, prose};
+use crate::text::{format_factor, format_percent, inline_code, markdown_prose, one_line};
 use crate::view::{Basis, View};
 
-pub(crate) fn measuring(view: &View) -> String {
+pub(crate) fn measuring_section(view: &View) -> String {
     let mut text = "## How it was measured\n\n".to_owned();
-    for paragraph in paragraphs(view) {
+    for paragraph in measuring_paragraphs(view) {
         text += &format!("{paragraph}\n\n");
     }
-    for (warning, found) in repetitions::warnings(&view.repetitions) {
+    for (warning, found) in repetitions::invalid_warnings(&view.repetitions) {
         if !found.is_empty() {
             let warning = warning.replace('\n', "\n> ");
-            text += &format!("> **Warning:** {warning}:\n>\n{}\n", list(found));
+            text += &format!("> **Warning:** {warning}:\n>\n{}\n", list_invalid(found));
         }
     }
-    for (name, fact) in facts(view) {
+    for (name, fact) in list_facts(view) {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {name}: {}", prose(&fact));
+        let _ = writeln!(text, "- {name}: {}", markdown_prose(&fact));
     }
     text
 }
 
 /// Paragraphs about the measuring time and its quality; none for a table alone.
-pub(crate) fn paragraphs(view: &View) -> Vec<String> {
+pub(crate) fn measuring_paragraphs(view: &View) -> Vec<String> {
     let (provenance, cost) = (&view.provenance, view.cost);
     if view.basis == Basis::TableAlone {
         return Vec::new();
@@ -44,18 +46,18 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         match cost.seconds > 0.0 && cost.shares.is_none() {
             true => format!(
                 ", {} in the calls,",
-                percent(cost.call_seconds / cost.seconds)
+                format_percent(cost.call_seconds / cost.seconds)
             ),
             false => String::new(),
         },
-        counted(provenance.launches, "launch"),
-        counted(cost.cells, "cell"),
-        counted(format_count(cost.repetitions), "repetition"),
+        format_counted(provenance.launches, "launch"),
+        format_counted(cost.cells, "cell"),
+        format_counted(format_count(cost.repetitions), "repetition"),
     )];
     if let Some(shares) = cost.shares {
         paragraphs.push(format!("Of this time: {shares}."));
     }
-    paragraphs.extend(launching(view));
+    paragraphs.extend(launching_sentence(view));
     if cost.races.left > 0 {
         let saved = match cost.races.saved_seconds >= 1e-9 {
             true => format!(
@@ -66,21 +68,21 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         };
         paragraphs.push(format!(
             "Candidates were eliminated early {} because another was significantly faster{saved}.",
-            counted(format_count(cost.races.left), "time"),
+            format_counted(format_count(cost.races.left), "time"),
         ));
     }
-    paragraphs.extend(confirming(view));
-    paragraphs.extend(detectable(view));
-    paragraphs.extend(search(view));
-    paragraphs.extend(repetitions::paragraphs(&view.repetitions));
+    paragraphs.extend(confirming_sentence(view));
+    paragraphs.extend(detectable_sentence(view));
+    paragraphs.extend(search_sentence(view));
+    paragraphs.extend(repetitions::describe_unusual(&view.repetitions));
     paragraphs
 }
 
-fn list(found: &[OftenInvalid]) -> String {
+fn list_invalid(found: &[OftenInvalid]) -> String {
     let line = |found: &OftenInvalid| {
         format!(
             "> - {} in {}: {} of {}\n",
-            prose(&found.candidate.to_string()),
+            markdown_prose(&found.candidate.to_string()),
             found.cell,
             format_count(found.invalid),
             format_count(found.repetitions)
@@ -90,10 +92,10 @@ fn list(found: &[OftenInvalid]) -> String {
 }
 
 /// Facts about machine, library and campaign: names and Markdown texts.
-pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
+pub(crate) fn list_facts(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
-    let mut facts = of_provenance(view);
-    let orders = orders(&view.comparisons);
+    let mut facts = provenance_facts(view);
+    let orders = rank_orders_text(&view.comparisons);
     if !orders.is_empty() {
         facts.push(("order of ranks", orders));
     }
@@ -101,7 +103,7 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
         facts.push(("launches", view.provenance.launches.to_string()));
         return facts;
     }
-    facts.extend(of_environment(view));
+    facts.extend(environment_facts(view));
     for (_, fact) in &mut facts {
         if fact.is_empty() {
             "unknown".clone_into(fact);
@@ -112,48 +114,50 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     let preset = environment.preset.iter();
     facts.extend(preset.map(|algorithm| ("forced by settings", algorithm.clone())));
     let variables = environment.variables.iter();
-    facts.extend(variables.map(|(name, value)| ("environment", code(&format!("{name}={value}")))));
+    facts.extend(
+        variables.map(|(name, value)| ("environment", inline_code(&format!("{name}={value}")))),
+    );
     facts
 }
 
 /// A sentence about the time of launches beside that of measuring; `None` if it is unknown or there was none.
-pub(crate) fn launching(view: &View) -> Option<String> {
+pub(crate) fn launching_sentence(view: &View) -> Option<String> {
     let cost = view.cost;
     (cost.launching_seconds > 0.0).then(|| {
         format!(
             "Starting and ending {}, with any unfinished measurements, took {} more,\n\
              which counts against the budget too.",
-            counted(cost.launches, "launch"),
+            format_counted(cost.launches, "launch"),
             format_seconds(cost.launching_seconds),
         )
     })
 }
 
 /// A sentence about the part of measuring time that confirmed choices; `None` if there was none.
-pub(crate) fn confirming(view: &View) -> Option<String> {
+pub(crate) fn confirming_sentence(view: &View) -> Option<String> {
     let cost = view.cost;
     (cost.confirming_seconds > 0.0).then(|| {
         format!(
             "Confirming choices in fresh launches took {} of that, {}.",
-            percent(cost.confirming_seconds / cost.seconds),
+            format_percent(cost.confirming_seconds / cost.seconds),
             format_seconds(cost.confirming_seconds),
         )
     })
 }
 
 /// A sentence about the noise between launches and the gain that it hides; `None` if it is unknown.
-pub(crate) fn detectable(view: &View) -> Option<String> {
+pub(crate) fn detectable_sentence(view: &View) -> Option<String> {
     let found = view.cost.detectable?;
     Some(format!(
         "Speed-ups vary by {} between launches. With this noise, gains from {} on are confirmed in at\n\
          least four of five cases, smaller ones less often.",
-        percent(found.noise),
-        factor(found.gain),
+        format_percent(found.noise),
+        format_factor(found.gain),
     ))
 }
 
 /// A sentence about the time of a guided search and that of measuring everything; `None` without a gain.
-pub(crate) fn search(view: &View) -> Option<String> {
+pub(crate) fn search_sentence(view: &View) -> Option<String> {
     let (cost, effort) = (view.cost, view.cost.effort?);
     let factor = effort.exhaustive_seconds / cost.seconds;
     // Less would be shown as 1.0.
@@ -175,15 +179,15 @@ pub(crate) fn search(view: &View) -> Option<String> {
     ))
 }
 
-fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
+fn provenance_facts(view: &View) -> Vec<(&'static str, String)> {
     let (provenance, environment) = (&view.provenance, &view.environment);
     let library = match environment.library_text.as_str() {
         "" => provenance.library.to_string(),
         text => format!("{} ({})", provenance.library, one_line(text)),
     };
     let mut facts = vec![
-        ("campaign", code(&provenance.campaign)),
-        ("store", code(&provenance.store)),
+        ("campaign", inline_code(&provenance.campaign)),
+        ("store", inline_code(&provenance.store)),
         ("library", library),
         ("colltune", provenance.colltune.clone()),
         ("date", provenance.date.clone()),
@@ -201,13 +205,13 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn of_environment(view: &View) -> Vec<(&'static str, String)> {
+fn environment_facts(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
     let mut facts = vec![
-        ("launcher", launcher(environment)),
-        ("binding", binding(environment)),
+        ("launcher", launcher_line(environment)),
+        ("binding", binding_text(environment)),
         ("transports", one_line(&environment.transports.join(", "))),
-        ("settings", settings(environment)),
+        ("settings", settings_text(environment)),
         ("kernel", one_line(&environment.kernel)),
         ("governor", one_line(&environment.governor)),
         (
@@ -229,7 +233,7 @@ fn of_environment(view: &View) -> Vec<(&'static str, String)> {
         ),
     ];
     // Few batch systems report switches.
-    let switches = switches(environment);
+    let switches = switches_text(environment);
     if !switches.is_empty() {
         facts.insert(2, ("switches", switches));
     }

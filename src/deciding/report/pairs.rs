@@ -4,11 +4,11 @@ use results::Pair;
 use schedule::Collective;
 use statistics::{PairedRatio, geometric_mean};
 use vocabulary::CommShape;
-use vocabulary::units::{counted, format_bytes, format_count};
+use vocabulary::units::{format_bytes, format_count, format_counted};
 
-use crate::grid::{TextTable, grid};
-use crate::markdown::interval;
-use crate::text::{factor, literal};
+use crate::grid::{TextTable, text_table};
+use crate::markdown::format_interval;
+use crate::text::{escape_markdown, format_factor};
 use crate::view::View;
 
 /// The ratio of times above which a point is listed as slower.
@@ -18,7 +18,7 @@ const SLOWER: f64 = 1.3;
 const SURE: f64 = 0.95;
 
 /// The section; empty if none of the library's algorithms was forced.
-pub(crate) fn pairs(view: &View) -> String {
+pub(crate) fn pairs_section(view: &View) -> String {
     if view.pairs.is_empty() {
         return String::new();
     }
@@ -31,52 +31,55 @@ pub(crate) fn pairs(view: &View) -> String {
         favour the side with more candidates.\n\n"
         .to_owned();
     for pairs in &view.pairs {
-        text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
+        text += &format!(
+            "### {}: pairs\n\n",
+            shape_title(pairs.collective, pairs.shape)
+        );
         for (what, rows) in [
             ("Equivalent algorithms", &pairs.equivalents),
             ("The best", &pairs.best),
         ] {
             if !rows.is_empty() {
-                text += &format!("{what}:\n\n{}", table(rows).markdown());
+                text += &format!("{what}:\n\n{}", ratio_table(rows).to_markdown());
             }
         }
-        text += &literal(&verdict(&pairs.equivalents));
-        text += &left_out(pairs.left_equivalents);
+        text += &escape_markdown(&judge_equivalents(&pairs.equivalents));
+        text += &left_out_sentence(pairs.left_equivalents);
     }
     text
 }
 
-pub(crate) fn title(collective: Collective, shape: CommShape) -> String {
+pub(crate) fn shape_title(collective: Collective, shape: CommShape) -> String {
     format!("{collective} on {shape}")
 }
 
-pub(crate) fn table(rows: &[Pair]) -> TextTable {
+pub(crate) fn ratio_table(rows: &[Pair]) -> TextTable {
     let columns = "first | second | sizes | mean> | worst> | interval> | at>";
     let rows = rows.iter().filter_map(|pair| {
         let (first, last) = (pair.points.first()?, pair.points.last()?);
-        let (at, worst) = worst(pair)?;
+        let (at, worst) = worst_ratio(pair)?;
         let ratios = pair.points.iter().map(|(_, ratio)| ratio.median);
         Some([
             pair.name.clone(),
             pair.against.clone(),
             format!("{} to {}", format_bytes(first.0), format_bytes(last.0)),
-            factor(geometric_mean(ratios)?),
-            factor(worst.median),
-            interval(&worst),
+            format_factor(geometric_mean(ratios)?),
+            format_factor(worst.median),
+            format_interval(&worst),
             format_bytes(at),
         ])
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
-fn worst(pair: &Pair) -> Option<(u64, PairedRatio)> {
+fn worst_ratio(pair: &Pair) -> Option<(u64, PairedRatio)> {
     let ratio = |point: &&(u64, PairedRatio)| point.1.median;
     let order = |a: &&(u64, PairedRatio), b: &&(u64, PairedRatio)| ratio(a).total_cmp(&ratio(b));
     pair.points.iter().max_by(order).copied()
 }
 
 /// The mean over all pairs of equivalent algorithms, and the points at which ours is slower.
-pub(crate) fn verdict(equivalents: &[Pair]) -> String {
+pub(crate) fn judge_equivalents(equivalents: &[Pair]) -> String {
     let ratios = || equivalents.iter().flat_map(|pair| &pair.points);
     let count = ratios().count();
     let Some(mean) = geometric_mean(ratios().map(|(_, ratio)| ratio.median)) else {
@@ -84,8 +87,8 @@ pub(crate) fn verdict(equivalents: &[Pair]) -> String {
     };
     let mut text = format!(
         "All equivalent algorithms together: {} over {}.",
-        factor(mean),
-        counted(count as u64, "point")
+        format_factor(mean),
+        format_counted(count as u64, "point")
     );
     let slow: Vec<String> = equivalents.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
@@ -112,12 +115,15 @@ fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
             true => "certain",
             false => "within noise",
         };
-        format!("{name} at {at} ({}, {certainty})", factor(ratio.median))
+        format!(
+            "{name} at {at} ({}, {certainty})",
+            format_factor(ratio.median)
+        )
     })
 }
 
 /// A sentence about the points left out; empty if there are none.
-pub(crate) fn left_out(points: usize) -> String {
+pub(crate) fn left_out_sentence(points: usize) -> String {
     let points = match points {
         0 => return String::new(),
         1 => "1 point of equivalent algorithms is".to_owned(),

@@ -5,28 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{CommShape, RankOrder};
 use wire::Environment;
 
-use crate::text::{code, one_line};
+use crate::text::{inline_code, one_line};
 use crate::view::Comparison;
 
 /// The most ranks or hosts that are listed.
 const SHOWN: usize = 16;
 
 /// The launcher's command line; empty if unknown.
-pub(crate) fn launcher(environment: &Environment) -> String {
+pub(crate) fn launcher_line(environment: &Environment) -> String {
     match environment.launcher.as_str() {
         "" => String::new(),
-        line => code(line),
+        line => inline_code(line),
     }
 }
 
 /// The user's settings of the library; empty if unknown.
-pub(crate) fn settings(environment: &Environment) -> String {
+pub(crate) fn settings_text(environment: &Environment) -> String {
     let Some(settings) = &environment.settings else {
         return String::new();
     };
     let changed: Vec<String> = settings
         .iter()
-        .map(|(name, value)| code(&format!("{name}={value}")))
+        .map(|(name, value)| inline_code(&format!("{name}={value}")))
         .collect();
     match changed.is_empty() {
         true => "the library's defaults".to_owned(),
@@ -38,7 +38,7 @@ pub(crate) fn settings(environment: &Environment) -> String {
 }
 
 /// The network switches that the batch system reported, with their nodes; empty if it reported none.
-pub(crate) fn switches(environment: &Environment) -> String {
+pub(crate) fn switches_text(environment: &Environment) -> String {
     let mut below: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let known = environment
         .nodes
@@ -57,10 +57,10 @@ pub(crate) fn switches(environment: &Environment) -> String {
 }
 
 /// The order of ranks on their nodes, if it is known and matters; with the shapes of each order if there are several.
-pub(crate) fn orders(comparisons: &[Comparison]) -> String {
+pub(crate) fn rank_orders_text(comparisons: &[Comparison]) -> String {
     let mut shapes: BTreeMap<RankOrder, BTreeSet<CommShape>> = BTreeMap::new();
     for comparison in comparisons {
-        if let Some(order) = comparison.order.told_on(comparison.shape) {
+        if let Some(order) = comparison.order.known_on_shape(comparison.shape) {
             shapes.entry(order).or_default().insert(comparison.shape);
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn orders(comparisons: &[Comparison]) -> String {
 }
 
 /// The CPUs that each rank of the first node might use; empty if unknown.
-pub(crate) fn binding(environment: &Environment) -> String {
+pub(crate) fn binding_text(environment: &Environment) -> String {
     let Some(node) = environment.nodes.first() else {
         return String::new();
     };

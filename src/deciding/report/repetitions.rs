@@ -2,18 +2,18 @@
 
 use results::{OFTEN_INVALID, OftenInvalid, RepetitionCounts};
 use vocabulary::Candidate;
-use vocabulary::units::{counted, format_count};
+use vocabulary::units::{format_count, format_counted};
 
-use crate::markdown::interval;
+use crate::markdown::format_interval;
 
 /// The most biased cells that are named.
 const MOST_CELLS: usize = 10;
 
 /// Paragraphs about unusual repetitions; empty if there are none.
-pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
+pub(crate) fn describe_unusual(about: &RepetitionCounts) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if about.batched_cells > 0 {
-        let cells = counted(format_count(about.batched_cells as u64), "cell");
+        let cells = format_counted(format_count(about.batched_cells as u64), "cell");
         paragraphs.push(format!(
             "Calls in {cells} were too short for the clock: there, up to {} calls were timed together\n\
              and the time was divided by their number.",
@@ -27,12 +27,12 @@ pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
             format_count(about.other_batches),
         ));
     }
-    paragraphs.extend(placebos(about));
+    paragraphs.extend(describe_placebos(about));
     paragraphs
 }
 
 /// A paragraph about the placebo's time beside the default's.
-fn placebos(about: &RepetitionCounts) -> Option<String> {
+fn describe_placebos(about: &RepetitionCounts) -> Option<String> {
     let medians = || about.placebos.iter().map(|(_, ratio)| ratio.median);
     let (least, most) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
     let text = format!(
@@ -41,11 +41,11 @@ fn placebos(about: &RepetitionCounts) -> Option<String> {
         Candidate::PLACEBO,
         about.placebos.len()
     );
-    let cells = about.biased().take(MOST_CELLS);
+    let cells = about.biased_cells().take(MOST_CELLS);
     let cells: Vec<String> = cells
-        .map(|(cell, ratio)| format!("{cell} ({:.2}, {})", ratio.median, interval(ratio)))
+        .map(|(cell, ratio)| format!("{cell} ({:.2}, {})", ratio.median, format_interval(ratio)))
         .collect();
-    Some(match about.biased().count() {
+    Some(match about.biased_cells().count() {
         0 => text,
         biased => format!(
             "{text} In {biased} of them the difference is significant: measurements there are biased,\n\
@@ -56,7 +56,7 @@ fn placebos(about: &RepetitionCounts) -> Option<String> {
 }
 
 /// The warnings about invalid repetitions, each with its candidates.
-pub(crate) fn warnings(about: &RepetitionCounts) -> [(String, &[OftenInvalid]); 2] {
+pub(crate) fn invalid_warnings(about: &RepetitionCounts) -> [(String, &[OftenInvalid]); 2] {
     let often = format!(
         "more than {:.0} % of these candidates' repetitions were invalid, so the others may\nnot be typical",
         OFTEN_INVALID * 100.0

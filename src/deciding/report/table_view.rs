@@ -7,19 +7,19 @@ use table::{Confidence, Deployment, RuleSource, ShapeRules, Table, rule_at};
 use vocabulary::{Candidate, Cell, Datatype};
 use wire::Environment;
 
-use crate::view::{Basis, Comparison, View, withheld};
+use crate::view::{Basis, Comparison, View, find_withheld_reasons};
 
 impl View {
     /// The view of a table alone: its rules and the times in it.
-    pub fn of_table(table: &Table) -> Self {
+    pub fn from_table(table: &Table) -> Self {
         let mut comparisons = Vec::new();
         let mut cells = Vec::new();
         for (&collective, entries) in &table.collectives {
-            let leading = entries.iter().filter(|entry| leads(entry, entries));
+            let leading = entries.iter().filter(|entry| is_leading(entry, entries));
             for entry in leading {
-                let of_library = of_library(entry, entries);
-                let found = decisions(collective, entry, &of_library);
-                comparisons.push(comparison(collective, entry, &of_library, &found));
+                let of_library = library_entries(entry, entries);
+                let found = decisions_of_entry(collective, entry, &of_library);
+                comparisons.push(comparison_of_entry(collective, entry, &of_library, &found));
                 cells.extend(found);
             }
         }
@@ -37,7 +37,7 @@ impl View {
             parameters: Vec::new(),
             poor_predictions: Vec::new(),
             comparisons,
-            withheld: withheld(table, &cells),
+            withheld: find_withheld_reasons(table, &cells),
             cells,
             pairs: Vec::new(),
             curves: Vec::new(),
@@ -48,8 +48,8 @@ impl View {
 }
 
 /// Whether an entry leads the comparison of its shape: it holds for colltune, or no entry of the shape does.
-fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
-    let holds = |entry: &ShapeRules| entry.deployments.cover(Deployment::Colltune);
+fn is_leading(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
+    let holds = |entry: &ShapeRules| entry.deployments.hold_for(Deployment::Colltune);
     let same = |other: &&ShapeRules| {
         is_of_same_ranks(entry, other) && other.operators.overlap(entry.operators)
     };
@@ -58,20 +58,20 @@ fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
 
 /// Whether two entries are for the same shape and order of ranks.
 fn is_of_same_ranks(entry: &ShapeRules, other: &ShapeRules) -> bool {
-    other.shape == entry.shape && other.is_in(entry.order)
+    other.shape == entry.shape && other.holds_for_order(entry.order)
 }
 
 /// The entries of the same shape that are only for the library's own settings.
-fn of_library<'t>(entry: &ShapeRules, entries: &'t [ShapeRules]) -> Vec<&'t ShapeRules> {
+fn library_entries<'t>(entry: &ShapeRules, entries: &'t [ShapeRules]) -> Vec<&'t ShapeRules> {
     let belongs = |other: &&ShapeRules| {
         is_of_same_ranks(entry, other)
             && other.operators.overlap(entry.operators)
-            && !other.deployments.cover(Deployment::Colltune)
+            && !other.deployments.hold_for(Deployment::Colltune)
     };
     entries.iter().filter(belongs).collect()
 }
 
-fn comparison(
+fn comparison_of_entry(
     collective: Collective,
     entry: &ShapeRules,
     of_library: &[&ShapeRules],
@@ -95,13 +95,13 @@ fn comparison(
 }
 
 /// The table's decisions at the sizes for which it has times.
-fn decisions(
+fn decisions_of_entry(
     collective: Collective,
     entry: &ShapeRules,
     of_library: &[&ShapeRules],
 ) -> Vec<CellDecision> {
     let of_library = of_library.first().copied().or_else(|| {
-        let covers = entry.deployments.cover(Deployment::Library);
+        let covers = entry.deployments.hold_for(Deployment::Library);
         covers.then_some(entry)
     });
     let points = entry.measured.iter().map(|point| {
@@ -112,7 +112,7 @@ fn decisions(
         let mut add = |candidate: &Candidate, seconds: f64, speedup: f64| {
             let is_known = |other: &Ranked| other.candidate == *candidate;
             if !ranking.iter().any(is_known) {
-                let speedup = PairedRatio::point(speedup);
+                let speedup = PairedRatio::single_value(speedup);
                 ranking.push(Ranked {
                     speedup: (*candidate != Candidate::Default).then_some(speedup),
                     ..Ranked::unmeasured(candidate.clone(), seconds)

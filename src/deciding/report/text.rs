@@ -6,7 +6,7 @@ use printable::is_unprintable;
 use results::{CellDecision, Verdict};
 use table::Operators;
 use vocabulary::defaults::CONFIDENCE;
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 use vocabulary::{Candidate, Parameters};
 
 use crate::view::Comparison;
@@ -26,7 +26,7 @@ pub(crate) fn short_name(candidate: &Candidate) -> String {
 
 /// What figures tell apart: the full name of a candidate's algorithm, with the transport of its messages if that is not
 /// MPI. A figure shows each with its best other parameters.
-pub(crate) fn algorithm(candidate: &Candidate) -> Cow<'_, str> {
+pub(crate) fn algorithm_name(candidate: &Candidate) -> Cow<'_, str> {
     let name = candidate.algorithm();
     let transport = Parameters {
         through: candidate.parameters().through,
@@ -47,7 +47,7 @@ pub(crate) fn without_collective(name: &str) -> String {
 }
 
 /// The title of a comparison: `allreduce on 1x2`, with the class of operators if there are several.
-pub(crate) fn title(comparison: &Comparison) -> String {
+pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let (collective, shape) = (comparison.collective, comparison.shape);
     match comparison.operators {
         Operators::Any => format!("{collective} on {shape}"),
@@ -56,10 +56,10 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 }
 
 /// The verdict in a few words: whether the best candidate was chosen, or the reason why the default stays.
-pub(crate) fn verdict(decision: &CellDecision) -> String {
+pub(crate) fn verdict_text(decision: &CellDecision) -> String {
     let is_chosen = || {
         decision
-            .rival()
+            .best_rival()
             .is_some_and(|r| r.candidate == decision.chosen)
     };
     let text = match decision.verdict {
@@ -68,7 +68,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         }
         Verdict::Fastest | Verdict::NearFastest => "chosen",
         Verdict::Confirmed => "chosen, confirmed",
-        Verdict::NotConfirmed => return not_confirmed(decision),
+        Verdict::NotConfirmed => return not_confirmed_text(decision),
         Verdict::PatternsDisagree => "default: patterns disagree",
         Verdict::Unconfirmed => "default: not confirmed in time",
         Verdict::Refuted => "default: found faster by validate",
@@ -87,15 +87,15 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
 
 /// The reason why fresh launches do not confirm the best candidate: it is slower, or its gain is not shown. Fewer launches
 /// than the test needs are named; a candidate is measured no further when it cannot pass any more.
-fn not_confirmed(decision: &CellDecision) -> String {
-    let speedup = decision.rival().and_then(|rival| rival.speedup);
+fn not_confirmed_text(decision: &CellDecision) -> String {
+    let speedup = decision.best_rival().and_then(|rival| rival.speedup);
     let text = match speedup {
         Some(speedup) if speedup.median < 1.0 => "default: faster",
         _ => "default: gain not confirmed",
     };
     match speedup {
         Some(speedup) if speedup.interval.coverage < CONFIDENCE => {
-            format!("{text} in {}", counted(speedup.launches, "launch"))
+            format!("{text} in {}", format_counted(speedup.launches, "launch"))
         }
         _ => text.to_owned(),
     }
@@ -111,7 +111,7 @@ pub(crate) fn size_range(first: u64, last: u64) -> String {
 }
 
 /// A factor with about three significant digits.
-pub(crate) fn factor(ratio: f64) -> String {
+pub(crate) fn format_factor(ratio: f64) -> String {
     let digits = match ratio.abs() {
         r if r < 9.995 => 2,
         r if r < 99.95 => 1,
@@ -120,22 +120,22 @@ pub(crate) fn factor(ratio: f64) -> String {
     format!("{ratio:.digits$}x")
 }
 
-pub(crate) fn percent(share: f64) -> String {
+pub(crate) fn format_percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
 /// A parameter's value with its unit.
-pub(crate) fn quantity(value: f64, unit: &str) -> String {
+pub(crate) fn format_quantity(value: f64, unit: &str) -> String {
     match unit {
         "s" => format_seconds(value),
-        "s/byte" => format!("{} ns/byte", significant(value * 1e9)),
+        "s/byte" => format!("{} ns/byte", format_three_digits(value * 1e9)),
         "byte" => format_bytes(value as u64),
-        _ => significant(value),
+        _ => format_three_digits(value),
     }
 }
 
 /// Three significant digits without an exponent.
-fn significant(value: f64) -> String {
+fn format_three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -154,31 +154,31 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Text from outside as a paragraph of Markdown, with HTML, links and emphasis escaped. Text in single backticks stays
 /// inline code.
-pub fn prose(text: &str) -> String {
+pub fn markdown_prose(text: &str) -> String {
     let text = one_line(text);
     let mut pieces: Vec<_> = text.split('`').map(str::to_owned).collect();
     let between = pieces.get(1..pieces.len() - 1).unwrap_or_default();
     let has_code = pieces.len() % 2 == 1 && between.iter().all(|piece| !piece.is_empty());
     for (index, piece) in pieces.iter_mut().enumerate() {
         if !has_code || index % 2 == 0 {
-            *piece = literal(piece);
+            *piece = escape_markdown(piece);
         }
     }
     pieces.join(if has_code { "`" } else { "\\`" })
 }
 
 /// Text from outside in a cell of a Markdown table.
-pub(crate) fn cell(text: &str) -> String {
-    prose(text).replace('|', "\\|")
+pub(crate) fn markdown_cell(text: &str) -> String {
+    markdown_prose(text).replace('|', "\\|")
 }
 
 /// Text from outside as inline code.
-pub fn code(text: &str) -> String {
+pub fn inline_code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
 }
 
 /// A text with Markdown's special characters escaped.
-pub(crate) fn literal(text: &str) -> String {
+pub(crate) fn escape_markdown(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -188,7 +188,7 @@ pub(crate) fn literal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, prose};
+    use super::{markdown_cell, markdown_prose};
 
     #[test]
     fn texts_from_files_are_escaped_in_markdown() {
@@ -213,8 +213,8 @@ mod tests {
             ("```<b>`", "\\`\\`\\`&lt;b>\\`"),
             ("\\`<b>`<i>", "\\\\`<b>`&lt;i>"),
         ] {
-            assert_eq!(prose(text), shown);
+            assert_eq!(markdown_prose(text), shown);
         }
-        assert_eq!(cell("a | b\n| c"), "a \\| b \\| c");
+        assert_eq!(markdown_cell("a | b\n| c"), "a \\| b \\| c");
     }
 }

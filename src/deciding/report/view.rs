@@ -14,7 +14,7 @@ use table::{
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
 use wire::{Environment, FailureRecord};
 
-use crate::text::verdict;
+use crate::text::verdict_text;
 
 /// The content of a report.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ pub type WithheldReasons = BTreeMap<(Cell, Operators, Deployment), String>;
 
 /// The reasons why [`Policy::default`] does not deploy a table's choices in these cells. There are none for simulated
 /// rules, since a warning of the table says that all of it is simulated.
-pub fn withheld(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
+pub fn find_withheld_reasons(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
     let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
         let decision = table.lookup(&Query {
@@ -73,7 +73,7 @@ pub fn withheld(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
             deployment,
         });
         let is_it = decision.candidate == chosen;
-        let withheld = is_it.then(|| decision.withheld(Policy::default()))?;
+        let withheld = is_it.then(|| decision.reason_withheld(Policy::default()))?;
         withheld.filter(|reason| *reason != simulated)
     };
     let of_cell = |result: &CellDecision| {
@@ -108,10 +108,10 @@ impl View {
     }
 
     /// The verdict about a cell, with the reason if the choice is not deployed.
-    pub(crate) fn verdict(&self, result: &CellDecision) -> String {
+    pub(crate) fn full_verdict(&self, result: &CellDecision) -> String {
         match self.why_withheld(result) {
-            None => verdict(result),
-            Some(reason) => format!("{}; not deployed: {reason}", verdict(result)),
+            None => verdict_text(result),
+            Some(reason) => format!("{}; not deployed: {reason}", verdict_text(result)),
         }
     }
 
@@ -132,7 +132,7 @@ impl View {
     }
 
     /// The verb for gains, which were measured in the campaign or are expected by the table.
-    pub(crate) fn gains(&self) -> &'static str {
+    pub(crate) fn gain_verb(&self) -> &'static str {
         match self.basis {
             Basis::Measurements => "gains",
             Basis::TableAlone => "is expected to gain",
@@ -175,12 +175,16 @@ pub struct Comparison {
 }
 
 /// The key of a comparison.
-type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
+type ComparisonKey = (Collective, CommShape, Operators, Datatype, Option<Operator>);
 
 impl Comparison {
     /// Groups decisions into comparisons, with the table's rules for them.
-    pub fn all(table: &Table, decisions: &[CellDecision], blocks: &[BlockComparison]) -> Vec<Self> {
-        let mut series: BTreeMap<Series, Vec<&CellDecision>> = BTreeMap::new();
+    pub fn group_decisions(
+        table: &Table,
+        decisions: &[CellDecision],
+        blocks: &[BlockComparison],
+    ) -> Vec<Self> {
+        let mut series: BTreeMap<ComparisonKey, Vec<&CellDecision>> = BTreeMap::new();
         for decision in decisions {
             let Cell {
                 collective,
@@ -190,33 +194,34 @@ impl Comparison {
                 ..
             } = decision.cell;
             // A comparison covers both classes of operators if the table has the same rules for both.
-            let group = group(table, collective, shape, decision.operators);
+            let group = covering_operators(table, collective, shape, decision.operators);
             let operators = group.unwrap_or(decision.operators);
             let key = (collective, shape, operators, datatype, operator);
             series.entry(key).or_default().push(decision);
         }
         series
             .into_iter()
-            .map(|(series, decisions)| Self::of(table, series, &decisions, blocks))
+            .map(|(series, decisions)| Self::from_series(table, series, &decisions, blocks))
             .collect()
     }
 
-    fn of(
+    fn from_series(
         table: &Table,
-        (collective, shape, operators, datatype, operator): Series,
+        (collective, shape, operators, datatype, operator): ComparisonKey,
         decisions: &[&CellDecision],
         blocks: &[BlockComparison],
     ) -> Self {
         let entries = table.collectives.get(&collective);
         let entries = || entries.into_iter().flatten().filter(|e| e.shape == shape);
-        let is_whole =
-            |e: &&ShapeRules| e.operators == operators && e.deployments.cover(Deployment::Colltune);
+        let is_whole = |e: &&ShapeRules| {
+            e.operators == operators && e.deployments.hold_for(Deployment::Colltune)
+        };
         let is_of_library = |e: &&ShapeRules| {
             e.deployments == Deployments::Library && e.operators.overlap(operators)
         };
         let cells: BTreeSet<Cell> = decisions.iter().map(|decision| decision.cell).collect();
         let concerns = |block: &&BlockComparison| cells.contains(&block.cell);
-        let has_default = |decision: &&&CellDecision| decision.default().is_some();
+        let has_default = |decision: &&&CellDecision| decision.ranked_default().is_some();
         Self {
             collective,
             shape,
@@ -242,7 +247,7 @@ impl Comparison {
 }
 
 /// The operators of the table's entry that covers a class of operators.
-fn group(
+fn covering_operators(
     table: &Table,
     collective: Collective,
     shape: CommShape,
@@ -251,7 +256,7 @@ fn group(
     let entries = table.collectives.get(&collective)?;
     entries
         .iter()
-        .filter(|entry| entry.shape == shape && entry.deployments.cover(Deployment::Colltune))
+        .filter(|entry| entry.shape == shape && entry.deployments.hold_for(Deployment::Colltune))
         .map(|entry| entry.operators)
         .find(|group| *group == Operators::Any || *group == operators)
 }

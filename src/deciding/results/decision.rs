@@ -128,13 +128,13 @@ impl CellDecision {
     }
 
     /// The entry of the library's default.
-    pub fn default(&self) -> Option<&Ranked> {
+    pub fn ranked_default(&self) -> Option<&Ranked> {
         self.ranked(&Candidate::Default)
     }
 
     /// The fastest candidate that beats the default, or else the fastest candidate other than the default. For a
     /// decision read from a table, the chosen candidate.
-    pub fn rival(&self) -> Option<&Ranked> {
+    pub fn best_rival(&self) -> Option<&Ranked> {
         let rivals = || {
             self.ranking
                 .iter()
@@ -151,13 +151,13 @@ impl CellDecision {
     /// The default's time divided by a candidate's; 1 for the default itself, `None` if it is unknown.
     pub fn speedup_of(&self, candidate: &Candidate) -> Option<PairedRatio> {
         match candidate {
-            Candidate::Default => Some(PairedRatio::point(1.0)),
+            Candidate::Default => Some(PairedRatio::single_value(1.0)),
             other => self.ranked(other)?.speedup,
         }
     }
 
     /// The default's time divided by that of the chosen candidate.
-    pub fn gain(&self) -> Option<PairedRatio> {
+    pub fn chosen_gain(&self) -> Option<PairedRatio> {
         self.speedup_of(&self.chosen)
     }
 
@@ -227,7 +227,7 @@ impl Ranked {
             candidate,
             counts: Counts::default(),
             median_seconds: seconds,
-            interval: Interval::point(seconds),
+            interval: Interval::single_value(seconds),
             speedup: None,
             behind_fastest: 0.0,
             predicted_seconds: None,

@@ -114,7 +114,7 @@ pub struct RepetitionCounts {
 impl RepetitionCounts {
     /// The cells in which the placebo's time differs significantly from the default's, so that other ratios are biased
     /// by the same factor.
-    pub fn biased(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {
+    pub fn biased_cells(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {
         let is_sure = |ratio: &PairedRatio| ratio.interval.coverage >= CONFIDENCE;
         let found = self.placebos.iter();
         found.filter(move |(_, ratio)| is_sure(ratio) && ratio.interval.excludes(1.0))

@@ -4,7 +4,7 @@ use model::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -89,7 +89,7 @@ pub enum Status {
     /// Too few different sizes were measured.
     #[error(
         "not used: {} measured, at least {needed} needed",
-        counted(sizes, "size")
+        format_counted(sizes, "size")
     )]
     TooFewSizes {
         /// The number of sizes measured.
@@ -183,7 +183,7 @@ impl Estimate {
 
 impl ParameterEstimate {
     /// An estimated value, used unless its interval is too wide.
-    pub fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
+    pub fn from_estimate(name: String, unit: &'static str, estimate: Estimate) -> Self {
         let status = match estimate.is_narrow() {
             true => Status::Identified,
             false => Status::Uncertain {
@@ -209,7 +209,7 @@ impl ParameterEstimate {
     }
 
     /// The parameter in another unit, with its values multiplied by `factor`.
-    pub fn scaled(self, factor: f64, unit: &'static str) -> Self {
+    pub fn scaled_to_unit(self, factor: f64, unit: &'static str) -> Self {
         let estimate = self.estimate.map(|known| Estimate {
             value: known.value * factor,
             low: known.low * factor,
@@ -225,16 +225,16 @@ impl ParameterEstimate {
 
     /// The value, if it may be used.
     pub fn value(&self) -> Option<f64> {
-        self.known().map(|known| known.value)
+        self.usable_estimate().map(|known| known.value)
     }
 
     /// The estimate, if it may be used.
-    pub fn known(&self) -> Option<Estimate> {
+    pub fn usable_estimate(&self) -> Option<Estimate> {
         self.estimate.filter(|_| self.status == Status::Identified)
     }
 
     /// The value for use at the measured sizes only, where one that is too small to be observed does no harm.
-    pub fn value_within(&self) -> Option<f64> {
+    pub fn value_at_measured_sizes(&self) -> Option<f64> {
         let is_known = matches!(self.status, Status::Identified | Status::Negligible { .. });
         self.estimate.filter(|_| is_known).map(|known| known.value)
     }

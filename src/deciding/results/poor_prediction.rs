@@ -59,7 +59,7 @@ impl PoorPrediction {
     pub const LARGE: f64 = 0.3;
 
     /// Whether the range is that of this operation and includes this size.
-    pub fn concerns(&self, what: Timed, bytes: u64) -> bool {
+    pub fn is_about(&self, what: Timed, bytes: u64) -> bool {
         self.experiment == what && (self.from_bytes..self.below_bytes).contains(&bytes)
     }
 }

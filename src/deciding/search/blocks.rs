@@ -32,7 +32,7 @@ const SMALLEST: u64 = 1 << 10;
 /// Block sizes in bytes, `2^k` and `3 * 2^(k-1)` from 1 KiB to `longest`, ascending, by protocol segment: up to the
 /// eager limit, which is a block size itself, and above it. The last size is `longest`, a single block. Of sizes that
 /// give the same number of blocks only the smallest is kept. Empty segments are left out.
-pub fn segments(longest: u64, eager_limit: Option<u64>) -> Vec<Vec<u64>> {
+pub fn protocol_segments(longest: u64, eager_limit: Option<u64>) -> Vec<Vec<u64>> {
     let octaves = (0..54)
         .map(|k| SMALLEST << k)
         .take_while(|&size| size < longest);
@@ -63,9 +63,11 @@ fn keep_distinct(sizes: &mut Vec<u64>, longest: u64) {
 }
 
 /// The block size of the lattice that is nearest to `size` by ratio; a search can use a time measured there.
-pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
+pub fn snap_to_lattice(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
     let distance = |other: u64| (other.max(1) as f64 / size.max(1) as f64).ln().abs();
-    let sizes = segments(longest, eager_limit).into_iter().flatten();
+    let sizes = protocol_segments(longest, eager_limit)
+        .into_iter()
+        .flatten();
     sizes
         .min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
         .unwrap_or(longest)
@@ -77,7 +79,12 @@ pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
 /// `start` is the size at which the minimum is expected. Times that differ by less than the share `tolerance` count as
 /// equal. A caller that measures these sizes, adds their times to `known` and calls again needs at most
 /// [`MOST_PROBES`] measurements.
-pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: f64) -> Vec<u64> {
+pub fn next_sizes(
+    segment: &[u64],
+    known: &BTreeMap<u64, f64>,
+    start: u64,
+    tolerance: f64,
+) -> Vec<u64> {
     let measured: Vec<(usize, f64)> = segment
         .iter()
         .enumerate()
@@ -85,8 +92,8 @@ pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: 
         .collect();
     let room = MOST_PROBES.saturating_sub(measured.len());
     let places = match measured.is_empty() {
-        true => around(segment, start),
-        false => step(&measured, segment.len(), tolerance)
+        true => places_around(segment, start),
+        false => next_place(&measured, segment.len(), tolerance)
             .into_iter()
             .collect(),
     };
@@ -98,7 +105,7 @@ pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: 
 }
 
 /// The place nearest to `start` by ratio, and one on either side.
-fn around(segment: &[u64], start: u64) -> Vec<usize> {
+fn places_around(segment: &[u64], start: u64) -> Vec<usize> {
     let distance = |size: u64| (size.max(1) as f64 / start.max(1) as f64).ln().abs();
     let nearest =
         (0..segment.len()).min_by(|&a, &b| distance(segment[a]).total_cmp(&distance(segment[b])));
@@ -117,7 +124,7 @@ fn around(segment: &[u64], start: u64) -> Vec<usize> {
 
 /// The next place to measure: towards the lowest minimum, then towards others that may be as low, then in a long
 /// stretch without measurements.
-fn step(measured: &[(usize, f64)], length: usize, tolerance: f64) -> Option<usize> {
+fn next_place(measured: &[(usize, f64)], length: usize, tolerance: f64) -> Option<usize> {
     let time = |place: Option<usize>| place.and_then(|p| measured.get(p)).map(|(_, time)| *time);
     let is_minimum = |&place: &usize| {
         let here = measured[place].1;
@@ -130,12 +137,14 @@ fn step(measured: &[(usize, f64)], length: usize, tolerance: f64) -> Option<usiz
     let low = minima
         .into_iter()
         .filter(|&place| measured[place].1 <= least * (1.0 + HOPE));
-    let mut steps = low.filter_map(|place| descend(measured, place, length, tolerance));
-    steps.next().or_else(|| far(measured, length))
+    let mut steps = low.filter_map(|place| place_near_minimum(measured, place, length, tolerance));
+    steps
+        .next()
+        .or_else(|| place_in_long_stretch(measured, length))
 }
 
 /// The next place to measure around the local minimum at index `place`; `None` if it is known well enough.
-fn descend(
+fn place_near_minimum(
     measured: &[(usize, f64)],
     place: usize,
     length: usize,
@@ -158,13 +167,13 @@ fn descend(
     match (below, above) {
         (None, Some(above)) if room[0] > 0 => return Some(lowest - stride(above, room[0])),
         (Some(below), None) if room[1] > 0 => return Some(lowest + stride(below, room[1])),
-        (None, None) => return around_alone(lowest, length),
+        (None, None) => return place_beside_only(lowest, length),
         _ => {}
     }
     let gaps = [place.checked_sub(1), Some(place)].into_iter().flatten();
     let hidden = gaps.filter(|&gap| gap + 1 < measured.len()).map(|gap| {
         let (from, to) = (measured[gap].0, measured[gap + 1].0);
-        (least - bound(measured, gap), from, to)
+        (least - lower_bound_in_gap(measured, gap), from, to)
     });
     let matters =
         |(gain, from, to): &(f64, usize, usize)| to - from > 1 && *gain > least * tolerance;
@@ -179,7 +188,7 @@ fn descend(
 
 /// The lower bound of a convex curve between the `gap`th measured point and the next, from the lines through either
 /// point and its outer neighbour.
-fn bound(measured: &[(usize, f64)], gap: usize) -> f64 {
+fn lower_bound_in_gap(measured: &[(usize, f64)], gap: usize) -> f64 {
     let line = |a: (usize, f64), b: (usize, f64)| {
         let slope = (b.1 - a.1) / (b.0 as f64 - a.0 as f64);
         move |at: usize| b.1 + slope * (at as f64 - b.0 as f64)
@@ -203,7 +212,7 @@ fn bound(measured: &[(usize, f64)], gap: usize) -> f64 {
 }
 
 /// A step from the only measured place, towards the farther end.
-fn around_alone(only: usize, length: usize) -> Option<usize> {
+fn place_beside_only(only: usize, length: usize) -> Option<usize> {
     let above = length - 1 - only;
     match above >= only {
         true => (above > 0).then(|| only + FIRST_STEP.min(above)),
@@ -213,7 +222,7 @@ fn around_alone(only: usize, length: usize) -> Option<usize> {
 
 /// The middle of the longest stretch without a measurement, or a place near the segment's end if the stretch lies
 /// there; `None` if all stretches are short.
-fn far(measured: &[(usize, f64)], length: usize) -> Option<usize> {
+fn place_in_long_stretch(measured: &[(usize, f64)], length: usize) -> Option<usize> {
     let (first, last) = (measured.first()?.0, measured.last()?.0);
     let inner = measured.windows(2).map(|pair| {
         let (from, to) = (pair[0].0, pair[1].0);

@@ -23,7 +23,7 @@ const MORE_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 3;
 
 /// A candidate without its block or segment size.
-pub(crate) fn kin(candidate: &Candidate) -> Candidate {
+pub(crate) fn without_block_size(candidate: &Candidate) -> Candidate {
     let mut kin = candidate.clone();
     if let Candidate::Ours { parameters, .. }
     | Candidate::Native { parameters, .. }
@@ -38,7 +38,7 @@ pub(crate) fn kin(candidate: &Candidate) -> Candidate {
 }
 
 /// Chooses the candidates of a cell's next round.
-pub(crate) struct Rounds<'a> {
+pub(crate) struct CellRounds<'a> {
     pub(crate) guide: &'a Guide<'a>,
     pub(crate) cell: &'a Cell,
     pub(crate) known: &'a KnownCell,
@@ -46,18 +46,18 @@ pub(crate) struct Rounds<'a> {
     pub(crate) is_pioneer: bool,
 }
 
-impl Rounds<'_> {
+impl CellRounds<'_> {
     /// The number of launches that the campaign asks for.
-    fn launches(&self) -> u32 {
+    fn wanted_launches(&self) -> u32 {
         self.guide.campaign.launches
     }
 
     /// The candidates to measure in the next launch, including the default; empty if the cell is done.
-    pub(crate) fn next(&self) -> Vec<Candidate> {
-        if self.known.launches() >= self.launches().saturating_mul(MOST_ROUNDS) {
+    pub(crate) fn next_candidates(&self) -> Vec<Candidate> {
+        if self.known.launch_count() >= self.wanted_launches().saturating_mul(MOST_ROUNDS) {
             return Vec::new();
         }
-        let standings = self.standings();
+        let standings = self.distinct_standings();
         let is_default = |standing: &&RelativeTime| standing.candidate == Candidate::Default;
         let (Some(default), Some(leader)) = (
             standings.iter().find(is_default),
@@ -65,9 +65,9 @@ impl Rounds<'_> {
         ) else {
             return Vec::new();
         };
-        let mut wanted = self.close(&standings);
-        wanted.extend(self.probes(&standings));
-        if wanted.is_empty() && default.launches >= self.launches() {
+        let mut wanted = self.close_candidates(&standings);
+        wanted.extend(self.block_size_probes(&standings));
+        if wanted.is_empty() && default.launches >= self.wanted_launches() {
             return Vec::new();
         }
         // All other candidates are compared with the default and the leader.
@@ -78,7 +78,7 @@ impl Rounds<'_> {
 
     /// The measured candidates, fastest first. Of candidates with the same schedule only the one with most launches is
     /// kept, or else the simplest.
-    fn standings(&self) -> Vec<RelativeTime> {
+    fn distinct_standings(&self) -> Vec<RelativeTime> {
         let standings = self.known.standings();
         let candidates: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
         let simplest = self.cell.simplest_alike(&candidates);
@@ -92,7 +92,7 @@ impl Rounds<'_> {
     }
 
     /// The strongest rival of each class until it has enough launches, and the candidates close behind the best.
-    fn close(&self, standings: &[RelativeTime]) -> BTreeSet<Candidate> {
+    fn close_candidates(&self, standings: &[RelativeTime]) -> BTreeSet<Candidate> {
         let Some(best) = standings.first() else {
             return BTreeSet::new();
         };
@@ -107,12 +107,12 @@ impl Rounds<'_> {
             .iter()
             .filter_map(|class| rivals().find(|rival| class(self.cell, &rival.candidate)));
         let leaders = rivals().take(1).chain(of_classes);
-        let unsure = leaders.filter(|leader| leader.launches < self.launches());
+        let unsure = leaders.filter(|leader| leader.launches < self.wanted_launches());
         let mut wanted: BTreeSet<Candidate> = unsure.map(|s| s.candidate.clone()).collect();
         for (launches, (behind, most)) in (1..).zip(CLOSE) {
             let near = rivals().skip(1).filter(|rival| {
                 rival.launches == launches
-                    && launches < self.launches()
+                    && launches < self.wanted_launches()
                     && rival.ratio <= best.ratio * (1.0 + behind)
             });
             wanted.extend(near.take(most).map(|rival| rival.candidate.clone()));
@@ -121,8 +121,9 @@ impl Rounds<'_> {
     }
 
     /// Candidates with new block sizes, from the families that may win.
-    fn probes(&self, standings: &[RelativeTime]) -> Vec<Candidate> {
-        let is_late = self.known.launches() >= self.launches().saturating_add(MORE_ROUNDS);
+    fn block_size_probes(&self, standings: &[RelativeTime]) -> Vec<Candidate> {
+        let is_late =
+            self.known.launch_count() >= self.wanted_launches().saturating_add(MORE_ROUNDS);
         let searches_blocks = self.guide.campaign.parameters.predicted;
         let (Some(best), true) = (standings.first(), searches_blocks && !is_late) else {
             return Vec::new();
@@ -131,29 +132,29 @@ impl Rounds<'_> {
         let hopeful = standings
             .iter()
             .filter(|s| s.ratio <= best.ratio * (1.0 + HOPE));
-        for family in hopeful.filter_map(|standing| Family::of(&standing.candidate)) {
+        for family in hopeful.filter_map(|standing| Family::of_candidate(&standing.candidate)) {
             if family.is_cut() && !families.contains(&family) {
                 families.push(family);
             }
         }
         let probes = families
             .iter()
-            .flat_map(|family| self.of_family(family, standings));
+            .flat_map(|family| self.probes_of_family(family, standings));
         let probes = self
             .guide
             .campaign
-            .each_once(self.cell, probes.collect())
+            .merge_equivalents(self.cell, probes.collect())
             .distinct;
         // Candidates without a valid time are not tried again either.
-        let tried: Vec<&Candidate> = self.known.tried().collect();
+        let tried: Vec<&Candidate> = self.known.tried_candidates().collect();
         probes
             .into_iter()
-            .filter(|candidate| self.same_as(candidate, &tried).is_none())
+            .filter(|candidate| self.index_of_alike(candidate, &tried).is_none())
             .collect()
     }
 
     /// The index in `of` of a candidate with the same schedule as `candidate`.
-    fn same_as(&self, candidate: &Candidate, of: &[&Candidate]) -> Option<usize> {
+    fn index_of_alike(&self, candidate: &Candidate, of: &[&Candidate]) -> Option<usize> {
         let all: Vec<&Candidate> = of.iter().copied().chain([candidate]).collect();
         let simplest = self.cell.simplest_alike(&all);
         (0..of.len())
@@ -161,16 +162,16 @@ impl Rounds<'_> {
     }
 
     /// The members of a family with the block sizes to try next.
-    fn of_family(&self, family: &Family, standings: &[RelativeTime]) -> Vec<Candidate> {
+    fn probes_of_family(&self, family: &Family, standings: &[RelativeTime]) -> Vec<Candidate> {
         let longest = self.cell.vector_bytes().max(1);
         let members = standings
             .iter()
-            .filter(|standing| Family::of(&standing.candidate).as_ref() == Some(family));
+            .filter(|standing| Family::of_candidate(&standing.candidate).as_ref() == Some(family));
         let mut known: BTreeMap<u64, f64> = members
             .map(|standing| (standing.candidate.block_bytes(self.cell), standing.ratio))
             .collect();
         loop {
-            let sizes = self.sizes(family, longest, &known);
+            let sizes = self.next_block_sizes(family, longest, &known);
             let shared: Vec<(u64, f64)> = sizes
                 .iter()
                 .filter_map(|size| Some((*size, self.shared_ratio(family, *size, standings)?)))
@@ -178,7 +179,7 @@ impl Rounds<'_> {
             if shared.is_empty() {
                 let members = sizes.iter();
                 return members
-                    .filter_map(|size| family.candidate(self.cell, *size))
+                    .filter_map(|size| family.candidate_with_blocks(self.cell, *size))
                     .collect();
             }
             known.extend(shared);
@@ -187,24 +188,29 @@ impl Rounds<'_> {
 
     /// The relative time of a measured candidate with the same schedule as the family's member of this block size.
     fn shared_ratio(&self, family: &Family, size: u64, standings: &[RelativeTime]) -> Option<f64> {
-        let candidate = family.candidate(self.cell, size)?;
+        let candidate = family.candidate_with_blocks(self.cell, size)?;
         let measured: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
-        let same = self.same_as(&candidate, &measured)?;
+        let same = self.index_of_alike(&candidate, &measured)?;
         Some(standings[same].ratio)
     }
 
     /// The block sizes to try next that were not measured.
-    fn sizes(&self, family: &Family, longest: u64, known: &BTreeMap<u64, f64>) -> Vec<u64> {
+    fn next_block_sizes(
+        &self,
+        family: &Family,
+        longest: u64,
+        known: &BTreeMap<u64, f64>,
+    ) -> Vec<u64> {
         let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1));
         let Some(start) = best.map(|(size, _)| *size) else {
             return Vec::new();
         };
         let limit = self.guide.expectation.eager_limit(self.cell);
-        let sizes = blocks::segments(longest, limit)
+        let sizes = blocks::protocol_segments(longest, limit)
             .into_iter()
             .filter(|segment| self.is_pioneer || segment.contains(&start))
             .flat_map(|segment| {
-                let sizes = blocks::next(&segment, known, start, self.guide.target);
+                let sizes = blocks::next_sizes(&segment, known, start, self.guide.target);
                 let is_begun = segment.iter().any(|size| known.contains_key(size));
                 match is_begun || self.may_win(family, &sizes, start) {
                     true => sizes,
@@ -217,7 +223,7 @@ impl Rounds<'_> {
     /// Whether one of the first sizes of another protocol segment is predicted to come near the best known size.
     fn may_win(&self, family: &Family, sizes: &[u64], start: u64) -> bool {
         let expected = |size: u64| {
-            let candidate = family.candidate(self.cell, size)?;
+            let candidate = family.candidate_with_blocks(self.cell, size)?;
             self.guide.expectation.seconds(self.cell, &candidate)
         };
         let Some(known) = expected(start) else {

@@ -6,9 +6,9 @@ use campaign::Campaign;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, Operator};
 
-use crate::cell::kin;
+use crate::cell::without_block_size;
 use crate::guide::Guide;
-use crate::known::{Known, RelativeTime};
+use crate::known::{KnownMeasurements, RelativeTime};
 
 /// The approximate number of sizes that are measured first in a shape.
 const COARSE_SIZES: usize = 5;
@@ -30,13 +30,13 @@ const LARGE_GAIN: f64 = 1.5;
 /// The cells of one collective, operator and number of ranks per node, by number of nodes and then by size. Shapes with
 /// a power of two ranks and others are separate series, since many algorithms suit only one of the two.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Series {
+pub(crate) struct CellSeries {
     rows: BTreeMap<u32, Vec<Cell>>,
 }
 
-impl Series {
+impl CellSeries {
     /// All series of a grid.
-    pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
+    pub(crate) fn split_grid(cells: &[Cell]) -> Vec<Self> {
         let mut series: BTreeMap<(Collective, Option<Operator>, u32, bool), Self> = BTreeMap::new();
         for cell in cells {
             let is_power = cell.shape.ranks().is_power_of_two();
@@ -70,24 +70,28 @@ pub(crate) struct Site {
 pub(crate) struct Survey<'a> {
     pub(crate) guide: &'a Guide<'a>,
     /// The candidates' relative times in each measured cell.
-    pub(crate) standings: BTreeMap<Cell, Vec<Named>>,
+    pub(crate) standings: BTreeMap<Cell, Vec<CandidateStanding>>,
 }
 
 /// A candidate's relative time in a cell, measured for it or for a candidate with the same schedule there.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct CandidateStanding {
     pub(crate) candidate: Candidate,
     /// The relative time of the measured candidate.
     pub(crate) standing: RelativeTime,
 }
 
-impl Named {
+impl CandidateStanding {
     /// The candidates measured in a cell, fastest first, each followed by the campaign's candidates with the same
     /// schedule there that were not measured.
-    pub(crate) fn all(campaign: &Campaign, known: &Known, cell: &Cell) -> Vec<Self> {
+    pub(crate) fn ranked_in_cell(
+        campaign: &Campaign,
+        known: &KnownMeasurements,
+        cell: &Cell,
+    ) -> Vec<Self> {
         let standings = known.standings(cell);
         let measured: Vec<Candidate> = standings.iter().map(|s| s.candidate.clone()).collect();
-        let simplest = campaign.simplest(cell, &measured);
+        let simplest = campaign.simplest_equivalents(cell, &measured);
         let mut others: BTreeMap<&Candidate, Vec<&Candidate>> = BTreeMap::new();
         for (candidate, simplest) in &simplest {
             if !measured.contains(candidate) {
@@ -112,40 +116,46 @@ impl Named {
 
 impl Survey<'_> {
     /// The relative times in a cell, fastest first; empty if it was not measured.
-    pub(crate) fn standings(&self, cell: &Cell) -> &[Named] {
+    pub(crate) fn standings(&self, cell: &Cell) -> &[CandidateStanding] {
         self.standings.get(cell).map_or(&[], Vec::as_slice)
     }
 
     /// The cells of a series that should be measured according to the measurements so far, including measured cells.
-    pub(crate) fn sites(&self, series: &Series) -> Vec<Site> {
+    pub(crate) fn sites_to_measure(&self, series: &CellSeries) -> Vec<Site> {
         let rows: Vec<&Vec<Cell>> = series.rows.values().collect();
-        let mut first = coarse(rows.len(), FEW_SHAPES, 1);
+        let mut first = coarse_indices(rows.len(), FEW_SHAPES, 1);
         if rows.len() >= MANY_SHAPES {
             first.push(rows.len() / 2);
             first.sort_unstable();
         }
         let mut sites = Vec::new();
         for &row in &first {
-            sites.extend(self.row(rows[row], &[]));
+            sites.extend(self.sites_of_row(rows[row], &[]));
         }
         for pair in first.windows(2) {
-            self.between_rows(&rows, pair[0], pair[1], &mut sites);
+            self.add_rows_between(&rows, pair[0], pair[1], &mut sites);
         }
         sites
     }
 
     /// Adds the middle row of a stretch if the choice changes along it, and recurses into both halves.
-    fn between_rows(&self, rows: &[&Vec<Cell>], low: usize, high: usize, sites: &mut Vec<Site>) {
-        if high - low < 2 || !self.are_interesting(rows, low, high) {
+    fn add_rows_between(
+        &self,
+        rows: &[&Vec<Cell>],
+        low: usize,
+        high: usize,
+        sites: &mut Vec<Site>,
+    ) {
+        if high - low < 2 || !self.are_rows_interesting(rows, low, high) {
             return;
         }
         let middle = low.midpoint(high);
-        sites.extend(self.row(rows[middle], &[rows[low], rows[high]]));
-        self.between_rows(rows, low, middle, sites);
-        self.between_rows(rows, middle, high, sites);
+        sites.extend(self.sites_of_row(rows[middle], &[rows[low], rows[high]]));
+        self.add_rows_between(rows, low, middle, sites);
+        self.add_rows_between(rows, middle, high, sites);
     }
 
-    fn are_interesting(&self, rows: &[&Vec<Cell>], low: usize, high: usize) -> bool {
+    fn are_rows_interesting(&self, rows: &[&Vec<Cell>], low: usize, high: usize) -> bool {
         let ranks = |cell: &Cell| f64::from(cell.shape.ranks()).ln();
         let of_size = |row: &[Cell], bytes| row.iter().find(|cell| cell.bytes == bytes).copied();
         rows[low].iter().any(|first| {
@@ -153,7 +163,7 @@ impl Survey<'_> {
                 return false;
             };
             let mut between = rows[low + 1..high].iter();
-            self.differ(first, &last)
+            self.choices_differ(first, &last)
                 || between.any(|row| {
                     let cell = of_size(row, first.bytes);
                     cell.is_some_and(|cell| self.expects_another(first, &last, &cell, &ranks))
@@ -163,13 +173,13 @@ impl Survey<'_> {
 
     /// The sites of one row: widely spaced sizes, and sizes where the choice changes. `beside` are the rows between
     /// which it lies.
-    fn row(&self, row: &[Cell], beside: &[&Vec<Cell>]) -> Vec<Site> {
-        let first = coarse(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
+    fn sites_of_row(&self, row: &[Cell], beside: &[&Vec<Cell>]) -> Vec<Site> {
+        let first = coarse_indices(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
         let others = |place: usize| -> Vec<Cell> {
             // Rows may have different sizes.
             let cells = beside.iter().flat_map(|row| row.iter());
             let measured = cells.filter(|cell| self.guide.known.is_compared(cell));
-            nearest(measured.copied().collect(), row[place].bytes)
+            nearest_cells(measured.copied().collect(), row[place].bytes)
         };
         let mut sites: Vec<Site> = first
             .iter()
@@ -181,27 +191,27 @@ impl Survey<'_> {
             })
             .collect();
         for pair in first.windows(2) {
-            self.between_sizes(row, pair[0], pair[1], &mut sites);
+            self.add_sizes_between(row, pair[0], pair[1], &mut sites);
         }
         for pair in row.windows(2) {
-            self.refine(pair[0], pair[1], &mut sites);
+            self.add_refinement(pair[0], pair[1], &mut sites);
         }
-        if let Some([low, high]) = self.switch(row) {
-            self.probe(low, high, &mut sites);
+        if let Some([low, high]) = self.find_default_switch(row) {
+            self.add_middle_size(low, high, &mut sites);
         }
         sites
     }
 
     /// Adds a size between two neighbours of the grid if the choice changes there and a wrong choice is expensive, or one
     /// of the choices gains much, and recurses into both halves.
-    fn refine(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
-        if self.differ_by(&low, &high, STAKE) || self.has_large_gain(&low, &high) {
-            self.probe(low, high, sites);
+    fn add_refinement(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
+        if self.choices_differ_by(&low, &high, STAKE) || self.has_large_gain(&low, &high) {
+            self.add_middle_size(low, high, sites);
         }
     }
 
     /// Adds a size between two neighbours that are far apart, and refines both halves.
-    fn probe(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
+    fn add_middle_size(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
         let unit = low.datatype.size_bytes();
         let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
         let middle = middle.next_multiple_of(unit);
@@ -219,13 +229,13 @@ impl Survey<'_> {
             is_refinement: true,
             has_large_gain: self.has_large_gain(&low, &high),
         });
-        self.refine(low, cell, sites);
-        self.refine(cell, high, sites);
+        self.add_refinement(low, cell, sites);
+        self.add_refinement(cell, high, sites);
     }
 
     /// Adds the middle size of a stretch if the choice changes along it, and recurses into both halves.
-    fn between_sizes(&self, row: &[Cell], low: usize, high: usize, sites: &mut Vec<Site>) {
-        if high - low < 2 || !self.is_interesting(row, low, high) {
+    fn add_sizes_between(&self, row: &[Cell], low: usize, high: usize, sites: &mut Vec<Site>) {
+        if high - low < 2 || !self.is_stretch_interesting(row, low, high) {
             return;
         }
         let middle = low.midpoint(high);
@@ -235,17 +245,17 @@ impl Survey<'_> {
             is_refinement: false,
             has_large_gain: self.has_large_gain(&row[low], &row[high]),
         });
-        self.between_sizes(row, low, middle, sites);
-        self.between_sizes(row, middle, high, sites);
+        self.add_sizes_between(row, low, middle, sites);
+        self.add_sizes_between(row, middle, high, sites);
     }
 
-    fn is_interesting(&self, row: &[Cell], low: usize, high: usize) -> bool {
+    fn is_stretch_interesting(&self, row: &[Cell], low: usize, high: usize) -> bool {
         let (first, last) = (&row[low], &row[high]);
         if !self.guide.known.is_compared(first) || !self.guide.known.is_compared(last) {
             return false;
         }
         let size = |cell: &Cell| (cell.bytes.max(1) as f64).ln();
-        self.differ(first, last)
+        self.choices_differ(first, last)
             || row[low + 1..high]
                 .iter()
                 .any(|cell| self.expects_another(first, last, cell, &size))
@@ -253,17 +263,17 @@ impl Survey<'_> {
 
     /// Whether the choice differs between two measured cells, and using either choice in both costs more than the
     /// target regret.
-    fn differ(&self, a: &Cell, b: &Cell) -> bool {
-        self.differ_by(a, b, self.guide.target)
+    fn choices_differ(&self, a: &Cell, b: &Cell) -> bool {
+        self.choices_differ_by(a, b, self.guide.target)
     }
 
     /// The same with `least` in place of the target regret.
-    fn differ_by(&self, a: &Cell, b: &Cell, least: f64) -> bool {
-        let (Some(of_a), Some(of_b)) = (self.choice(a), self.choice(b)) else {
+    fn choices_differ_by(&self, a: &Cell, b: &Cell, least: f64) -> bool {
+        let (Some(of_a), Some(of_b)) = (self.table_choice(a), self.table_choice(b)) else {
             return false;
         };
         let costs = |cell, candidate| {
-            let cost = self.cost(cell, candidate);
+            let cost = self.cost_of_choice(cell, candidate);
             cost.is_none_or(|cost| cost > least)
         };
         of_a != of_b && costs(a, &of_b) && costs(b, &of_a)
@@ -271,7 +281,7 @@ impl Survey<'_> {
 
     /// Whether the choice differs between two measured cells, and one of the choices gains [`LARGE_GAIN`] over the default.
     fn has_large_gain(&self, a: &Cell, b: &Cell) -> bool {
-        let (Some(of_a), Some(of_b)) = (self.choice(a), self.choice(b)) else {
+        let (Some(of_a), Some(of_b)) = (self.table_choice(a), self.table_choice(b)) else {
             return false;
         };
         // The default's own ratio is 1.
@@ -284,23 +294,25 @@ impl Survey<'_> {
 
     /// The choice of a table: the fastest candidate without its block size, or the default if no candidate beats it by
     /// enough; `None` if no candidate was compared with the default.
-    pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
+    pub(crate) fn table_choice(&self, cell: &Cell) -> Option<Candidate> {
         if !self.guide.known.is_compared(cell) {
             return None;
         }
         // Of candidates with the same schedule, the first is the measured one.
         let fastest = self.standings(cell).first()?;
         match fastest.standing.ratio * (1.0 + self.guide.campaign.materiality) <= 1.0 {
-            true => Some(kin(&fastest.candidate)),
+            true => Some(without_block_size(&fastest.candidate)),
             false => Some(Candidate::Default),
         }
     }
 
     /// The extra time of the best member of a kin over the best of all in a measured cell, as a share.
-    fn cost(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    fn cost_of_choice(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let standings = self.standings(cell);
         let best = standings.first()?.standing.ratio;
-        let mut members = standings.iter().filter(|s| kin(&s.candidate) == *candidate);
+        let mut members = standings
+            .iter()
+            .filter(|s| without_block_size(&s.candidate) == *candidate);
         Some(members.next()?.standing.ratio / best - 1.0)
     }
 
@@ -314,23 +326,25 @@ impl Survey<'_> {
         between: &Cell,
         position: &dyn Fn(&Cell) -> f64,
     ) -> bool {
-        let Some(choice) = self.choice(low) else {
+        let Some(choice) = self.table_choice(low) else {
             return false;
         };
         let ends = [low, high].map(|cell| self.standings(cell));
         let share = (position(between) - position(low)) / (position(high) - position(low));
         // The corrected prediction of the fastest member of a kin at either end. For the default, which no model
         // predicts, its own measured time, or else the interpolated one.
-        let own = self.guide.known.cell(between);
-        let own = own.and_then(|known| known.seconds(&Candidate::Default));
+        let own = self.guide.known.known_cell(between);
+        let own = own.and_then(|known| known.median_seconds(&Candidate::Default));
         let expected = |name: &Candidate| {
             if let (Candidate::Default, Some(own)) = (name, own) {
                 return Some(own.ln());
             }
             let at = [low, high].into_iter().zip(&ends).map(|(cell, standings)| {
-                let member = standings.iter().find(|s| kin(&s.candidate) == *name)?;
-                let measured = self.guide.known.cell(cell)?;
-                let measured = measured.seconds(&member.standing.candidate)?;
+                let member = standings
+                    .iter()
+                    .find(|s| without_block_size(&s.candidate) == *name)?;
+                let measured = self.guide.known.known_cell(cell)?;
+                let measured = measured.median_seconds(&member.standing.candidate)?;
                 let model = self.guide.expectation.seconds(cell, &member.candidate);
                 Some((measured.ln(), model.map(f64::ln), member.candidate.clone()))
             });
@@ -347,14 +361,16 @@ impl Survey<'_> {
         let Some(chosen) = expected(&choice) else {
             return false;
         };
-        let kins = ends[0].iter().map(|named| kin(&named.candidate));
+        let kins = ends[0]
+            .iter()
+            .map(|named| without_block_size(&named.candidate));
         let times = kins.filter_map(|name| expected(&name));
         times.fold(f64::INFINITY, f64::min) < chosen - SUGGESTION
     }
 }
 
 /// Indices below `length`, including both ends: all if there are at most `few`, otherwise in about `parts` equal steps.
-fn coarse(length: usize, few: usize, parts: usize) -> Vec<usize> {
+fn coarse_indices(length: usize, few: usize, parts: usize) -> Vec<usize> {
     if length <= few {
         return (0..length).collect();
     }
@@ -365,7 +381,7 @@ fn coarse(length: usize, few: usize, parts: usize) -> Vec<usize> {
 }
 
 /// The cells with the nearest size on either side; a size of exactly `bytes` is both.
-fn nearest(cells: Vec<Cell>, bytes: u64) -> Vec<Cell> {
+fn nearest_cells(cells: Vec<Cell>, bytes: u64) -> Vec<Cell> {
     let below = cells
         .iter()
         .map(|cell| cell.bytes)

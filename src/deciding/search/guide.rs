@@ -6,9 +6,9 @@ use campaign::{Campaign, Family};
 use vocabulary::{Candidate, Cell};
 
 use crate::blocks;
-use crate::cell::{Rounds, kin};
-use crate::grid::{Named, Series, Site, Survey};
-use crate::known::Known;
+use crate::cell::{CellRounds, without_block_size};
+use crate::grid::{CandidateStanding, CellSeries, Site, Survey};
+use crate::known::KnownMeasurements;
 use crate::prune;
 
 /// The largest distance from the best at a neighbouring cell, as a share, with which a candidate takes part in a cell.
@@ -62,7 +62,7 @@ pub struct Guide<'a> {
     /// The campaign.
     pub campaign: &'a Campaign,
     /// The measurements so far.
-    pub known: &'a Known,
+    pub known: &'a KnownMeasurements,
     /// The predictions.
     pub expectation: &'a dyn Expectation,
     /// The candidates of a cell other than our algorithms.
@@ -79,23 +79,31 @@ impl Guide<'_> {
     /// All measurements to make now; empty when the search is over.
     ///
     /// All requests with the lowest round number should be measured first, since their results may change the others.
-    pub fn requests(&self) -> Vec<MeasurementRequest> {
+    pub fn next_requests(&self) -> Vec<MeasurementRequest> {
         let grid = self.campaign.cells();
-        let measured = self.known.measured();
+        let measured = self.known.measured_cells();
         let survey = Survey {
             guide: self,
             standings: measured
-                .map(|cell| (*cell, Named::all(self.campaign, self.known, cell)))
+                .map(|cell| {
+                    (
+                        *cell,
+                        CandidateStanding::ranked_in_cell(self.campaign, self.known, cell),
+                    )
+                })
                 .collect(),
         };
         let mut sites: BTreeMap<Cell, Site> = BTreeMap::new();
-        let all = Series::all(&grid);
-        for site in all.iter().flat_map(|series| survey.sites(series)) {
+        let all = CellSeries::split_grid(&grid);
+        for site in all
+            .iter()
+            .flat_map(|series| survey.sites_to_measure(series))
+        {
             sites.entry(site.cell).or_insert(site);
         }
         // Where much is gained on one side only, the default stays in between: that is measured before other refinements.
         let is_new = |site: &Site| {
-            self.known.launches(&site.cell) == 0
+            self.known.launch_count(&site.cell) == 0
                 && !self.known.has_failed(&site.cell, &Candidate::Default)
         };
         let is_urgent = |site: &Site| site.has_large_gain && is_new(site);
@@ -103,24 +111,27 @@ impl Guide<'_> {
             sites.retain(|_, site| !(site.is_refinement && is_new(site)) || site.has_large_gain);
         }
         // Cells with measurements are finished, even if the survey would no longer choose them.
-        let begun = self.known.compared().filter(|cell| is_within(&grid, cell));
+        let begun = self
+            .known
+            .compared_cells()
+            .filter(|cell| is_within(&grid, cell));
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
         let next = |cell: Cell| {
             let site = sites.get(&cell);
-            let (mut candidates, round) = match self.known.cell(&cell) {
+            let (mut candidates, round) = match self.known.known_cell(&cell) {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
                 Some(known) if known.has_rivals() => {
-                    let rounds = Rounds {
+                    let rounds = CellRounds {
                         guide: self,
                         cell: &cell,
                         known,
                         is_pioneer: site.is_none_or(|site| site.neighbours.is_empty()),
                     };
-                    (rounds.next(), known.launches())
+                    (rounds.next_candidates(), known.launch_count())
                 }
                 known => {
                     let candidates = self.first_look(site?, &survey);
-                    let launches = known.map_or(0, |known| known.launches());
+                    let launches = known.map_or(0, |known| known.launch_count());
                     let is_alone = candidates == [Candidate::Default];
                     if is_alone && launches > 0 {
                         return None;
@@ -150,7 +161,7 @@ impl Guide<'_> {
         let has_failed = |cell: &Cell| self.known.has_failed(cell, &Candidate::Default);
         let unmeasured = grid
             .iter()
-            .filter(|cell| self.known.launches(cell) == 0 && !has_failed(cell));
+            .filter(|cell| self.known.launch_count(cell) == 0 && !has_failed(cell));
         let request = |cell: &Cell| MeasurementRequest {
             cell: *cell,
             candidates: vec![Candidate::Default],
@@ -171,7 +182,7 @@ impl Guide<'_> {
         let choices = site
             .neighbours
             .iter()
-            .filter_map(|cell| survey.choice(cell));
+            .filter_map(|cell| survey.table_choice(cell));
         let choices: BTreeSet<Candidate> = choices.collect();
         let mut near: Vec<(Cell, Candidate)> = Vec::new();
         let mut tried: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
@@ -179,13 +190,13 @@ impl Guide<'_> {
             let standings = survey.standings(neighbour);
             let best = standings.first().map_or(1.0, |named| named.standing.ratio);
             let mut led = vec![false; self.classes.len()];
-            for Named {
+            for CandidateStanding {
                 candidate,
                 standing,
             } in standings
             {
                 // The fastest member of a family comes first; its other block sizes are not tried.
-                let is_first = tried.insert((*neighbour, kin(candidate)));
+                let is_first = tried.insert((*neighbour, without_block_size(candidate)));
                 let mut leads = false;
                 if *candidate != Candidate::Default {
                     for (class, led) in self.classes.iter().zip(&mut led) {
@@ -200,10 +211,14 @@ impl Guide<'_> {
         }
         let was_tried = |name: &Candidate| tried.iter().any(|(_, kin)| kin == name);
         let mut rivals = Vec::new();
-        for family in self.families(cell) {
-            let name = family.candidate(cell, 1).map(|member| kin(&member));
+        for family in self.families_to_try(cell) {
+            let name = family
+                .candidate_with_blocks(cell, 1)
+                .map(|member| without_block_size(&member));
             let Some(name) = name else { continue };
-            let members = near.iter().filter(|(_, member)| kin(member) == name);
+            let members = near
+                .iter()
+                .filter(|(_, member)| without_block_size(member) == name);
             let members: Vec<(Cell, Candidate)> = members.cloned().collect();
             let is_wanted = if site.is_refinement {
                 choices.contains(&name)
@@ -217,20 +232,22 @@ impl Guide<'_> {
             rivals.extend(
                 sizes
                     .iter()
-                    .filter_map(|&size| family.candidate(cell, size)),
+                    .filter_map(|&size| family.candidate_with_blocks(cell, size)),
             );
         }
         let others = (self.others)(cell).into_iter().filter(|candidate| {
             if site.is_refinement {
-                return choices.contains(&kin(candidate));
+                return choices.contains(&without_block_size(candidate));
             }
-            !was_tried(&kin(candidate)) || near.iter().any(|(_, member)| member == candidate)
+            !was_tried(&without_block_size(candidate))
+                || near.iter().any(|(_, member)| member == candidate)
         });
-        let mut rivals = self.campaign.each_once(cell, rivals).distinct;
+        let mut rivals = self.campaign.merge_equivalents(cell, rivals).distinct;
         rivals.extend(others);
         rivals.retain(|candidate| !self.known.has_failed(cell, candidate));
-        let margin = prune::margin(self.known, self.expectation, cell);
-        let promising = |of: Vec<Candidate>| prune::promising(cell, of, self.expectation, margin);
+        let margin = prune::margin_from_errors(self.known, self.expectation, cell);
+        let promising =
+            |of: Vec<Candidate>| prune::promising_candidates(cell, of, self.expectation, margin);
         let mut chosen: BTreeSet<Candidate> = BTreeSet::new();
         for class in self.classes {
             let members = rivals.iter().filter(|candidate| class(cell, candidate));
@@ -244,14 +261,15 @@ impl Guide<'_> {
 
     /// The campaign's families, which vary one phase of an algorithm that knows nodes at a time, and for each such
     /// algorithm one family that combines the phases with the best predictions.
-    fn families(&self, cell: &Cell) -> Vec<Family> {
+    fn families_to_try(&self, cell: &Cell) -> Vec<Family> {
         let mut families = self.campaign.families(cell);
         // The best family of each algorithm, and whether its phases are complete: phases that are predicted to be slower
         // than the default ones do not join.
         let mut best: Vec<(Family, bool)> = Vec::new();
         let expected = |family: &Family| {
             let block = self.expectation.block_bytes(cell, family);
-            let member = family.candidate(cell, block.unwrap_or_else(|| cell.vector_bytes()))?;
+            let member =
+                family.candidate_with_blocks(cell, block.unwrap_or_else(|| cell.vector_bytes()))?;
             self.expectation.seconds(cell, &member)
         };
         let mut known: Vec<(f64, &Family)> = families
@@ -307,7 +325,9 @@ impl Guide<'_> {
                 .collect(),
         };
         let limit = self.expectation.eager_limit(cell);
-        let snapped = sizes.iter().map(|&size| blocks::snap(whole, limit, size));
+        let snapped = sizes
+            .iter()
+            .map(|&size| blocks::snap_to_lattice(whole, limit, size));
         let within: BTreeSet<u64> = snapped.collect();
         within.into_iter().collect()
     }

@@ -7,7 +7,7 @@ use vocabulary::{Candidate, Cell};
 
 /// The medians of launches, by cell.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownMeasurements {
     cells: BTreeMap<Cell, KnownCell>,
 }
 
@@ -32,9 +32,9 @@ pub struct RelativeTime {
     pub launches: u32,
 }
 
-impl Known {
+impl KnownMeasurements {
     /// Adds a launch's median time of a candidate, in seconds.
-    pub fn add(&mut self, cell: Cell, candidate: &Candidate, launch: u32, seconds: f64) {
+    pub fn add_time(&mut self, cell: Cell, candidate: &Candidate, launch: u32, seconds: f64) {
         self.add_attempt(cell, candidate, launch);
         let times = &mut self.cells.entry(cell).or_default().times;
         let of_candidate = times.entry(candidate.clone()).or_default();
@@ -56,40 +56,41 @@ impl Known {
     /// The relative times of the candidates measured in the same launches as the default, fastest first, including the
     /// default and without candidates that failed. Empty if the default failed.
     pub fn standings(&self, cell: &Cell) -> Vec<RelativeTime> {
-        self.cell(cell).map_or_else(Vec::new, KnownCell::standings)
+        self.known_cell(cell)
+            .map_or_else(Vec::new, KnownCell::standings)
     }
 
-    pub(crate) fn cell(&self, cell: &Cell) -> Option<&KnownCell> {
+    pub(crate) fn known_cell(&self, cell: &Cell) -> Option<&KnownCell> {
         self.cells.get(cell)
     }
 
     /// The number of launches that measured a cell.
-    pub fn launches(&self, cell: &Cell) -> u32 {
-        self.cell(cell).map_or(0, KnownCell::launches)
+    pub fn launch_count(&self, cell: &Cell) -> u32 {
+        self.known_cell(cell).map_or(0, KnownCell::launch_count)
     }
 
     /// Whether a candidate has failed in a cell.
     pub(crate) fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
-        self.cell(cell)
+        self.known_cell(cell)
             .is_some_and(|known| known.has_failed(candidate))
     }
 
     /// Whether any candidate was compared with the default in a cell.
     pub(crate) fn is_compared(&self, cell: &Cell) -> bool {
-        self.cell(cell).is_some_and(KnownCell::has_rivals)
+        self.known_cell(cell).is_some_and(KnownCell::has_rivals)
     }
 
     /// The cells in which any candidate was compared with the default.
-    pub(crate) fn compared(&self) -> impl Iterator<Item = &Cell> {
+    pub(crate) fn compared_cells(&self) -> impl Iterator<Item = &Cell> {
         let compared = self.cells.iter().filter(|(_, known)| known.has_rivals());
         compared.map(|(cell, _)| cell)
     }
 
     /// What is at stake by the measurements so far, by kind of cell: the share of the default's time that the fastest
     /// candidate saves, on average over the cells in which candidates were compared with the default.
-    pub fn stakes<K: Ord>(&self, kind: impl Fn(&Cell) -> K) -> BTreeMap<K, f64> {
+    pub fn stakes_by_kind<K: Ord>(&self, kind: impl Fn(&Cell) -> K) -> BTreeMap<K, f64> {
         let mut savings: BTreeMap<K, Vec<f64>> = BTreeMap::new();
-        for cell in self.compared() {
+        for cell in self.compared_cells() {
             let standings = self.standings(cell);
             let fastest = standings.first().map_or(1.0, |fastest| fastest.ratio);
             savings
@@ -104,15 +105,18 @@ impl Known {
     }
 
     /// The measured cells.
-    pub fn measured(&self) -> impl Iterator<Item = &Cell> {
-        let measured = self.cells.iter().filter(|(_, known)| known.launches() > 0);
+    pub fn measured_cells(&self) -> impl Iterator<Item = &Cell> {
+        let measured = self
+            .cells
+            .iter()
+            .filter(|(_, known)| known.launch_count() > 0);
         measured.map(|(cell, _)| cell)
     }
 }
 
 impl KnownCell {
     /// The number of launches that measured any candidate.
-    pub(crate) fn launches(&self) -> u32 {
+    pub(crate) fn launch_count(&self) -> u32 {
         let all: BTreeSet<u32> = self.tried.values().flatten().copied().collect();
         u32::try_from(all.len()).unwrap_or(u32::MAX)
     }
@@ -120,11 +124,11 @@ impl KnownCell {
     /// Whether any candidate other than the default was measured or has failed.
     pub(crate) fn has_rivals(&self) -> bool {
         let mut all = self.tried.keys().chain(&self.failed);
-        self.launches() > 0 && all.any(|candidate| *candidate != Candidate::Default)
+        self.launch_count() > 0 && all.any(|candidate| *candidate != Candidate::Default)
     }
 
     /// The candidates that were measured, with or without a valid time.
-    pub(crate) fn tried(&self) -> impl Iterator<Item = &Candidate> {
+    pub(crate) fn tried_candidates(&self) -> impl Iterator<Item = &Candidate> {
         self.tried.keys()
     }
 
@@ -133,12 +137,12 @@ impl KnownCell {
     }
 
     /// The candidates that have times, including those that failed in other launches.
-    pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+    pub(crate) fn timed_candidates(&self) -> impl Iterator<Item = &Candidate> {
         self.times.keys()
     }
 
     /// The median time of a candidate over launches, in seconds.
-    pub(crate) fn seconds(&self, candidate: &Candidate) -> Option<f64> {
+    pub(crate) fn median_seconds(&self, candidate: &Candidate) -> Option<f64> {
         let times = self.times.get(candidate)?;
         median(&times.values().copied().collect::<Vec<_>>())
     }

@@ -34,5 +34,5 @@ pub use budgets::{
     ExpectedCell, FIRST_LOOK_MINIMUM, SHARE_OF_CELLS, StageTimes, TURNS_PER_ROUND, stage_times,
 };
 pub use guide::{Class, Expectation, Guide, MeasurementRequest};
-pub use known::{Known, RelativeTime};
+pub use known::{KnownMeasurements, RelativeTime};
 pub use turns::take_in_turns;

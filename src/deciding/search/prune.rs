@@ -4,7 +4,7 @@ use statistics::median;
 use vocabulary::{Candidate, Cell};
 
 use crate::guide::Expectation;
-use crate::known::Known;
+use crate::known::KnownMeasurements;
 
 /// The largest margin, also used while the model's errors are unknown.
 const UNTESTED: f64 = 8.0;
@@ -22,20 +22,24 @@ const ENOUGH: usize = 8;
 /// The model's errors are the logarithms of measured by predicted time. In each measured cell their median is
 /// subtracted, since an error that all candidates share changes no choice. The margin follows from the median absolute
 /// deviation over all cells of the collective.
-pub(crate) fn margin(known: &Known, expectation: &dyn Expectation, like: &Cell) -> f64 {
+pub(crate) fn margin_from_errors(
+    known: &KnownMeasurements,
+    expectation: &dyn Expectation,
+    like: &Cell,
+) -> f64 {
     let mut deviations = Vec::new();
     let cells = known
-        .measured()
+        .measured_cells()
         .filter(|cell| cell.collective == like.collective);
     for cell in cells {
-        let Some(measured) = known.cell(cell) else {
+        let Some(measured) = known.known_cell(cell) else {
             continue;
         };
         let errors: Vec<f64> = measured
-            .candidates()
+            .timed_candidates()
             .filter_map(|candidate| {
                 let expected = expectation.seconds(cell, candidate)?;
-                Some((measured.seconds(candidate)? / expected).ln())
+                Some((measured.median_seconds(candidate)? / expected).ln())
             })
             .filter(|error| error.is_finite())
             .collect();
@@ -53,7 +57,7 @@ pub(crate) fn margin(known: &Known, expectation: &dyn Expectation, like: &Cell) 
 
 /// The candidates that may win: those predicted to take at most `margin` times as long as the best, and those without
 /// a prediction.
-pub(crate) fn promising(
+pub(crate) fn promising_candidates(
     cell: &Cell,
     candidates: Vec<Candidate>,
     expectation: &dyn Expectation,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use vocabulary::{Candidate, Cell};
 
-use crate::cell::kin;
+use crate::cell::without_block_size;
 use crate::grid::{STAKE, Survey};
 
 /// The largest difference, as a logarithm, between the default's time and that of the algorithm that it uses.
@@ -14,13 +14,13 @@ impl Survey<'_> {
     /// The neighbouring sizes of a row between which the default changes its algorithm while the choice that replaces
     /// it stays the same. If there are several such pairs, the one at which the choice gains least: between these sizes
     /// the default may be faster, which no measurement shows.
-    pub(crate) fn switch(&self, row: &[Cell]) -> Option<[Cell; 2]> {
+    pub(crate) fn find_default_switch(&self, row: &[Cell]) -> Option<[Cell; 2]> {
         let pairs = row.windows(2).map(|pair| [pair[0], pair[1]]);
         let switches = pairs.filter(|[low, high]| {
-            let choice = self.choice(low);
+            let choice = self.table_choice(low);
             choice.is_some()
                 && choice != Some(Candidate::Default)
-                && choice == self.choice(high)
+                && choice == self.table_choice(high)
                 && self.default_switches(low, high)
         });
         switches.max_by(|a, b| self.weakest_gain(a).total_cmp(&self.weakest_gain(b)))
@@ -35,11 +35,16 @@ impl Survey<'_> {
     /// Whether the default changes its algorithm: it takes as long as different candidates at the two sizes, or its
     /// time grows by more than the size or shrinks, which no single algorithm does.
     fn default_switches(&self, low: &Cell, high: &Cell) -> bool {
-        let [before, after] = [low, high].map(|cell| self.like_default(cell));
+        let [before, after] = [low, high].map(|cell| self.candidates_like_default(cell));
         if !before.is_empty() && !after.is_empty() && before.is_disjoint(&after) {
             return true;
         }
-        let seconds = |cell| self.guide.known.cell(cell)?.seconds(&Candidate::Default);
+        let seconds = |cell| {
+            self.guide
+                .known
+                .known_cell(cell)?
+                .median_seconds(&Candidate::Default)
+        };
         let growth = seconds(high)
             .zip(seconds(low))
             .map(|(high, low)| high / low);
@@ -49,7 +54,7 @@ impl Survey<'_> {
 
     /// The candidates, without block sizes, that take as long as the default in a cell: the library's own algorithms,
     /// or all candidates if none of these was measured.
-    fn like_default(&self, cell: &Cell) -> BTreeSet<Candidate> {
+    fn candidates_like_default(&self, cell: &Cell) -> BTreeSet<Candidate> {
         let others = || {
             let standings = self.standings(cell).iter();
             standings.filter(|named| named.candidate != Candidate::Default)
@@ -59,6 +64,7 @@ impl Survey<'_> {
             named.standing.ratio.ln().abs() <= SAME
                 && (named.candidate.is_native() || !knows_natives)
         });
-        like.map(|named| kin(&named.candidate)).collect()
+        like.map(|named| without_block_size(&named.candidate))
+            .collect()
     }
 }

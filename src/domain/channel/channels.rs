@@ -56,9 +56,9 @@ impl Channels {
         layout: SegmentLayout,
         rank: usize,
     ) -> Result<Self, SegmentError> {
-        let (start, bytes) = segment.memory();
+        let (start, bytes) = segment.memory_range();
         assert!(rank < layout.ranks() && bytes >= layout.bytes());
-        segment.reserve(layout.part_of(rank))?;
+        segment.reserve_part(layout.part_of(rank))?;
         // SAFETY: the layout's ranges are inside its bytes, which the segment has.
         let at = |range: Range<usize>| unsafe { start.add(range.start) };
         let buffers = |rank| Buffers {
@@ -67,7 +67,7 @@ impl Channels {
             bytes: layout.buffer_bytes(),
         };
         let memory = |from, to| {
-            let [slots, answer] = layout.channel(from, to);
+            let [slots, answer] = layout.channel_ranges(from, to);
             Memory {
                 slots: at(slots).cast(),
                 slot_count: layout.slot_count() as u32,
@@ -121,7 +121,7 @@ impl Channels {
     /// A stage for messages that start now and have the same data, such as one message to several ranks. The data are
     /// written to shared memory only once, if possible.
     #[inline]
-    pub fn stage(&mut self) -> u64 {
+    pub fn begin_stage(&mut self) -> u64 {
         self.stages += 1;
         self.stages
     }
@@ -146,7 +146,7 @@ impl Channels {
         };
         let is_over = link.send(&mut self.pool, message, fill);
         if !is_over && self.pool.lacks_some() {
-            self.collect();
+            self.look_for_taken_buffers();
         }
         is_over
     }
@@ -157,11 +157,11 @@ impl Channels {
     /// If there is no such rank, or it is this one.
     #[inline(always)]
     pub fn peer(&mut self, rank: usize) -> Peer<'_> {
-        Peer(self.link(rank))
+        Peer(self.link_to(rank))
     }
 
     #[inline(always)]
-    fn link(&mut self, rank: usize) -> &mut Link {
+    fn link_to(&mut self, rank: usize) -> &mut Link {
         match &mut self.links[rank] {
             Some(link) => link,
             None => none_to_itself(),
@@ -171,10 +171,10 @@ impl Channels {
     /// Checks whether one more of the ranks has taken buffers sent to it. Buffers of completed messages are not
     /// checked otherwise.
     #[cold]
-    fn collect(&mut self) {
+    fn look_for_taken_buffers(&mut self) {
         self.looked_at = (self.looked_at + 1) % self.links.len();
         if let Some(link) = &mut self.links[self.looked_at] {
-            link.collect(&mut self.pool);
+            link.free_taken_buffers(&mut self.pool);
         }
     }
 

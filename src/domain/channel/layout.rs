@@ -32,7 +32,7 @@ pub struct SegmentLayout {
 impl SegmentLayout {
     /// The largest channels between all pairs of `ranks` ranks that fit into `limit` bytes; `None` if even the
     /// smallest do not fit, or if there are fewer than two ranks.
-    pub fn within(ranks: usize, limit: usize) -> Option<Self> {
+    pub fn within_limit(ranks: usize, limit: usize) -> Option<Self> {
         let peers = ranks.checked_sub(1).filter(|peers| *peers > 0)?;
         // One part, minus what its alignment may cost.
         let part = (limit / ranks).checked_sub(PAGE)?;
@@ -61,7 +61,7 @@ impl SegmentLayout {
 
     /// The size of the segment in bytes.
     pub fn bytes(&self) -> usize {
-        self.ranks * self.part()
+        self.ranks * self.part_bytes()
     }
 
     /// The largest unit that is never split ([`crate::TransferProgress::new`]).
@@ -76,7 +76,7 @@ impl SegmentLayout {
 
 /// The parts of the segment.
 impl SegmentLayout {
-    fn part(&self) -> usize {
+    fn part_bytes(&self) -> usize {
         let peers = self.ranks - 1;
         let channels = peers * (self.slots_bytes() + size_of::<Answer>());
         (channels + self.buffers * self.buffer).next_multiple_of(PAGE)
@@ -88,8 +88,8 @@ impl SegmentLayout {
 
     /// The part of a rank.
     pub(crate) fn part_of(&self, rank: usize) -> Range<usize> {
-        let start = rank * self.part();
-        start..start + self.part()
+        let start = rank * self.part_bytes();
+        start..start + self.part_bytes()
     }
 
     pub(crate) fn slot_count(&self) -> usize {
@@ -112,7 +112,7 @@ impl SegmentLayout {
     }
 
     /// The channel from one rank to another: its slots and its answer.
-    pub(crate) fn channel(&self, from: usize, to: usize) -> [Range<usize>; 2] {
+    pub(crate) fn channel_ranges(&self, from: usize, to: usize) -> [Range<usize>; 2] {
         assert!(from != to && from.max(to) < self.ranks);
         let peers = self.ranks - 1;
         // A rank's part has no entry for the rank itself.
@@ -137,14 +137,14 @@ mod tests {
 
     /// Channels lie in the parts of their ranks and nothing overlaps.
     fn check(ranks: usize, limit: usize) {
-        let layout = SegmentLayout::within(ranks, limit).unwrap();
+        let layout = SegmentLayout::within_limit(ranks, limit).unwrap();
         assert!(layout.bytes() <= limit, "{layout:?}");
         let mut used = Vec::new();
         for rank in 0..ranks {
             let part = layout.part_of(rank);
             let mut owned = vec![layout.buffers_of(rank)];
             for from in (0..ranks).filter(|&from| from != rank) {
-                let [slots, answer] = layout.channel(from, rank);
+                let [slots, answer] = layout.channel_ranges(from, rank);
                 assert_eq!(slots.len(), layout.slots * size_of::<Slot>());
                 owned.extend([slots, answer]);
             }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn two_ranks_get_the_largest_channels() {
-        let layout = SegmentLayout::within(2, 64 << 20).unwrap();
+        let layout = SegmentLayout::within_limit(2, 64 << 20).unwrap();
         assert_eq!((layout.slots, layout.buffer), (SLOTS, BUFFER));
         assert!(layout.bytes() < 2 << 20);
     }
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn many_ranks_get_buffers_of_a_useful_size() {
         for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, BUFFER), (64, 20 << 10)] {
-            let layout = SegmentLayout::within(ranks, 16 << 20).unwrap();
+            let layout = SegmentLayout::within_limit(ranks, 16 << 20).unwrap();
             assert!(layout.buffer >= least, "{layout:?}");
         }
-        assert!(SegmentLayout::within(128, 16 << 20).unwrap().buffer >= 5 << 10);
+        assert!(SegmentLayout::within_limit(128, 16 << 20).unwrap().buffer >= 5 << 10);
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             (usize::MAX, usize::MAX),
         ] {
             assert_eq!(
-                SegmentLayout::within(ranks, limit),
+                SegmentLayout::within_limit(ranks, limit),
                 None,
                 "{ranks} in {limit}"
             );

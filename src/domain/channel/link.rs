@@ -31,7 +31,7 @@
 use super::caches::{LINE, prefetch, prefetch_for_writing};
 use super::offers::{Nonce, Offers, RankProcess, Timing};
 use super::packets::{IN_FIRST_LINE, INLINE, InBuffer, LAST, Memory, Slot};
-use super::pool::{BUFFERS, Found, Piece, Pool};
+use super::pool::{BUFFERS, FoundBuffer, Pool, StagedPiece};
 use super::progress::TransferProgress;
 use super::stores::{SendBuffer, StoreChoice, Stores};
 use super::sync::{LEAST_OFFERED, Ordering, PATIENCE, SENT_BEFORE};
@@ -43,13 +43,13 @@ pub struct Mismatch;
 
 /// The buffers that one receiver has not read yet, in the order of their packets.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldBuffers {
     packets: [(u64, usize); BUFFERS],
     first: usize,
     count: usize,
 }
 
-impl Held {
+impl HeldBuffers {
     fn push(&mut self, packet: u64, buffer: usize) {
         self.packets[(self.first + self.count) % BUFFERS] = (packet, buffer);
         self.count += 1;
@@ -74,7 +74,7 @@ pub(crate) struct Link {
     /// The number of packets sent, and the number of those known to be taken.
     pub(crate) sent: u64,
     pub(crate) answered: u64,
-    held: Held,
+    held: HeldBuffers,
     stores: StoreChoice,
     /// The number of consecutive times that no buffer was available although the receiver held none.
     refusals: u32,
@@ -106,7 +106,7 @@ impl Link {
             outgoing,
             sent: SENT_BEFORE,
             answered: SENT_BEFORE,
-            held: Held::default(),
+            held: HeldBuffers::default(),
             stores: StoreChoice::default(),
             refusals: 0,
             incoming,
@@ -125,11 +125,11 @@ impl Link {
         message: &mut TransferProgress,
         mut fill: impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
-        if message.address() != 0 && !message.is_over() && self.offer(message) {
+        if message.address() != 0 && !message.is_over() && self.offer_message(message) {
             return message.is_over();
         }
         while !message.is_over() {
-            let left = message.left();
+            let left = message.bytes_left();
             let is_sent = if left <= INLINE {
                 self.send_inline(left, message, &mut fill)
             } else {
@@ -148,29 +148,32 @@ impl Link {
         message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
-        let (offset, length) = (message.done(), piece(message, pool.buffer_bytes()));
+        let (offset, length) = (
+            message.bytes_done(),
+            next_piece_length(message, pool.buffer_bytes()),
+        );
         if length <= INLINE {
             return self.send_inline(length, message, fill);
         }
         let stage = message.stage();
-        let piece = Piece {
+        let piece = StagedPiece {
             stage,
             offset,
             length,
         };
         self.give_back(pool);
-        let mut found = pool.find(&piece, self.held.count);
+        let mut found = pool.find_buffer(&piece, self.held.count);
         if found.is_none() && self.held.count > 0 {
-            self.collect(pool);
-            found = pool.find(&piece, self.held.count);
+            self.free_taken_buffers(pool);
+            found = pool.find_buffer(&piece, self.held.count);
         }
         let Some(buffer) = found else {
-            return self.do_without(message, fill);
+            return self.send_without_buffer(message, fill);
         };
         self.refusals = 0;
         let is_sent = self.send_buffer(length, buffer, message, fill);
         if is_sent {
-            pool.lend(buffer.index, piece);
+            pool.lend_buffer(buffer.index, piece);
             self.held.push(self.sent, buffer.index);
         }
         is_sent
@@ -178,7 +181,7 @@ impl Link {
 
     /// Sends a few bytes in a slot, if all buffers have been waiting for other ranks for a while.
     #[cold]
-    fn do_without(
+    fn send_without_buffer(
         &mut self,
         message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
@@ -195,7 +198,7 @@ impl Link {
     }
 
     /// Frees the buffers that the receiver has taken in the meantime.
-    pub(crate) fn collect(&mut self, pool: &mut Pool) {
+    pub(crate) fn free_taken_buffers(&mut self, pool: &mut Pool) {
         if self.held.count > 0 {
             self.look_for_answer();
             self.give_back(pool);
@@ -205,7 +208,7 @@ impl Link {
     /// Frees the buffers that the receiver is known to have taken.
     fn give_back(&mut self, pool: &mut Pool) {
         while let Some(buffer) = self.held.pop(self.answered) {
-            pool.give_back(buffer);
+            pool.return_buffer(buffer);
         }
     }
 
@@ -222,7 +225,7 @@ impl Link {
     /// Sends a packet; a slot must be free. `write` gets the slot's payload and writes either `length` bytes of data
     /// or the number of their buffer.
     #[inline(always)]
-    pub(crate) fn publish(
+    pub(crate) fn publish_packet(
         &mut self,
         length: usize,
         is_last: bool,
@@ -264,7 +267,7 @@ impl Link {
         assert!(length <= INLINE);
         let has_slot = self.has_slot();
         if has_slot {
-            self.publish(length, is_last, |payload| {
+            self.publish_packet(length, is_last, |payload| {
                 // SAFETY: exclusive to this rank until it is published.
                 fill(unsafe { &mut (&mut *payload)[..length] });
             });
@@ -276,7 +279,7 @@ impl Link {
     fn send_buffer(
         &mut self,
         length: usize,
-        buffer: Found,
+        buffer: FoundBuffer,
         message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
@@ -286,15 +289,15 @@ impl Link {
                 // SAFETY: a buffer in which the piece is not staged has no readers, and is at least as long.
                 let memory =
                     unsafe { std::slice::from_raw_parts_mut(buffer.memory.as_ptr(), length) };
-                self.stores.write(length, |stores| {
-                    fill(message.done(), &mut SendBuffer::new(memory, stores));
+                self.stores.write_piece(length, |stores| {
+                    fill(message.bytes_done(), &mut SendBuffer::new(memory, stores));
                 });
             }
             let in_buffer = InBuffer {
                 buffer: buffer.index,
                 timing: message.timing(),
             };
-            self.publish(length, length == message.left(), |payload| {
+            self.publish_packet(length, length == message.bytes_left(), |payload| {
                 // SAFETY: the payload is exclusive to this rank until it is published, and has room for it.
                 unsafe { payload.cast::<InBuffer>().write_unaligned(in_buffer) };
             });
@@ -311,10 +314,10 @@ impl Link {
         message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut SendBuffer<'_>),
     ) -> bool {
-        let is_last = length == message.left();
+        let is_last = length == message.bytes_left();
         let is_sent = self.send_packet(length, is_last, |payload| {
             fill(
-                message.done(),
+                message.bytes_done(),
                 &mut SendBuffer::new(payload, Stores::Cached),
             );
         });
@@ -338,11 +341,11 @@ impl Link {
                 if !self.has_arrived() {
                     return Ok(false);
                 }
-                if let Some((offer, taken)) = self.offered() {
+                if let Some((offer, taken)) = self.offer_in_next_packet() {
                     if offer.length != message.length() as u64 {
                         return Err(Mismatch);
                     }
-                    match self.read(&offer, taken, memory, message, &mut take) {
+                    match self.read_offered(&offer, taken, memory, message, &mut take) {
                         true => return Ok(message.is_over()),
                         // The sender continues with buffers.
                         false => continue,
@@ -351,7 +354,7 @@ impl Link {
             }
             let mut timing = Timing::default();
             let buffers = self.incoming.buffers;
-            let (left, done) = (message.left(), message.done());
+            let (left, done) = (message.bytes_left(), message.bytes_done());
             let taken = self.take_packet(|length, is_last, payload| {
                 let is_short = length <= INLINE;
                 let fits = is_short || length <= buffers.bytes;
@@ -364,7 +367,7 @@ impl Link {
                         // SAFETY: the payload is readable until the packet is marked as taken. Any bytes have a value.
                         let in_buffer = unsafe { payload.cast::<InBuffer>().read_unaligned() };
                         timing = in_buffer.timing;
-                        let buffer = buffers.at(in_buffer.buffer).ok_or(Mismatch)?;
+                        let buffer = buffers.buffer_at(in_buffer.buffer).ok_or(Mismatch)?;
                         buffer.as_ptr().cast_const()
                     }
                 };
@@ -377,7 +380,7 @@ impl Link {
             };
             message.advance(length);
             if message.length() >= LEAST_OFFERED {
-                self.progressed(timing, message);
+                self.record_buffers_time(timing, message);
             }
         }
         Ok(true)
@@ -450,28 +453,28 @@ impl Link {
         if std::mem::replace(&mut self.sent_at_last_take, self.sent) == self.sent {
             prefetch(self.incoming.slot(self.taken));
         }
-        self.hear(taken);
+        self.process_answer(taken);
         let untold = self.taken - self.told;
         if length > INLINE || untold >= u64::from(self.incoming.slot_count / 2) {
-            self.answer();
+            self.write_answer();
         }
         Ok(Some(length))
     }
 
     #[inline(never)]
-    pub(crate) fn answer(&mut self) {
+    pub(crate) fn write_answer(&mut self) {
         self.told = self.taken;
         let answer = self.incoming.answer();
         answer.taken.store(self.taken as u32, Ordering::Release);
     }
 
     pub(crate) fn look_for_answer(&mut self) {
-        self.hear(self.outgoing.answer().taken.load(Ordering::Acquire));
+        self.process_answer(self.outgoing.answer().taken.load(Ordering::Acquire));
     }
 
     /// Processes an answer: the number of packets taken, modulo 2^32.
     #[inline]
-    pub(crate) fn hear(&mut self, taken: u32) {
+    pub(crate) fn process_answer(&mut self, taken: u32) {
         let more = u64::from(taken.wrapping_sub(self.answered as u32));
         // Otherwise the answer is older than what is known.
         if more <= self.sent - self.answered {
@@ -494,11 +497,11 @@ const LEAST_PIECE: usize = 16 << 10;
 
 /// The length of a message's next piece. All pieces have the same length and consist of whole units, if one fits into
 /// a buffer. Bytes that were sent in slots are subtracted from their piece.
-fn piece(message: &TransferProgress, buffer_bytes: usize) -> usize {
+fn next_piece_length(message: &TransferProgress, buffer_bytes: usize) -> usize {
     let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
     let limit = piece.max(LEAST_PIECE).max(message.unit()).min(buffer_bytes);
     let piece = whole_units(message, limit);
-    (piece - message.done() % piece).min(message.left())
+    (piece - message.bytes_done() % piece).min(message.bytes_left())
 }
 
 /// The largest multiple of whole units in `limit` bytes; `limit` if no unit fits.

@@ -32,20 +32,20 @@ pub(crate) struct RankProcess {
 }
 
 impl RankProcess {
-    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+    fn read_memory(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
         peer_memory::read(self.process, address as usize, into)
     }
 
-    fn has(&self, nonce: Nonce) -> bool {
+    fn has_nonce(&self, nonce: Nonce) -> bool {
         let mut found = [0; size_of::<Nonce>()];
-        let read = self.read(self.nonce_address, &mut found);
+        let read = self.read_memory(self.nonce_address, &mut found);
         read.is_ok() && Nonce::from_ne_bytes(found) == nonce
     }
 }
 
 /// The process of the other rank: known by its nonce until it has been found.
 #[derive(Clone, Copy, Debug)]
-enum Peer {
+enum PeerProcess {
     Expected(Nonce),
     Found(RankProcess),
 }
@@ -71,7 +71,7 @@ pub(crate) struct Timing {
 }
 
 /// The time in nanoseconds, by a clock that the processes of a node have in common, except in time namespaces.
-pub(crate) fn now() -> u64 {
+pub(crate) fn now_nanoseconds() -> u64 {
     use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
     time.map_or(0, |time| {
@@ -99,7 +99,7 @@ const RANGES: usize = 3;
 pub(crate) const KINDS: usize = 2 * RANGES;
 
 /// The kind of a message, by its length and by whether the sender receives others at the same time, an exchange.
-pub(crate) fn kind(length: usize, is_exchange: bool) -> usize {
+pub(crate) fn message_kind(length: usize, is_exchange: bool) -> usize {
     let quadruplings = (length / LEAST_OFFERED).max(1).ilog2() as usize / 2;
     2 * quadruplings.min(RANGES - 1) + usize::from(is_exchange)
 }
@@ -111,7 +111,7 @@ fn is_exchange(kind: usize) -> bool {
 
 /// The times of an exchange from those of both directions, of which the opposite one may not have been measured. One
 /// direction may be over long before the other, and both ranks continue when both are over.
-fn slower(times: Times, opposite: Times) -> Times {
+fn slower_direction(times: Times, opposite: Times) -> Times {
     let larger = |index: usize| match opposite[index].is_finite() {
         true => times[index].max(opposite[index]),
         false => times[index],
@@ -123,13 +123,13 @@ fn slower(times: Times, opposite: Times) -> Times {
 pub(crate) type Times = [f32; 2];
 
 /// [`Times`] in one atomic number; zero while they have not been measured.
-pub(crate) fn pack(times: Times) -> u64 {
+pub(crate) fn pack_times(times: Times) -> u64 {
     let [buffers, reading] = times.map(|time| u64::from(time.to_bits()));
     buffers << 32 | reading
 }
 
 /// The reverse of [`pack`].
-pub(crate) fn unpack(packed: u64) -> Times {
+pub(crate) fn unpack_times(packed: u64) -> Times {
     [packed >> 32, packed].map(|bits| f32::from_bits(bits as u32))
 }
 
@@ -148,7 +148,7 @@ impl Default for LastTimes {
 
 impl LastTimes {
     /// Records the time of a message for a byte.
-    fn record(&mut self, is_read: bool, time: f32) {
+    fn record_sample(&mut self, is_read: bool, time: f32) {
         let last = &mut self.0[usize::from(is_read)];
         last.rotate_left(1);
         last[SAMPLES - 1] = time;
@@ -176,14 +176,14 @@ const LESS: f32 = 0.9;
 
 /// The choice between both methods for one kind of messages to one receiver.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct MethodChoice {
     /// The number of messages in this epoch, and its length.
     messages: u32,
     epoch: u32,
     is_reading: bool,
 }
 
-impl Default for Choice {
+impl Default for MethodChoice {
     fn default() -> Self {
         Self {
             messages: 0,
@@ -193,9 +193,9 @@ impl Default for Choice {
     }
 }
 
-impl Choice {
+impl MethodChoice {
     /// Chooses the method for the next message; `times` gives the receiver's times.
-    fn next(&mut self, times: impl FnOnce() -> Times) -> Method {
+    fn next_method(&mut self, times: impl FnOnce() -> Times) -> Method {
         let message = self.messages;
         self.messages += 1;
         if self.messages == self.epoch {
@@ -226,9 +226,9 @@ impl Choice {
 pub(crate) struct Offers {
     /// This rank's process.
     pub(crate) own: RankProcess,
-    choices: [Choice; KINDS],
+    choices: [MethodChoice; KINDS],
     is_declined: bool,
-    peer: Peer,
+    peer: PeerProcess,
     last_times: [LastTimes; KINDS],
     /// The timing of the message that is being received.
     timing: Timing,
@@ -239,57 +239,57 @@ impl Offers {
     pub(crate) fn new(own: RankProcess, expected: Nonce) -> Self {
         Self {
             own,
-            choices: [Choice::default(); KINDS],
+            choices: [MethodChoice::default(); KINDS],
             is_declined: false,
-            peer: Peer::Expected(expected),
+            peer: PeerProcess::Expected(expected),
             last_times: [LastTimes::default(); KINDS],
             timing: Timing::default(),
         }
     }
 
     /// Chooses the method for the next message of a kind; `times` gives the receiver's times.
-    pub(crate) fn choose(&mut self, kind: usize, times: impl FnOnce() -> Times) -> Method {
+    pub(crate) fn choose_method(&mut self, kind: usize, times: impl FnOnce() -> Times) -> Method {
         if self.is_declined {
             return Method::Buffers { is_timed: false };
         }
         let opposite = self.last_times[kind].medians();
-        self.choices[kind].next(|| match is_exchange(kind) {
-            true => slower(times(), opposite),
+        self.choices[kind].next_method(|| match is_exchange(kind) {
+            true => slower_direction(times(), opposite),
             false => times(),
         })
     }
 
     /// Offers no more messages.
-    pub(crate) fn decline(&mut self) {
+    pub(crate) fn stop_offering(&mut self) {
         self.is_declined = true;
     }
 
     /// Whether the process that offers a message is the other rank's.
     pub(crate) fn is_peer(&mut self, sender: RankProcess) -> bool {
-        if let Peer::Expected(nonce) = self.peer
-            && sender.has(nonce)
+        if let PeerProcess::Expected(nonce) = self.peer
+            && sender.has_nonce(nonce)
         {
-            self.peer = Peer::Found(sender);
+            self.peer = PeerProcess::Found(sender);
         }
-        matches!(self.peer, Peer::Found(found) if found == sender)
+        matches!(self.peer, PeerProcess::Found(found) if found == sender)
     }
 
     /// Reads memory of the other rank, if its process has been found.
-    pub(crate) fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+    pub(crate) fn read_peer_memory(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
         match self.peer {
-            Peer::Found(peer) => peer.read(address, into),
-            Peer::Expected(_) => Err(Unreadable),
+            PeerProcess::Found(peer) => peer.read_memory(address, into),
+            PeerProcess::Expected(_) => Err(Unreadable),
         }
     }
 
     /// Sets the timing of the message that is being received.
-    pub(crate) fn time(&mut self, timing: Timing) {
+    pub(crate) fn set_timing(&mut self, timing: Timing) {
         self.timing = timing;
     }
 
     /// Records the time of the message that has been received since both ranks had begun, if it is timed. `begin` is
     /// the time at which this rank began. Returns the medians, with the kind of the message.
-    pub(crate) fn record(
+    pub(crate) fn record_time(
         &mut self,
         is_read: bool,
         begin: u64,
@@ -301,8 +301,8 @@ impl Offers {
         } = std::mem::take(&mut self.timing);
         let kind = (mark as usize).checked_sub(1)?;
         let last = self.last_times.get_mut(kind)?;
-        let nanoseconds = now().saturating_sub(begin.max(sender_began));
-        last.record(is_read, nanoseconds as f32 / length as f32);
+        let nanoseconds = now_nanoseconds().saturating_sub(begin.max(sender_began));
+        last.record_sample(is_read, nanoseconds as f32 / length as f32);
         Some((kind, last.medians()))
     }
 }
@@ -315,18 +315,21 @@ mod tests {
     fn messages_of_different_lengths_and_directions_are_of_different_kinds() {
         let lengths = [4, 15, 16, 63, 64, 1 << 20].map(|quarters| quarters * LEAST_OFFERED / 4);
         assert_eq!(
-            lengths.map(|length| kind(length, false)),
+            lengths.map(|length| message_kind(length, false)),
             [0, 0, 2, 2, 4, 4]
         );
-        assert_eq!(lengths.map(|length| kind(length, true)), [1, 1, 3, 3, 5, 5]);
+        assert_eq!(
+            lengths.map(|length| message_kind(length, true)),
+            [1, 1, 3, 3, 5, 5]
+        );
     }
 
     #[test]
     fn times_are_packed_without_loss() {
         for times in [[0.0, 0.0], [0.25, 1e9], [f32::INFINITY, 1.0]] {
-            assert_eq!(unpack(pack(times)), times);
+            assert_eq!(unpack_times(pack_times(times)), times);
         }
-        assert_eq!(pack([0.0; 2]), 0);
+        assert_eq!(pack_times([0.0; 2]), 0);
     }
 
     #[test]
@@ -334,7 +337,7 @@ mod tests {
         let mut last = LastTimes::default();
         assert_eq!(last.medians(), [f32::INFINITY; 2]);
         for time in [9.0, 1.0, 2.0, 4.0, 3.0, 9.0] {
-            last.record(true, time);
+            last.record_sample(true, time);
         }
         assert_eq!(last.medians(), [f32::INFINITY, 3.0]);
     }
@@ -343,13 +346,15 @@ mod tests {
     const BUFFERS: Method = Method::Buffers { is_timed: false };
 
     /// The methods for the messages of an epoch.
-    fn epoch(choice: &mut Choice, times: Times) -> Vec<Method> {
-        (0..choice.epoch).map(|_| choice.next(|| times)).collect()
+    fn epoch(choice: &mut MethodChoice, times: Times) -> Vec<Method> {
+        (0..choice.epoch)
+            .map(|_| choice.next_method(|| times))
+            .collect()
     }
 
     #[test]
     fn the_method_that_takes_less_time_is_chosen_in_each_epoch() {
-        let mut choice = Choice::default();
+        let mut choice = MethodChoice::default();
         for (times, method) in [
             ([2.0, 1.0], READING),
             ([1.0, 2.0], BUFFERS),
@@ -382,24 +387,24 @@ mod tests {
     fn kinds_of_messages_have_their_own_choice_until_the_receiver_declines() {
         let mut offers = Offers::new(OWN, 0);
         for _ in 1..EPOCHS.start {
-            offers.choose(1, || [2.0, 1.0]);
-            offers.choose(2, || [1.0, 2.0]);
+            offers.choose_method(1, || [2.0, 1.0]);
+            offers.choose_method(2, || [1.0, 2.0]);
         }
-        let mut methods = || [1, 2].map(|kind| offers.choose(kind, || [0.0; 2]));
+        let mut methods = || [1, 2].map(|kind| offers.choose_method(kind, || [0.0; 2]));
         assert_eq!(methods(), [READING, BUFFERS]);
-        offers.decline();
+        offers.stop_offering();
         for _ in 0..EPOCHS.start {
-            assert_eq!(offers.choose(1, || [2.0, 1.0]), BUFFERS);
+            assert_eq!(offers.choose_method(1, || [2.0, 1.0]), BUFFERS);
         }
     }
 
     #[test]
     fn an_exchange_takes_as_long_as_the_slower_direction() {
         const UNKNOWN: f32 = f32::INFINITY;
-        assert_eq!(slower([1.0, 2.0], [3.0, 1.0]), [3.0, 2.0]);
-        assert_eq!(slower([1.0, 2.0], [UNKNOWN, UNKNOWN]), [1.0, 2.0]);
-        assert_eq!(slower([UNKNOWN, 2.0], [3.0, 3.0]), [UNKNOWN, 3.0]);
-        let kinds = [true, false].map(|both| is_exchange(kind(LEAST_OFFERED, both)));
+        assert_eq!(slower_direction([1.0, 2.0], [3.0, 1.0]), [3.0, 2.0]);
+        assert_eq!(slower_direction([1.0, 2.0], [UNKNOWN, UNKNOWN]), [1.0, 2.0]);
+        assert_eq!(slower_direction([UNKNOWN, 2.0], [3.0, 3.0]), [UNKNOWN, 3.0]);
+        let kinds = [true, false].map(|both| is_exchange(message_kind(LEAST_OFFERED, both)));
         assert_eq!(kinds, [true, false]);
     }
 
@@ -410,21 +415,25 @@ mod tests {
         for (is_read, sender_began, began) in [(false, 1, 100), (true, 100, 1)] {
             for _ in 0..SAMPLES {
                 let [begin, sender_began] =
-                    [began, sender_began].map(|ago| now() - ago * 1_000_000);
-                offers.time(Timing {
+                    [began, sender_began].map(|ago| now_nanoseconds() - ago * 1_000_000);
+                offers.set_timing(Timing {
                     begin: sender_began,
                     mark: 3,
                 });
-                let (kind, times) = offers.record(is_read, begin, 1000).unwrap_or_default();
+                let (kind, times) = offers.record_time(is_read, begin, 1000).unwrap_or_default();
                 assert_eq!(kind, 2);
                 let time = times[usize::from(is_read)];
                 assert!(time >= 1e3 && (time < 9e4 || time.is_infinite()), "{time}");
             }
         }
-        assert_eq!(offers.record(false, 0, 1000), None, "it has been recorded");
+        assert_eq!(
+            offers.record_time(false, 0, 1000),
+            None,
+            "it has been recorded"
+        );
         for mark in [0, 1 + KINDS as u64, u64::MAX] {
-            offers.time(Timing { begin: 0, mark });
-            assert_eq!(offers.record(false, 0, 1000), None, "{mark}");
+            offers.set_timing(Timing { begin: 0, mark });
+            assert_eq!(offers.record_time(false, 0, 1000), None, "{mark}");
         }
     }
 }

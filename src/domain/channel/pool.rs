@@ -24,7 +24,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     /// The address of a buffer; `None` if there is no such buffer.
-    pub(crate) fn at(&self, index: usize) -> Option<NonNull<u8>> {
+    pub(crate) fn buffer_at(&self, index: usize) -> Option<NonNull<u8>> {
         // SAFETY: one of `count` buffers.
         (index < self.count).then(|| unsafe { self.memory.add(index * self.bytes) })
     }
@@ -32,7 +32,7 @@ impl Buffers {
 
 /// A piece of data that several messages share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StagedPiece {
     /// The stage of the messages; 0 for a message that shares no data.
     pub(crate) stage: u64,
     pub(crate) offset: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Piece {
 
 /// A buffer for a piece.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundBuffer {
     pub(crate) index: usize,
     pub(crate) memory: NonNull<u8>,
     /// Whether it already contains the piece.
@@ -53,7 +53,7 @@ pub(crate) struct Found {
 pub(crate) struct Pool {
     buffers: Buffers,
     /// The piece in each buffer, and the number of packets that refer to it and are not known to be taken.
-    pieces: [(Piece, u32); BUFFERS],
+    pieces: [(StagedPiece, u32); BUFFERS],
     free: usize,
     /// The buffer at which the search for a free one starts.
     next: usize,
@@ -64,7 +64,7 @@ impl Pool {
     pub(crate) fn new(buffers: Buffers, has_one_receiver: bool) -> Self {
         Self {
             buffers,
-            pieces: [(Piece::default(), 0); BUFFERS],
+            pieces: [(StagedPiece::default(), 0); BUFFERS],
             free: buffers.count,
             next: 0,
             has_one_receiver,
@@ -81,13 +81,13 @@ impl Pool {
     }
 
     /// Finds a buffer for a piece to a receiver that still has `held` buffers to read.
-    pub(crate) fn find(&self, piece: &Piece, held: usize) -> Option<Found> {
+    pub(crate) fn find_buffer(&self, piece: &StagedPiece, held: usize) -> Option<FoundBuffer> {
         if held >= self.buffers.count {
             return None;
         }
         let found = |index: usize, is_staged| {
-            let memory = self.buffers.at(index)?;
-            Some(Found {
+            let memory = self.buffers.buffer_at(index)?;
+            Some(FoundBuffer {
                 index,
                 memory,
                 is_staged,
@@ -108,7 +108,7 @@ impl Pool {
     }
 
     /// Records that a packet refers to a buffer, which contains the piece.
-    pub(crate) fn lend(&mut self, index: usize, piece: Piece) {
+    pub(crate) fn lend_buffer(&mut self, index: usize, piece: StagedPiece) {
         let (staged, readers) = &mut self.pieces[index];
         if *readers == 0 {
             self.free -= 1;
@@ -119,7 +119,7 @@ impl Pool {
     }
 
     /// Records that such a packet has been taken.
-    pub(crate) fn give_back(&mut self, index: usize) {
+    pub(crate) fn return_buffer(&mut self, index: usize) {
         let (_, readers) = &mut self.pieces[index];
         *readers -= 1;
         self.free += usize::from(*readers == 0);

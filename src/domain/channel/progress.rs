@@ -1,6 +1,6 @@
 //! Messages and their progress.
 
-use super::offers::{Method, Timing, kind, now};
+use super::offers::{Method, Timing, message_kind, now_nanoseconds};
 use super::packets::INLINE;
 use super::sync::LEAST_OFFERED;
 
@@ -58,12 +58,12 @@ impl TransferProgress {
     /// A message that has not been started ([`MessageSize::new`]).
     #[inline]
     pub fn new(length: usize, unit: usize) -> Self {
-        Self::of(MessageSize::new(length, unit))
+        Self::of_size(MessageSize::new(length, unit))
     }
 
     /// A message that has not been started.
     #[inline]
-    pub fn of(size: MessageSize) -> Self {
+    pub fn of_size(size: MessageSize) -> Self {
         Self {
             size,
             stage: 0,
@@ -82,7 +82,7 @@ impl TransferProgress {
     pub fn starting_now(self) -> Self {
         match self.size.is_long() {
             true => Self {
-                begin: now(),
+                begin: now_nanoseconds(),
                 ..self
             },
             false => self,
@@ -130,12 +130,12 @@ impl TransferProgress {
 
     /// The number of bytes moved so far.
     #[inline]
-    pub fn done(&self) -> usize {
+    pub fn bytes_done(&self) -> usize {
         self.done
     }
 
     #[inline]
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn bytes_left(&self) -> usize {
         self.length() - self.done
     }
 
@@ -161,11 +161,11 @@ impl TransferProgress {
     }
 
     pub(crate) fn kind(&self) -> usize {
-        kind(self.length(), self.is_exchange)
+        message_kind(self.length(), self.is_exchange)
     }
 
     #[inline]
-    pub(crate) fn begin(&self) -> u64 {
+    pub(crate) fn begin_nanoseconds(&self) -> u64 {
         self.begin
     }
 

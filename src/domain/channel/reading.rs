@@ -1,7 +1,7 @@
 //! The part of the protocol by which a message is read in its sender's memory.
 
 use super::link::{Link, whole_units};
-use super::offers::{Method, Offer, Timing, pack, unpack};
+use super::offers::{Method, Offer, Timing, pack_times, unpack_times};
 use super::packets::OFFER;
 use super::progress::TransferProgress;
 use super::sync::Ordering;
@@ -13,11 +13,11 @@ impl Link {
     /// Chooses the method for a long message, and offers the message if it is to be read. Returns whether that is still
     /// going on or complete; otherwise the message, or the rest of it, goes through buffers.
     #[inline(never)]
-    pub(crate) fn offer(&mut self, message: &mut TransferProgress) -> bool {
+    pub(crate) fn offer_message(&mut self, message: &mut TransferProgress) -> bool {
         if message.method() == Method::Undecided {
             let (kind, answer) = (message.kind(), self.outgoing.answer());
-            let times = || unpack(answer.times[kind].load(Ordering::Relaxed));
-            message.set_method(self.offers.choose(kind, times));
+            let times = || unpack_times(answer.times[kind].load(Ordering::Relaxed));
+            message.set_method(self.offers.choose_method(kind, times));
         }
         if let Method::Reading { .. } = message.method()
             && self.has_slot()
@@ -28,7 +28,7 @@ impl Link {
                 length: message.length() as u64,
                 timing: message.timing(),
             };
-            self.publish(OFFER, false, |payload| {
+            self.publish_packet(OFFER, false, |payload| {
                 // SAFETY: the payload is exclusive to this rank until it is published, and has room for an offer.
                 unsafe { payload.cast::<Offer>().write_unaligned(offer) };
             });
@@ -57,7 +57,7 @@ impl Link {
         };
         message.advance(read);
         if !message.is_over() {
-            self.offers.decline();
+            self.offers.stop_offering();
             message.set_method(Method::Buffers { is_timed: false });
         }
         message.is_over()
@@ -66,17 +66,17 @@ impl Link {
     /// Records the time of a long message through buffers when it is complete. `timing` is that of the packet that has
     /// just been taken.
     #[inline(never)]
-    pub(crate) fn progressed(&mut self, timing: Timing, message: &TransferProgress) {
+    pub(crate) fn record_buffers_time(&mut self, timing: Timing, message: &TransferProgress) {
         if timing != Timing::default() {
-            self.offers.time(timing);
+            self.offers.set_timing(timing);
         }
         if message.is_over() {
-            self.record(false, message.begin(), message.length());
+            self.record_and_show_time(false, message.begin_nanoseconds(), message.length());
         }
     }
 
     /// The offer in the next packet, which has arrived, and the packet's answer; `None` if it offers nothing.
-    pub(crate) fn offered(&self) -> Option<(Offer, u32)> {
+    pub(crate) fn offer_in_next_packet(&self) -> Option<(Offer, u32)> {
         let slot = self.incoming.slot(self.taken);
         slot.packet.with(|packet| {
             // SAFETY: the sender writes here again only after the packet is marked as taken. Any bytes are an offer.
@@ -91,7 +91,7 @@ impl Link {
     /// Reads the next part of an offered message. Returns whether that is possible; otherwise the rest is declined.
     /// `taken` is the answer in the packet.
     #[inline(never)]
-    pub(crate) fn read(
+    pub(crate) fn read_offered(
         &mut self,
         offer: &Offer,
         taken: u32,
@@ -99,14 +99,14 @@ impl Link {
         message: &mut TransferProgress,
         take: &mut impl FnMut(usize, &[u8]),
     ) -> bool {
-        let end = message.done() + READ_AT_ONCE;
+        let end = message.bytes_done() + READ_AT_ONCE;
         let mut is_readable = self.offers.is_peer(offer.sender);
-        while is_readable && !message.is_over() && message.done() < end {
-            let done = message.done();
+        while is_readable && !message.is_over() && message.bytes_done() < end {
+            let done = message.bytes_done();
             let from = offer.address.wrapping_add(done as u64);
             let length = match message.address() {
-                0 => whole_units(message, memory.len()).min(message.left()),
-                _ => message.left().min(READ_AT_ONCE),
+                0 => whole_units(message, memory.len()).min(message.bytes_left()),
+                _ => message.bytes_left().min(READ_AT_ONCE),
             };
             let piece = match message.address() {
                 0 => &mut memory[..length],
@@ -117,7 +117,7 @@ impl Link {
                     unsafe { std::slice::from_raw_parts_mut(into, length) }
                 }
             };
-            is_readable = self.offers.read(from, piece).is_ok();
+            is_readable = self.offers.read_peer_memory(from, piece).is_ok();
             if is_readable {
                 if message.address() == 0 {
                     take(done, piece);
@@ -129,28 +129,28 @@ impl Link {
             return true;
         }
         if is_readable {
-            self.offers.time(offer.timing);
-            self.record(true, message.begin(), message.length());
+            self.offers.set_timing(offer.timing);
+            self.record_and_show_time(true, message.begin_nanoseconds(), message.length());
         }
         let unread = match is_readable {
             true => 0,
-            false => message.done() as u64 + 1,
+            false => message.bytes_done() as u64 + 1,
         };
         let answer = self.incoming.answer();
         answer.unread.store(unread, Ordering::Relaxed);
         self.taken += 1;
         self.sent_at_last_take = self.sent;
-        self.hear(taken);
-        self.answer();
+        self.process_answer(taken);
+        self.write_answer();
         is_readable
     }
 
     /// Records the time of a message that is complete, and shows it to its sender, if that wants to know.
     #[inline(never)]
-    fn record(&mut self, is_read: bool, begin: u64, length: usize) {
-        if let Some((kind, times)) = self.offers.record(is_read, begin, length) {
+    fn record_and_show_time(&mut self, is_read: bool, begin: u64, length: usize) {
+        if let Some((kind, times)) = self.offers.record_time(is_read, begin, length) {
             let shown = &self.incoming.answer().times[kind];
-            shown.store(pack(times), Ordering::Relaxed);
+            shown.store(pack_times(times), Ordering::Relaxed);
         }
     }
 }

@@ -76,18 +76,18 @@ impl Ticket {
     }
 
     /// The name of the segment's file, which is unique.
-    fn name(&self) -> String {
+    fn file_name(&self) -> String {
         let nonce = u128::from_ne_bytes(self.nonce);
         format!("colltune-{nonce:032x}")
     }
 
     /// Whether a descriptor in `/proc` refers to the file.
     fn is_at(&self, path: &Path) -> io::Result<bool> {
-        let expected = format!("/memfd:{} (deleted)", self.name());
+        let expected = format!("/memfd:{} (deleted)", self.file_name());
         Ok(std::fs::read_link(path)? == Path::new(&expected))
     }
 
-    fn path(&self) -> PathBuf {
+    fn file_path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", self.process, self.descriptor).into()
     }
 }
@@ -130,10 +130,10 @@ impl SharedSegment {
         };
         rustix::rand::getrandom(&mut ticket.nonce, GetRandomFlags::empty())
             .map_err(|error| failed(error.into()))?;
-        let file = file(&ticket).map_err(failed)?;
+        let file = create_file(&ticket).map_err(failed)?;
         // Descriptors from the kernel are not negative.
         ticket.descriptor = file.as_raw_fd() as u32;
-        Self::map(file, ticket)
+        Self::map_file(file, ticket)
     }
 
     /// Opens a segment that another process, or this one, has created.
@@ -144,7 +144,7 @@ impl SharedSegment {
         let process = ticket.process;
         let failed = |source: io::Error| SegmentError::Open { process, source };
         let foreign = SegmentError::Foreign { process };
-        let path = ticket.path();
+        let path = ticket.file_path();
         // Checked before as well, as opening another kind of file may have side effects.
         if !ticket.is_at(&path).map_err(failed)? {
             return Err(foreign);
@@ -158,10 +158,10 @@ impl SharedSegment {
         {
             return Err(foreign);
         }
-        Self::map(file, *ticket)
+        Self::map_file(file, *ticket)
     }
 
-    fn map(file: File, ticket: Ticket) -> Result<Self, SegmentError> {
+    fn map_file(file: File, ticket: Ticket) -> Result<Self, SegmentError> {
         let bytes = usize::try_from(ticket.bytes).unwrap_or(usize::MAX);
         let failed = |source: io::Error| SegmentError::Map { bytes, source };
         // SAFETY: new memory, which overlaps with nothing.
@@ -204,7 +204,7 @@ impl SharedSegment {
     ///
     /// # Errors
     /// [`SegmentError::Reserve`] if there is not enough memory, or the file is closed.
-    pub(crate) fn reserve(&self, part: Range<usize>) -> Result<(), SegmentError> {
+    pub(crate) fn reserve_part(&self, part: Range<usize>) -> Result<(), SegmentError> {
         let reserved = match &self.file {
             Some(file) => rustix::fs::fallocate(
                 file,
@@ -221,7 +221,7 @@ impl SharedSegment {
     }
 
     /// The start and the size of the memory.
-    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
+    pub(crate) fn memory_range(&self) -> (NonNull<u8>, usize) {
         (self.memory, self.bytes)
     }
 }
@@ -233,7 +233,7 @@ impl Drop for SharedSegment {
     }
 }
 
-fn file(ticket: &Ticket) -> io::Result<File> {
+fn create_file(ticket: &Ticket) -> io::Result<File> {
     // The limit on file sizes also applies to files in memory, and the kernel kills a process that exceeds it.
     let limit = getrlimit(Resource::Fsize).current;
     if limit.is_some_and(|limit| ticket.bytes > limit) {
@@ -241,9 +241,9 @@ fn file(ticket: &Ticket) -> io::Result<File> {
     }
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Some kernels require that files in memory are explicitly not executable; old ones do not know the flag.
-    let file = rustix::fs::memfd_create(ticket.name(), flags | MemfdFlags::NOEXEC_SEAL);
+    let file = rustix::fs::memfd_create(ticket.file_name(), flags | MemfdFlags::NOEXEC_SEAL);
     let file = match file {
-        Err(Errno::INVAL) => rustix::fs::memfd_create(ticket.name(), flags)?,
+        Err(Errno::INVAL) => rustix::fs::memfd_create(ticket.file_name(), flags)?,
         file => file?,
     };
     let file = File::from(file);

@@ -100,7 +100,7 @@ const LEAST_RATIO: f64 = 2.0;
 
 /// The stores of a timed piece: cached, streaming, streaming, cached, so that two kinds of messages in turn do not
 /// get one kind of stores each.
-fn timed(piece: u32) -> Stores {
+fn stores_of_timed_piece(piece: u32) -> Stores {
     match piece.div_ceil(2) % 2 {
         0 => Stores::Cached,
         _ => Stores::Streaming,
@@ -130,7 +130,7 @@ impl Default for StoreChoice {
 impl StoreChoice {
     /// Writes a piece of a message; `fill` does that with the stores it is given.
     #[inline]
-    pub(crate) fn write(&mut self, length: usize, fill: impl FnOnce(Stores)) {
+    pub(crate) fn write_piece(&mut self, length: usize, fill: impl FnOnce(Stores)) {
         if cfg!(not(target_arch = "x86_64")) || length < LEAST_CHOSEN {
             return fill(Stores::Cached);
         }
@@ -138,14 +138,14 @@ impl StoreChoice {
             self.pieces = (self.pieces + 1) % EPOCH;
             return fill(self.chosen);
         }
-        let stores = timed(self.pieces);
+        let stores = stores_of_timed_piece(self.pieces);
         let begin = Instant::now();
         fill(stores);
-        self.record(stores, begin.elapsed().as_secs_f64() / length as f64);
+        self.record_time(stores, begin.elapsed().as_secs_f64() / length as f64);
     }
 
     /// Records the time of a piece in seconds for a byte, and chooses after the last one of the epoch.
-    fn record(&mut self, stores: Stores, seconds: f64) {
+    fn record_time(&mut self, stores: Stores, seconds: f64) {
         let shortest = &mut self.shortest[stores as usize];
         *shortest = shortest.min(seconds);
         self.pieces += 1;
@@ -161,7 +161,9 @@ impl StoreChoice {
 
 #[cfg(test)]
 mod tests {
-    use super::{EPOCH, LEAST_CHOSEN, SendBuffer, StoreChoice, Stores, TIMED, timed};
+    use super::{
+        EPOCH, LEAST_CHOSEN, SendBuffer, StoreChoice, Stores, TIMED, stores_of_timed_piece,
+    };
 
     #[test]
     fn a_piece_is_written_in_parts_by_either_kind_of_stores() {
@@ -180,8 +182,8 @@ mod tests {
     fn after(choice: &mut StoreChoice, kinds: [[f64; 2]; 2]) -> Stores {
         for piece in TIMED {
             choice.pieces = piece;
-            let stores = timed(piece);
-            choice.record(stores, kinds[piece as usize % 2][stores as usize]);
+            let stores = stores_of_timed_piece(piece);
+            choice.record_time(stores, kinds[piece as usize % 2][stores as usize]);
         }
         choice.chosen
     }
@@ -211,12 +213,12 @@ mod tests {
         for _ in 0..2 {
             let mut tried = [0; 2];
             for _ in 0..EPOCH {
-                choice.write(LEAST_CHOSEN, |stores| tried[stores as usize] += 1);
+                choice.write_piece(LEAST_CHOSEN, |stores| tried[stores as usize] += 1);
                 choice.chosen = Stores::Cached;
             }
             assert_eq!(tried[Stores::Streaming as usize], TIMED.len() / 2);
             choice.chosen = Stores::Streaming;
-            choice.write(LEAST_CHOSEN - 1, |stores| {
+            choice.write_piece(LEAST_CHOSEN - 1, |stores| {
                 assert_eq!(stores, Stores::Cached)
             });
             choice.chosen = Stores::Cached;

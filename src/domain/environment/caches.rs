@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cpus::parse;
-use crate::kernel::read;
+use crate::cpus::parse_cpu_list;
+use crate::kernel::read_kernel_file;
 
 /// The assumed total size of a node's last-level caches where the kernel does not report it, in bytes. It is larger
 /// than most, since a smaller size than the true one would leave the caches warm.
@@ -22,25 +22,25 @@ struct Cache {
 /// Total size of all last-level caches of this host in bytes, including those of cores that this process may not use;
 /// `None` if the kernel does not report it, as in some virtual machines.
 pub fn last_level_bytes() -> Option<u64> {
-    let online = parse(&read("/sys/devices/system/cpu/online"));
-    total(online.into_iter().flat_map(caches_of))
+    let online = parse_cpu_list(&read_kernel_file("/sys/devices/system/cpu/online"));
+    total_last_level(online.into_iter().flat_map(caches_of_cpu))
 }
 
 /// Memory of this host that is available without swapping, in bytes; `None` if the kernel does not report it.
 pub fn available_bytes() -> Option<u64> {
-    available(&read("/proc/meminfo"))
+    parse_available_bytes(&read_kernel_file("/proc/meminfo"))
 }
 
 /// The data caches of a CPU.
-fn caches_of(cpu: usize) -> Vec<Cache> {
+fn caches_of_cpu(cpu: usize) -> Vec<Cache> {
     let describe = |index: u32| {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
-        let of = |what: &str| read(&format!("{folder}/{what}"));
+        let of = |what: &str| read_kernel_file(&format!("{folder}/{what}"));
         Some(Cache {
             level: of("level").parse().ok()?,
             bytes: match of("type").as_str() {
                 "Instruction" => 0,
-                _ => size(&of("size")).unwrap_or(0),
+                _ => parse_cache_size(&of("size")).unwrap_or(0),
             },
             cpus: of("shared_cpu_list"),
         })
@@ -49,7 +49,7 @@ fn caches_of(cpu: usize) -> Vec<Cache> {
 }
 
 /// The total size of all distinct caches of the highest level.
-fn total(caches: impl IntoIterator<Item = Cache>) -> Option<u64> {
+fn total_last_level(caches: impl IntoIterator<Item = Cache>) -> Option<u64> {
     let mut levels: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
     for Cache { level, bytes, cpus } in caches {
         if bytes > 0 {
@@ -60,7 +60,7 @@ fn total(caches: impl IntoIterator<Item = Cache>) -> Option<u64> {
 }
 
 /// A size as in `48K`.
-fn size(text: &str) -> Option<u64> {
+fn parse_cache_size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match &text[digits.len()..] {
         "" => 0,
@@ -73,7 +73,7 @@ fn size(text: &str) -> Option<u64> {
 }
 
 /// The bytes in the kernel's line `MemAvailable:   23141032 kB`.
-fn available(meminfo: &str) -> Option<u64> {
+fn parse_available_bytes(meminfo: &str) -> Option<u64> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -82,7 +82,7 @@ fn available(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, available, size, total};
+    use super::{Cache, parse_available_bytes, parse_cache_size, total_last_level};
 
     fn cache(level: u32, bytes: u64, cpus: &str) -> Cache {
         let cpus = cpus.to_owned();
@@ -98,14 +98,17 @@ mod tests {
             cache(3, 32 << 20, "0-1"),
             cache(3, 16 << 20, "2-3"),
         ];
-        assert_eq!(total(machine), Some(48 << 20));
-        assert_eq!(total([cache(1, 1024, "0"), cache(2, 0, "0")]), Some(1024));
-        assert_eq!(total([]), None);
+        assert_eq!(total_last_level(machine), Some(48 << 20));
+        assert_eq!(
+            total_last_level([cache(1, 1024, "0"), cache(2, 0, "0")]),
+            Some(1024)
+        );
+        assert_eq!(total_last_level([]), None);
     }
 
     #[test]
     fn kernel_texts_are_read() {
-        let check = |text, expected| assert_eq!(size(text), expected, "{text}");
+        let check = |text, expected| assert_eq!(parse_cache_size(text), expected, "{text}");
         check("48K", Some(48 << 10));
         check("491520K", Some(480 << 20));
         check("2M", Some(2 << 20));
@@ -113,7 +116,7 @@ mod tests {
         check("", None);
         check("3T", None);
         let meminfo = "MemTotal:  100 kB\nMemAvailable:   12 kB\nBuffers: 1 kB\n";
-        assert_eq!(available(meminfo), Some(12 << 10));
-        assert_eq!(available(""), None);
+        assert_eq!(parse_available_bytes(meminfo), Some(12 << 10));
+        assert_eq!(parse_available_bytes(""), None);
     }
 }

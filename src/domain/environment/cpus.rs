@@ -11,7 +11,7 @@ pub(crate) struct Topology {
 
 /// The placement of ranks on a node's cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct CoreCounts {
     /// CPUs that the ranks may use, over all ranks.
     pub(crate) threads: u32,
     /// Cores of these CPUs.
@@ -35,27 +35,27 @@ impl Topology {
         self.siblings.values().collect::<BTreeSet<_>>().len() as u32
     }
 
-    fn cores(&self, cpus: &BTreeSet<usize>) -> BTreeSet<String> {
+    fn cores_of_cpus(&self, cpus: &BTreeSet<usize>) -> BTreeSet<String> {
         let core = |cpu: &usize| self.siblings.get(cpu).cloned();
         let cores = cpus.iter().map(|cpu| core(cpu).unwrap_or(cpu.to_string()));
         cores.collect()
     }
 
     /// Counts cores from the lists of CPUs that each rank may use.
-    pub(crate) fn standing(&self, ranks: &[String]) -> Standing {
-        let ranks: Vec<BTreeSet<usize>> = ranks.iter().map(|list| parse(list)).collect();
+    pub(crate) fn count_cores(&self, ranks: &[String]) -> CoreCounts {
+        let ranks: Vec<BTreeSet<usize>> = ranks.iter().map(|list| parse_cpu_list(list)).collect();
         let all: BTreeSet<usize> = ranks.iter().flatten().copied().collect();
-        let cores = self.cores(&all);
+        let cores = self.cores_of_cpus(&all);
         let mut bound = 0;
         let mut alone: BTreeMap<String, u32> = BTreeMap::new();
         for cpus in &ranks {
-            let own = self.cores(cpus);
+            let own = self.cores_of_cpus(cpus);
             bound += u32::from(own.len() < cores.len() || cores.len() == 1);
             if let (Some(core), 1) = (own.first(), own.len()) {
                 *alone.entry(core.clone()).or_default() += 1;
             }
         }
-        Standing {
+        CoreCounts {
             threads: all.len() as u32,
             cores: cores.len() as u32,
             bound,
@@ -65,7 +65,7 @@ impl Topology {
 }
 
 /// A list of CPUs as the kernel writes it: `0-3,8`.
-pub(crate) fn parse(list: &str) -> BTreeSet<usize> {
+pub(crate) fn parse_cpu_list(list: &str) -> BTreeSet<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
@@ -80,9 +80,9 @@ pub type CpuBits = [u64; WORDS];
 const WORDS: usize = 128;
 
 /// A list of CPUs as the kernel writes it, as a set.
-pub(crate) fn bits(list: &str) -> CpuBits {
+pub(crate) fn cpu_bits(list: &str) -> CpuBits {
     let mut bits = [0; WORDS];
-    for cpu in parse(list) {
+    for cpu in parse_cpu_list(list) {
         if let Some(word) = bits.get_mut(cpu / 64) {
             *word |= 1 << (cpu % 64);
         }
@@ -91,7 +91,7 @@ pub(crate) fn bits(list: &str) -> CpuBits {
 }
 
 /// Whether ranks outnumber the CPUs of a set, or a limit for all of them.
-pub(crate) fn outnumber(ranks: u32, cpus: &CpuBits, limit: Option<u32>) -> bool {
+pub(crate) fn outnumber_cpus(ranks: u32, cpus: &CpuBits, limit: Option<u32>) -> bool {
     let count: u32 = cpus.iter().map(|word| word.count_ones()).sum();
     let known = (count > 0).then_some(count);
     let most = [known, limit].into_iter().flatten().min();
@@ -100,23 +100,23 @@ pub(crate) fn outnumber(ranks: u32, cpus: &CpuBits, limit: Option<u32>) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use super::{Standing, Topology, bits, outnumber, parse};
+    use super::{CoreCounts, Topology, cpu_bits, outnumber_cpus, parse_cpu_list};
 
     #[test]
     fn lists_are_read() {
-        assert_eq!(parse("0-2,8\n"), [0, 1, 2, 8].into());
-        assert!(parse("").is_empty() && parse("x").is_empty());
+        assert_eq!(parse_cpu_list("0-2,8\n"), [0, 1, 2, 8].into());
+        assert!(parse_cpu_list("").is_empty() && parse_cpu_list("x").is_empty());
     }
 
     #[test]
     fn ranks_outnumber_the_cpus_of_all_of_them() {
         let check = |ranks: &[&str], limit, expected| {
-            let mut all = bits("");
+            let mut all = cpu_bits("");
             for list in ranks {
-                let union = all.iter_mut().zip(bits(list));
+                let union = all.iter_mut().zip(cpu_bits(list));
                 union.for_each(|(word, own)| *word |= own);
             }
-            let is_more = outnumber(ranks.len() as u32, &all, limit);
+            let is_more = outnumber_cpus(ranks.len() as u32, &all, limit);
             assert_eq!(is_more, expected, "{ranks:?} {limit:?}");
         };
         // A launcher binds each rank to a core of its own.
@@ -140,13 +140,13 @@ mod tests {
         let topology = Topology::new(pairs.map(|(cpu, list)| (cpu, list.to_owned())));
         let check = |ranks: &[&str], threads, cores, bound, crowded| {
             let ranks: Vec<String> = ranks.iter().map(|list| (*list).to_owned()).collect();
-            let expected = Standing {
+            let expected = CoreCounts {
                 threads,
                 cores,
                 bound,
                 crowded,
             };
-            assert_eq!(topology.standing(&ranks), expected, "{ranks:?}");
+            assert_eq!(topology.count_cores(&ranks), expected, "{ranks:?}");
         };
         check(&["0", "1"], 2, 2, 2, 0);
         check(&["0,2", "1,3"], 4, 2, 2, 0);

@@ -45,7 +45,7 @@ impl Force {
     };
 
     /// The differences that a value of the variable names; `None` if it is not valid. Words that say yes name all.
-    pub fn of_value(value: Option<&OsStr>) -> Option<Self> {
+    pub fn from_value(value: Option<&OsStr>) -> Option<Self> {
         match value {
             None => Some(Self::NONE),
             Some(value) => value.to_str()?.parse().ok(),
@@ -53,7 +53,7 @@ impl Force {
     }
 
     /// The differences, one bit for each.
-    pub fn bits(self) -> u64 {
+    pub fn difference_bits(self) -> u64 {
         let Self {
             library,
             version,

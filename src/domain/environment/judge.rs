@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{Node, Warning};
 use wire::Environment;
 
-use crate::variables::deciding;
+use crate::variables::deciding_settings;
 
 /// The timer resolution from which short times are visibly rounded.
 const COARSE_TIMER_SECONDS: f64 = 200e-9;
 
 /// The reasons to distrust measurements in an environment, by its other fields. Without ranks, warnings that depend on
 /// them are left out.
-pub fn judge(environment: &Environment) -> Vec<Warning> {
-    let mut warnings = placement(environment);
-    warnings.extend(machines(&environment.nodes));
+pub fn judge_environment(environment: &Environment) -> Vec<Warning> {
+    let mut warnings = placement_warnings(environment);
+    warnings.extend(machine_warnings(&environment.nodes));
     if environment.load >= 1.0 {
         warnings.push(Warning::BusyMachine {
             load_percent: (environment.load * 100.0) as u32,
@@ -31,7 +31,7 @@ pub fn judge(environment: &Environment) -> Vec<Warning> {
             resolution_nanoseconds: (environment.timer_resolution_seconds * 1e9) as u64,
         });
     }
-    let settings = settings(environment);
+    let settings = steering_settings(environment);
     if !settings.is_empty() {
         warnings.push(Warning::SteeredDefault { settings });
     }
@@ -39,7 +39,7 @@ pub fn judge(environment: &Environment) -> Vec<Warning> {
 }
 
 /// Warnings about the placement of ranks on cores, for the worst node.
-fn placement(environment: &Environment) -> Vec<Warning> {
+fn placement_warnings(environment: &Environment) -> Vec<Warning> {
     let nodes = &environment.nodes;
     let crowded = |node: &&Node| node.crowded > 0 && node.ranks() <= node.available;
     let excess = |node: &&Node| node.ranks().saturating_sub(node.cores);
@@ -65,7 +65,7 @@ fn placement(environment: &Environment) -> Vec<Warning> {
 }
 
 /// Warnings about nodes that are one machine, and about nodes that differ.
-fn machines(nodes: &[Node]) -> Vec<Warning> {
+fn machine_warnings(nodes: &[Node]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut by_boot: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for node in nodes.iter().filter(|node| !node.boot.is_empty()) {
@@ -112,14 +112,14 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
 }
 
 /// The settings that change the library's default.
-fn settings(environment: &Environment) -> Vec<String> {
+fn steering_settings(environment: &Environment) -> Vec<String> {
     let Environment {
         variables,
         settings,
         library,
         ..
     } = environment;
-    let mut settings = deciding(variables, settings.as_ref(), library.as_ref());
+    let mut settings = deciding_settings(variables, settings.as_ref(), library.as_ref());
     // If settings are unknown, files may force algorithms too.
     if settings.is_empty() {
         settings.extend(environment.preset.iter().cloned());

@@ -17,9 +17,10 @@ pub mod variables;
 
 pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
 pub use cpus::CpuBits;
-pub use judge::judge;
+pub use judge::judge_environment;
 pub use kernel::{
-    cores, cpu, governor, host, kernel, lack_cpus, node, others_running, own_cpu_bits, own_cpus,
+    frequency_governor, host_cpu_model, host_name, kernel_release, lack_cpus, others_running,
+    own_cpu_bits, own_cpus, this_node, usable_cores,
 };
-pub use networks::{DEVICES, networks};
+pub use networks::{DEVICES, find_networks};
 pub use oversubscription::is_oversubscribed;

@@ -52,7 +52,7 @@ struct Ports {
 /// Ports of one kind count whether they are active or not, and have the rate of the fastest of them: so a port that is
 /// down, or a link that has become slower, makes no difference beside one that works. The only link of a node does
 /// make one if it is down or slower: messages then take another way, or longer, than those that were measured.
-pub fn networks(devices: &Path) -> Vec<String> {
+pub fn find_networks(devices: &Path) -> Vec<String> {
     let classes = devices.join("class");
     let mut ports = rdma_ports(&classes.join("infiniband"));
     ports.extend(slingshot_ports(&classes.join("cxi")));
@@ -107,16 +107,18 @@ fn describe_ports(kind: &PortKind, ports: Ports) -> String {
 /// The ports of adapters for RDMA.
 fn rdma_ports(class: &Path) -> Vec<Port> {
     let mut ports = Vec::new();
-    for folder in folders(class) {
+    for folder in sorted_entries(class) {
         let device = folder.join("device");
         // A software adapter has a file that names the interface that it uses, or no device of its own.
-        let is_software = folder.join("parent").exists() || is_named(&folder, &["rxe", "siw"]);
-        let Some(driver) = driver(&device).filter(|_| !is_software && !is_virtual(&device)) else {
+        let is_software =
+            folder.join("parent").exists() || has_numbered_name(&folder, &["rxe", "siw"]);
+        let Some(driver) = driver_name(&device).filter(|_| !is_software && !is_virtual(&device))
+        else {
             continue;
         };
         let adapter = read_trimmed(&folder.join("hca_type"));
         let is_iwarp = read_trimmed(&folder.join("node_type")).starts_with('4');
-        for port in folders(&folder.join("ports")) {
+        for port in sorted_entries(&folder.join("ports")) {
             let network = match (
                 driver.as_str(),
                 read_trimmed(&port.join("link_layer")).as_str(),
@@ -136,7 +138,7 @@ fn rdma_ports(class: &Path) -> Vec<Port> {
                 },
                 // As in `4: ACTIVE`.
                 is_active: read_trimmed(&port.join("state")).starts_with('4'),
-                megabits: gigabits(&read_trimmed(&port.join("rate"))),
+                megabits: parse_rate_megabits(&read_trimmed(&port.join("rate"))),
             });
         }
     }
@@ -145,10 +147,10 @@ fn rdma_ports(class: &Path) -> Vec<Port> {
 
 /// The ports of Slingshot adapters, each of which also has an interface for Ethernet.
 fn slingshot_ports(class: &Path) -> Vec<Port> {
-    let adapters = folders(class).into_iter().filter_map(|folder| {
+    let adapters = sorted_entries(class).into_iter().filter_map(|folder| {
         let device = folder.join("device");
-        let driver = driver(&device).filter(|_| !is_virtual(&device))?;
-        let interfaces = folders(&device.join("net"));
+        let driver = driver_name(&device).filter(|_| !is_virtual(&device))?;
+        let interfaces = sorted_entries(&device.join("net"));
         let kind = PortKind {
             network: "Slingshot",
             driver,
@@ -158,7 +160,10 @@ fn slingshot_ports(class: &Path) -> Vec<Port> {
             kind,
             // The adapter can be used without the interface.
             is_active: interfaces.is_empty() || interfaces.iter().any(|one| is_up(one)),
-            megabits: interfaces.iter().filter_map(|one| megabits(one)).max(),
+            megabits: interfaces
+                .iter()
+                .filter_map(|one| interface_megabits(one))
+                .max(),
         })
     });
     adapters.collect()
@@ -168,7 +173,7 @@ fn slingshot_ports(class: &Path) -> Vec<Port> {
 fn ethernet_ports(class: &Path) -> Vec<Port> {
     // The kernel's number of Ethernet; InfiniBand's interfaces have another one.
     const TYPE: &str = "1";
-    let interfaces = folders(class).into_iter().filter_map(|interface| {
+    let interfaces = sorted_entries(class).into_iter().filter_map(|interface| {
         let device = interface.join("device");
         let is_listed = ["infiniband", "cxi"].map(|class| device.join(class).exists());
         let is_wireless = ["wireless", "phy80211"].map(|name| interface.join(name).exists());
@@ -180,13 +185,13 @@ fn ethernet_ports(class: &Path) -> Vec<Port> {
         }
         let kind = PortKind {
             network: ETHERNET,
-            driver: driver(&device)?,
+            driver: driver_name(&device)?,
             adapter: String::new(),
         };
         Some(Port {
             kind,
             is_active: is_up(&interface),
-            megabits: megabits(&interface),
+            megabits: interface_megabits(&interface),
         })
     });
     interfaces.collect()
@@ -198,7 +203,7 @@ fn is_up(interface: &Path) -> bool {
 }
 
 /// The rate of an interface in Mb/s; the kernel reports -1, or an error, if it is unknown.
-fn megabits(interface: &Path) -> Option<u64> {
+fn interface_megabits(interface: &Path) -> Option<u64> {
     let megabits = read_trimmed(&interface.join("speed")).parse().ok()?;
     (1..u64::from(u32::MAX))
         .contains(&megabits)
@@ -206,7 +211,7 @@ fn megabits(interface: &Path) -> Option<u64> {
 }
 
 /// The rate in Mb/s of a text such as `200 Gb/sec (4X HDR)` or `2.5 Gb/sec (1X SDR)`.
-fn gigabits(rate: &str) -> Option<u64> {
+fn parse_rate_megabits(rate: &str) -> Option<u64> {
     let (number, unit) = rate.split_once(' ')?;
     let gigabits: f64 = number.parse().ok()?;
     let is_rate = unit.starts_with("Gb/sec") && gigabits.is_finite() && gigabits > 0.0;
@@ -219,14 +224,14 @@ fn is_virtual(device: &Path) -> bool {
 }
 
 /// Whether a folder's name is one of these words and a number.
-fn is_named(folder: &Path, words: &[&str]) -> bool {
+fn has_numbered_name(folder: &Path, words: &[&str]) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let word = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
     words.contains(&word)
 }
 
 /// The name of a device's driver; `None` without a device or a driver.
-fn driver(device: &Path) -> Option<String> {
+fn driver_name(device: &Path) -> Option<String> {
     link_name(&device.join("driver"))
 }
 
@@ -237,7 +242,7 @@ fn link_name(link: &Path) -> Option<String> {
 }
 
 /// The entries of a folder, sorted; none if it cannot be read.
-fn folders(folder: &Path) -> Vec<std::path::PathBuf> {
+fn sorted_entries(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))

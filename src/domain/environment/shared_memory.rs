@@ -14,7 +14,7 @@ pub const EXPECTED: &str = "a size, as in 64M, or 0";
 pub const DEFAULT_BYTES: u64 = 64 << 20;
 
 /// The limit in bytes for a value of the variable; `None` if it is not a size. With 0 nothing is shared.
-pub fn limit(value: Option<&OsStr>) -> Option<u64> {
+pub fn limit_from_value(value: Option<&OsStr>) -> Option<u64> {
     match value {
         None => Some(DEFAULT_BYTES),
         Some(value) => parse_bytes(value.to_str()?).ok(),

@@ -25,26 +25,26 @@ pub fn lists_files(name: &str) -> bool {
 /// variables to be removed, and variables to be set.
 pub fn env_without_overrides() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
-    let removed = names.filter(|name| steers(&name.to_string_lossy()));
+    let removed = names.filter(|name| configures_any_library(&name.to_string_lossy()));
     let libraries = LibraryName::ALL.iter();
     let set = libraries.filter_map(|library| library.facts().without_files);
     (removed.collect(), set.collect())
 }
 
 /// Whether an environment variable configures the communication of MPI libraries.
-fn steers(name: &str) -> bool {
+fn configures_any_library(name: &str) -> bool {
     let is_transport = TRANSPORTS.iter().any(|begin| name.starts_with(begin));
-    is_transport || begins(name, |facts| facts.steering_variables)
+    is_transport || has_prefix_of_library(name, |facts| facts.steering_variables)
 }
 
 /// Whether an environment variable configures the communication of a library, by its name.
-pub fn configures(library: LibraryName, variable: &str) -> bool {
+pub fn configures_library(library: LibraryName, variable: &str) -> bool {
     let mut beginnings = library.facts().steering_variables.iter();
     beginnings.any(|begin| variable.starts_with(begin))
 }
 
 /// Whether a name has one of a library's prefixes.
-fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
+fn has_prefix_of_library(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
     let libraries = LibraryName::ALL.iter();
     let mut beginnings = libraries.flat_map(|library| with(library.facts()));
     beginnings.any(|begin| name.starts_with(begin))
@@ -54,10 +54,10 @@ fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
 pub fn only_configuring(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {
-    let is_internal = |name: &str| begins(name, |facts| facts.launcher_variables);
+    let is_internal = |name: &str| has_prefix_of_library(name, |facts| facts.launcher_variables);
     let variables = variables.into_iter();
     variables
-        .filter(|(name, _)| steers(name) && !is_internal(name))
+        .filter(|(name, _)| configures_any_library(name) && !is_internal(name))
         .collect()
 }
 
@@ -69,7 +69,7 @@ pub fn of_this_process() -> BTreeMap<String, String> {
 }
 
 /// The given variables that name files of rules, or belong to one.
-pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub fn rules_variables(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for library in LibraryName::ALL {
         let mut files = variables
@@ -112,12 +112,12 @@ fn may_be_dormant(library: LibraryName, variable: &str) -> bool {
 /// variables that differ from their built-in values. If they are known, environment variables for other control
 /// variables have no effect, such as those of components that the library does not have. Variables of libraries other
 /// than `library` have none either; they count if it is unknown.
-pub fn deciding(
+pub fn deciding_settings(
     variables: &BTreeMap<String, String>,
     settings: Option<&BTreeMap<String, String>>,
     library: Option<&Library>,
 ) -> Vec<String> {
-    let known = library.and_then(|library| libraries::find(&library.name));
+    let known = library.and_then(|library| libraries::find_library(&library.name));
     let candidates: Vec<LibraryName> = LibraryName::ALL
         .into_iter()
         .filter(|candidate| known.is_none_or(|known| known == *candidate))
@@ -138,7 +138,8 @@ pub fn deciding(
         let steers = |library: &LibraryName| {
             let is_told =
                 |variable: &String| library.control_variable(variable).as_ref() == Some(*name);
-            library.effect(name, value, &known) == Effect::Steers && !variables.keys().any(is_told)
+            library.setting_effect(name, value, &known) == Effect::Steers
+                && !variables.keys().any(is_told)
         };
         candidates.iter().any(steers)
     });
@@ -149,7 +150,7 @@ pub fn deciding(
 }
 
 /// The library and the control variable that an environment variable sets, if the two variables have different names.
-pub fn setting(variable: &str) -> Option<(LibraryName, &str)> {
+pub fn setting_of_variable(variable: &str) -> Option<(LibraryName, &str)> {
     LibraryName::ALL.into_iter().find_map(|library| {
         let prefix = library.facts().variable_prefix;
         let name = variable.strip_prefix(prefix)?;
@@ -158,7 +159,7 @@ pub fn setting(variable: &str) -> Option<(LibraryName, &str)> {
 }
 
 /// The environment variable that sets a control variable.
-pub fn variable(setting: &str) -> String {
+pub fn variable_of_setting(setting: &str) -> String {
     let mut libraries = LibraryName::ALL.iter();
     let library = libraries.find(|library| library.is_setting(setting));
     library.map_or_else(

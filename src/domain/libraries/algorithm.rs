@@ -32,7 +32,7 @@ pub(crate) const SAME: u8 = 8;
 pub(crate) const REPLACED: u8 = ORDERED | 16;
 
 /// A row of an algorithm; `what` are its flags.
-pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
+pub(crate) const fn row_of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
     LibraryAlgorithm {
         collective,
         id,
@@ -45,13 +45,13 @@ pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> Li
 }
 
 /// A row of an algorithm that has another id among ours.
-pub(crate) const fn like(
+pub(crate) const fn row_like(
     ours: &'static str,
     collective: Collective,
     id: &'static str,
     what: u8,
 ) -> LibraryAlgorithm {
-    let mut row = of(collective, id, what);
+    let mut row = row_of(collective, id, what);
     row.equivalent = Some(ours);
     row
 }

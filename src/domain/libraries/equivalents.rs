@@ -11,10 +11,17 @@ pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipeli
 const KNOMIAL_RADIX: u32 = 4;
 
 /// The library's own algorithm that is equivalent to a candidate of ours, if there is one.
-pub fn equivalent(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
+pub fn library_equivalent(
+    library: &Library,
+    cell: &Cell,
+    candidate: &Candidate,
+) -> Option<Candidate> {
     let (algorithm, parameters) = candidate.as_ours()?;
     let (collective, ours) = algorithm.split_once('/')?;
-    let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
+    let mut algorithms = crate::find_library(&library.name)?
+        .facts()
+        .algorithms
+        .iter();
     let native =
         algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
     // With fewer than 4 ranks, the radix is the number of ranks.

@@ -57,7 +57,7 @@ pub struct Facts {
 impl Facts {
     /// The export format that a release reads; the first one if the release has no number in its name; `None` if the
     /// library reads no files.
-    pub fn format(&self, version: &str) -> Option<&'static str> {
+    pub fn export_format(&self, version: &str) -> Option<&'static str> {
         let major = version
             .split('.')
             .next()

@@ -29,7 +29,7 @@ const FREE: [&str; 8] = [
 
 /// What a setting is about, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
+enum NameSubject {
     /// Its name contains no collective.
     All,
     /// One of those that are compared.
@@ -39,28 +39,31 @@ enum Subject {
 }
 
 /// The collectives in the names of settings. None is a part of a later one between underscores.
-const COLLECTIVES: [(&str, Subject); 18] = [
+const COLLECTIVES: [(&str, NameSubject); 18] = [
     (
         "reduce_scatter_block",
-        Subject::One(Collective::ReduceScatterBlock),
+        NameSubject::One(Collective::ReduceScatterBlock),
     ),
-    ("reduce_scatter", Subject::One(Collective::ReduceScatter)),
-    ("allreduce", Subject::One(Collective::Allreduce)),
-    ("reduce_local", Subject::Other),
-    ("reduce", Subject::One(Collective::Reduce)),
-    ("allgatherv", Subject::Other),
-    ("allgather", Subject::One(Collective::Allgather)),
-    ("gatherv", Subject::Other),
-    ("gather", Subject::One(Collective::Gather)),
-    ("alltoallv", Subject::Other),
-    ("alltoallw", Subject::Other),
-    ("alltoall", Subject::One(Collective::Alltoall)),
-    ("scatterv", Subject::Other),
-    ("scatter", Subject::One(Collective::Scatter)),
-    ("bcast", Subject::One(Collective::Bcast)),
-    ("barrier", Subject::One(Collective::Barrier)),
-    ("exscan", Subject::Other),
-    ("scan", Subject::One(Collective::Scan)),
+    (
+        "reduce_scatter",
+        NameSubject::One(Collective::ReduceScatter),
+    ),
+    ("allreduce", NameSubject::One(Collective::Allreduce)),
+    ("reduce_local", NameSubject::Other),
+    ("reduce", NameSubject::One(Collective::Reduce)),
+    ("allgatherv", NameSubject::Other),
+    ("allgather", NameSubject::One(Collective::Allgather)),
+    ("gatherv", NameSubject::Other),
+    ("gather", NameSubject::One(Collective::Gather)),
+    ("alltoallv", NameSubject::Other),
+    ("alltoallw", NameSubject::Other),
+    ("alltoall", NameSubject::One(Collective::Alltoall)),
+    ("scatterv", NameSubject::Other),
+    ("scatter", NameSubject::One(Collective::Scatter)),
+    ("bcast", NameSubject::One(Collective::Bcast)),
+    ("barrier", NameSubject::One(Collective::Barrier)),
+    ("exscan", NameSubject::Other),
+    ("scan", NameSubject::One(Collective::Scan)),
 ];
 
 /// How a setting with this name and value steers a collective; `None` if it does not.
@@ -79,8 +82,8 @@ pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option
     let value = value.trim_matches(['"', '\'']).to_ascii_lowercase();
     let has = |part: &str| name.contains(part);
     let begins = |prefix: &str| name.starts_with(prefix);
-    let about = subject(name);
-    let concerns = [Subject::All, Subject::One(collective)].contains(&about);
+    let about = subject_of_name(name);
+    let concerns = [NameSubject::All, NameSubject::One(collective)].contains(&about);
     if !concerns || FREE.contains(&value.as_str()) {
         // A component that serves first where it is built, and is switched off.
         let is_off = begins("coll_hcoll_enable") && value == "0";
@@ -91,7 +94,7 @@ pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option
     } else if begins("mpir_") || begins("mpich_") {
         has("algorithm") || has("composition") || has("json_file")
     } else if begins("mv2_") || begins("mvp_") {
-        about != Subject::All || has("algo")
+        about != NameSubject::All || has("algo")
     } else {
         begins("i_mpi_adjust")
             || begins("i_mpi_tuning_bin")
@@ -101,7 +104,7 @@ pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option
     let changes = name == "coll"
         || (begins("coll_") && (has("_priority") || has("_enable")))
         || (begins("mpich_") && has("coll"))
-        || (begins("mpir_") && (has("device_collective") || about != Subject::All))
+        || (begins("mpir_") && (has("device_collective") || about != NameSubject::All))
         || begins("i_mpi_coll")
         || begins("hcoll_");
     if forces {
@@ -112,7 +115,7 @@ pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option
 }
 
 /// What the setting with a name in lower case is about.
-fn subject(name: &str) -> Subject {
+fn subject_of_name(name: &str) -> NameSubject {
     let name = format!("_{name}_");
     // Nonblocking and neighbourhood collectives have settings of their own.
     let is_other = |word: &str| {
@@ -121,10 +124,10 @@ fn subject(name: &str) -> Subject {
             .any(|other| name.contains(other))
     };
     if COLLECTIVES.iter().any(|(word, _)| is_other(word)) {
-        return Subject::Other;
+        return NameSubject::Other;
     }
     let found = COLLECTIVES
         .iter()
         .find(|(word, _)| name.contains(&format!("_{word}_")));
-    found.map_or(Subject::All, |(_, subject)| *subject)
+    found.map_or(NameSubject::All, |(_, subject)| *subject)
 }

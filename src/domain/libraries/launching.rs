@@ -32,7 +32,7 @@ pub enum NodeSource<'a> {
 }
 
 /// The version that a text begins with.
-pub(crate) fn version(text: &str) -> Option<String> {
+pub(crate) fn leading_version(text: &str) -> Option<String> {
     let word = text.split_whitespace().next()?;
     word.starts_with(|c: char| c.is_ascii_digit())
         .then(|| word.to_owned())

@@ -25,11 +25,11 @@ use schedule::Collective;
 use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
-pub use equivalents::{RIVALS, equivalent};
+pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
 pub use forcing::{NamedEffect, effect_of_name};
 pub use launching::{LaunchRanks, NodeSource};
-pub use placing::{Placing, placing};
+pub use placing::{Placing, placing_of_name};
 pub use rules_files::RulesFileEffect;
 pub use serving::Serving;
 pub use steering::{Condition, Effect, KnownSettings, NoEffect, SettingRole, SteeringSetting};
@@ -65,7 +65,7 @@ impl Deref for LibraryName {
 }
 
 /// The library with a name, as in [`Library::name`]; `None` if it is unknown.
-pub fn find(name: &str) -> Option<LibraryName> {
+pub fn find_library(name: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
     all.find(|library| library.name() == name)
 }
@@ -78,7 +78,7 @@ pub fn described_by(text: &str) -> Option<LibraryName> {
 
 /// Name and version of the library with a description (`MPI_Get_library_version`), such as `Open MPI v4.1.4, package:
 /// ...` or `MPICH Version: 4.0.2`. An unknown library gets its first word as name.
-pub fn library(text: &str) -> Library {
+pub fn library_from_description(text: &str) -> Library {
     let unknown = || {
         let word = text.split_whitespace().next().unwrap_or("unknown");
         let letters = word.chars().take_while(|c| c.is_alphanumeric());
@@ -117,13 +117,13 @@ pub fn is_launcher(name: &str) -> bool {
 /// [`MpiLibrary::combines_in_order`] of a library by its name; false for reductions of an unknown library.
 pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> bool {
     !collective.is_reduction()
-        || find(library).is_some_and(|library| library.combines_in_order(collective, id))
+        || find_library(library).is_some_and(|library| library.combines_in_order(collective, id))
 }
 
 /// [`MpiLibrary::takes_noncommutative`] of a library by its name; false for reductions of an unknown library.
 pub fn takes_noncommutative(library: &str, collective: Collective, id: &str) -> bool {
     !collective.is_reduction()
-        || find(library).is_some_and(|library| library.takes_noncommutative(collective, id))
+        || find_library(library).is_some_and(|library| library.takes_noncommutative(collective, id))
 }
 
 /// The properties of an MPI library.
@@ -133,13 +133,13 @@ pub trait MpiLibrary: Debug + Sync {
 
     /// Whether a forced algorithm runs in a cell: the library neither silently replaces it nor refuses it, and it is
     /// right for the cell's operator.
-    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+    fn runs_in_cell(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
         (cell.commutes() || self.takes_noncommutative(cell.collective, id))
-            && self.runs_if_right(cell, id, parameters)
+            && self.runs_for_any_operator(cell, id, parameters)
     }
 
     /// As [`Self::runs`], whether or not it is right for the operator.
-    fn runs_if_right(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
+    fn runs_for_any_operator(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
 
     /// Whether a control variable of the MPI tool interface configures collectives or transports.
     fn is_setting(&self, control_variable: &str) -> bool;
@@ -168,7 +168,7 @@ pub trait MpiLibrary: Debug + Sync {
 
     /// The components of the library that carry out collectives, by the values of its control variables before MPI is
     /// started; empty if these do not determine them.
-    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
+    fn serving_components(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 
     /// Its transports, by its description of itself and its control variables.
     fn transports(
@@ -191,7 +191,11 @@ pub trait MpiLibrary: Debug + Sync {
     fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>>;
 
     /// The known properties of one of its own algorithms.
-    fn algorithm(&self, collective: Collective, id: &str) -> Option<&'static LibraryAlgorithm> {
+    fn known_algorithm(
+        &self,
+        collective: Collective,
+        id: &str,
+    ) -> Option<&'static LibraryAlgorithm> {
         let mut all = self.facts().algorithms.iter();
         all.find(|known| known.collective == collective && known.id == id)
     }
@@ -201,26 +205,28 @@ pub trait MpiLibrary: Debug + Sync {
     fn takes_noncommutative(&self, collective: Collective, id: &str) -> bool {
         let falls_through = |known: &LibraryAlgorithm| known.falls_through;
         self.combines_in_order(collective, id)
-            && !self.algorithm(collective, id).is_some_and(falls_through)
+            && !self
+                .known_algorithm(collective, id)
+                .is_some_and(falls_through)
     }
 
     /// Whether one of its own algorithms is right for operators that do not commute: it combines in rank order, or
     /// leaves these operators to another algorithm that does. True where nothing is combined, false for an unknown
     /// algorithm.
     fn combines_in_order(&self, collective: Collective, id: &str) -> bool {
-        let known = self.algorithm(collective, id);
+        let known = self.known_algorithm(collective, id);
         !collective.is_reduction() || known.is_some_and(|known| known.is_ordered)
     }
 
     /// The sizes, as cells count them, at which the library's own tables are known to switch to another algorithm for a
     /// communicator of this many ranks.
-    fn switches(&self, _collective: Collective, _ranks: u32) -> Vec<u64> {
+    fn switching_sizes(&self, _collective: Collective, _ranks: u32) -> Vec<u64> {
         Vec::new()
     }
 
     /// The properties of an algorithm that the library lists.
-    fn describe(&self, collective: Collective, id: &str) -> NativeAlgorithm {
-        let known = self.algorithm(collective, id);
+    fn describe_algorithm(&self, collective: Collective, id: &str) -> NativeAlgorithm {
+        let known = self.known_algorithm(collective, id);
         NativeAlgorithm {
             collective,
             id: id.to_owned(),

@@ -61,8 +61,8 @@ impl MpiLibrary for Mpich {
         &FACTS
     }
 
-    fn runs_if_right(&self, cell: &Cell, id: &str, _parameters: &Parameters) -> bool {
-        algorithms::runs(cell, id)
+    fn runs_for_any_operator(&self, cell: &Cell, id: &str, _parameters: &Parameters) -> bool {
+        algorithms::is_carried_out(cell, id)
     }
 
     fn is_setting(&self, control_variable: &str) -> bool {
@@ -72,7 +72,7 @@ impl MpiLibrary for Mpich {
     }
 
     /// The sizes in the built-in tables of 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
-    fn switches(&self, collective: Collective, ranks: u32) -> Vec<u64> {
+    fn switching_sizes(&self, collective: Collective, ranks: u32) -> Vec<u64> {
         let of_all_ranks = |bytes: u64| bytes.div_ceil(u64::from(ranks.max(1)));
         match collective {
             Collective::Bcast if ranks < 8 => Vec::new(),
@@ -107,7 +107,7 @@ impl MpiLibrary for Mpich {
         _version: &str,
         text: Result<&str, &str>,
     ) -> RulesFileEffect {
-        rules_files::effect(setting, text)
+        rules_files::effect_of_file(setting, text)
     }
 
     fn goes_with_rules(&self, variable: &str) -> bool {
@@ -117,7 +117,7 @@ impl MpiLibrary for Mpich {
 
     /// A device may split a collective into one within each node and one between nodes, or carry it out in shared
     /// memory, before the selection file is used, as `ch4` does. The file applies to the rest.
-    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
+    fn serving_components(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
         let value = |name: &str| variables.get(name).map(String::as_str);
         let devices = value(DEVICES);
         let mut serving = Vec::new();
@@ -142,7 +142,7 @@ impl MpiLibrary for Mpich {
                 remedy: by_device
                     .then(|| format!("{}<COLLECTIVE>_DEVICE_COLLECTIVE=0", CONTROLLING[0])),
             };
-            Serving::add(&mut serving, entry);
+            Serving::add_to(&mut serving, entry);
         }
         serving
     }
@@ -166,7 +166,7 @@ impl MpiLibrary for Mpich {
         // `HYDRA build details:` and a line `Version:  4.0.2`.
         let is_it = output.contains("HYDRA") || output.to_lowercase().contains("mpich");
         let (_, rest) = output.split_once("Version:").filter(|_| is_it)?;
-        crate::launching::version(rest)
+        crate::launching::leading_version(rest)
     }
 
     fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {

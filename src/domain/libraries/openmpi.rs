@@ -14,7 +14,7 @@ use crate::{
     Facts, LaunchRanks, MpiLibrary, NodeSource, RulesFileEffect, Serving, SteeringSetting,
 };
 
-pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
+pub use algorithms::{COLLECTIVES, Limits, SINCE_5, algorithm_limits, serves_ranks};
 
 /// Open MPI.
 #[derive(Debug)]
@@ -90,8 +90,8 @@ impl MpiLibrary for OpenMpi {
         &FACTS
     }
 
-    fn runs_if_right(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
-        algorithms::runs(cell, id, parameters)
+    fn runs_for_any_operator(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+        algorithms::is_carried_out(cell, id, parameters)
     }
 
     fn is_setting(&self, control_variable: &str) -> bool {
@@ -108,7 +108,7 @@ impl MpiLibrary for OpenMpi {
     }
 
     fn idle_component(&self, setting: &str, all: &BTreeMap<String, String>) -> Option<String> {
-        components::idle(setting, all)
+        components::idle_component(setting, all)
     }
 
     fn rules_file(
@@ -119,7 +119,9 @@ impl MpiLibrary for OpenMpi {
     ) -> RulesFileEffect {
         match text {
             Err(why) => RulesFileEffect::Ignored(format!("it cannot be read: {why}")),
-            Ok(text) if setting == FACTS.rules_setting => rules_files::of_tuned(version, text),
+            Ok(text) if setting == FACTS.rules_setting => {
+                rules_files::effect_of_tuned_file(version, text)
+            }
             Ok(text) if text.trim().is_empty() => {
                 RulesFileEffect::Ignored("it is empty".to_owned())
             }
@@ -132,8 +134,8 @@ impl MpiLibrary for OpenMpi {
         variable == "OMPI_MCA_coll"
     }
 
-    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
-        components::serving(variables)
+    fn serving_components(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
+        components::serving_components(variables)
     }
 
     fn transports(
@@ -160,7 +162,7 @@ impl MpiLibrary for OpenMpi {
         // 4: `mpirun.openmpi (OpenRTE) 4.1.4`; 5: `mpirun (Open MPI) 5.0.6`.
         let mut products = ["(OpenRTE)", "(Open MPI)"].iter();
         let (_, rest) = products.find_map(|name| output.split_once(name))?;
-        crate::launching::version(rest)
+        crate::launching::leading_version(rest)
     }
 
     fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {

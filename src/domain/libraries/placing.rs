@@ -23,7 +23,7 @@ pub enum Placing {
 }
 
 /// What a name says about the places of ranks; `None` if nothing.
-pub fn placing(name: &str) -> Option<Placing> {
+pub fn placing_of_name(name: &str) -> Option<Placing> {
     let lower = name.to_ascii_lowercase();
     let mut prefixes = PREFIXES.iter();
     let name = prefixes
@@ -45,7 +45,7 @@ pub fn placing(name: &str) -> Option<Placing> {
 
 impl Placing {
     /// Whether ranks with this value may be placed otherwise than on one node after the other.
-    pub fn turns(self, value: &str) -> bool {
+    pub fn may_take_turns(self, value: &str) -> bool {
         let value = value.to_ascii_lowercase();
         let parts: Vec<&str> = value.split([':', ',', '=']).collect();
         let first = parts[0];

@@ -26,12 +26,12 @@ fn by_name<S: Serializer>(collectives: &[Collective], to: S) -> Result<S::Ok, S:
 
 impl Serving {
     /// The names of the collectives.
-    pub fn names(&self) -> Vec<&'static str> {
+    pub fn collective_names(&self) -> Vec<&'static str> {
         self.collectives.iter().map(|of| of.name()).collect()
     }
 
     /// Adds the collectives to those of the same component, or as a new entry.
-    pub(crate) fn add(all: &mut Vec<Self>, other: Self) {
+    pub(crate) fn add_to(all: &mut Vec<Self>, other: Self) {
         let same = |known: &&mut Self| {
             known.component == other.component && known.over_nodes == other.over_nodes
         };

@@ -57,7 +57,7 @@ impl SteeringSetting {
         }
     }
 
-    pub(crate) const fn under(self, condition: &'static Condition) -> Self {
+    pub(crate) const fn depending_on(self, condition: &'static Condition) -> Self {
         Self {
             condition: Some(condition),
             ..self
@@ -142,7 +142,7 @@ impl Eq for Condition {}
 
 impl KnownSettings<'_> {
     /// The value of a control variable: that of the library, or else of the environment variable that sets it.
-    fn value(&self, library: LibraryName, control_variable: &str) -> Option<&str> {
+    fn current_value(&self, library: LibraryName, control_variable: &str) -> Option<&str> {
         let told = [self.changed, self.all].into_iter().flatten();
         let told = told
             .filter_map(|values| values.get(control_variable))
@@ -157,13 +157,13 @@ impl KnownSettings<'_> {
         told.map(String::as_str)
     }
 
-    fn holds(&self, library: LibraryName, condition: &Condition) -> bool {
-        let value = self.value(library, condition.setting);
+    fn meets_condition(&self, library: LibraryName, condition: &Condition) -> bool {
+        let value = self.current_value(library, condition.setting);
         value.map_or(condition.holds_by_default, condition.holds)
     }
 
     /// The settings with a value that depend on a switch.
-    fn dependent(&self, library: LibraryName, switch: &str) -> Vec<String> {
+    fn dependent_settings(&self, library: LibraryName, switch: &str) -> Vec<String> {
         let named = self.variables.iter().filter_map(|(name, value)| {
             let name = library.control_variable(name)?;
             (!value.is_empty()).then_some(name)
@@ -232,14 +232,19 @@ impl LibraryName {
     }
 
     /// The effect of a control variable with a value, which it has or which an environment variable gives it.
-    pub fn effect(self, control_variable: &str, value: &str, known: &KnownSettings<'_>) -> Effect {
+    pub fn setting_effect(
+        self,
+        control_variable: &str,
+        value: &str,
+        known: &KnownSettings<'_>,
+    ) -> Effect {
         let name = control_variable;
         let listed = self.steering_setting(name);
         // The library does not have it: of interest if it might be a misspelt one that steers.
         if let Some(all) = known.all
             && !all.contains_key(name)
         {
-            let similar = self.similar(name, all);
+            let similar = self.similar_settings(name, all);
             return Effect::Nothing(if listed.is_some() || !similar.is_empty() {
                 NoEffect::NoSuchSetting { similar }
             } else {
@@ -251,13 +256,13 @@ impl LibraryName {
         };
         // What depends on other settings: reported first, since it is what users must change.
         if let Some(condition) = listed.condition
-            && !known.holds(self, condition)
+            && !known.meets_condition(self, condition)
         {
             return Effect::Nothing(NoEffect::Unmet(condition));
         }
         let names_nothing = listed.role == SettingRole::Rules && value.is_empty();
         if names_nothing || !known.is_set(self, name) {
-            let value = known.value(self, name).map(str::to_owned);
+            let value = known.current_value(self, name).map(str::to_owned);
             return Effect::Nothing(NoEffect::BuiltIn(value));
         }
         if let Some(idle) = known.all.and_then(|all| self.idle_component(name, all)) {
@@ -266,7 +271,7 @@ impl LibraryName {
         if listed.role != SettingRole::Switch {
             return Effect::Steers;
         }
-        let dependent = known.dependent(self, name);
+        let dependent = known.dependent_settings(self, name);
         let enables = self.steering_settings().iter().any(|setting| {
             let condition = setting.condition;
             condition.is_some_and(|condition| condition.setting == name && (condition.holds)(value))
@@ -281,11 +286,11 @@ impl LibraryName {
     /// The effect of an environment variable.
     pub fn variable_effect(self, variable: &str, value: &str, known: &KnownSettings<'_>) -> Effect {
         if let Some(name) = self.control_variable(variable) {
-            return self.effect(&name, value, known);
+            return self.setting_effect(&name, value, known);
         }
         // Of software below the library, or of no use.
         if self.steering_setting(variable).is_none() {
-            let similar = known.all.map(|all| self.similar(variable, all));
+            let similar = known.all.map(|all| self.similar_settings(variable, all));
             return Effect::Nothing(match similar.unwrap_or_default() {
                 similar if similar.is_empty() => NoEffect::Unrelated,
                 similar => NoEffect::NoSuchSetting { similar },
@@ -297,7 +302,7 @@ impl LibraryName {
 
     /// The settings among `all` that steer collectives and whose names resemble `name`: of which it is a part, or the
     /// one that differs in the fewest letters.
-    pub fn similar(self, name: &str, all: &BTreeMap<String, String>) -> Vec<String> {
+    pub fn similar_settings(self, name: &str, all: &BTreeMap<String, String>) -> Vec<String> {
         let name = name.to_lowercase();
         let steering = all
             .keys()

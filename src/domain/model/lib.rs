@@ -26,10 +26,10 @@ mod validity;
 
 pub use machine::{Cache, Level, Line, Link, Machine, Noise, PostAhead, Rates, Tiers};
 pub use pipeline::Pipeline;
-pub use predict::{Call, Prediction, blocks, predict, predict_best};
+pub use predict::{Call, Prediction, predict, predict_best, requested_blocks};
 pub use simulate::{
     BestBlocks, BlocksBy, Event, GoOn, Labour, Message, Segment, Setting, Simulation,
     SimulationError, Topology, Trace, Work, best_blocks, best_blocks_while, expected_messages,
-    simulate, simulate_from, simulate_repeated, simulate_while, trace,
+    simulate, simulate_from, simulate_repeated, simulate_traced, simulate_while,
 };
 pub use validity::InvalidMachine;

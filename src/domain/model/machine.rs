@@ -261,7 +261,7 @@ impl Tiers {
 
 impl Machine {
     /// The parameters for closed forms, with these rates within and between nodes.
-    pub fn tiers(&self, node: Rates, network: Rates) -> Tiers {
+    pub fn tiers_with_rates(&self, node: Rates, network: Rates) -> Tiers {
         let injection = [self.injection_beta, self.injection_gap];
         Tiers {
             node,
@@ -309,7 +309,7 @@ impl Machine {
 
 impl Line {
     /// The line that holds for a size; `None` without lines.
-    pub fn of(lines: &[Self], bytes: u64) -> Option<&Self> {
+    pub fn for_size(lines: &[Self], bytes: u64) -> Option<&Self> {
         let later = lines.iter().skip(1).take_while(|line| line.from <= bytes);
         later.last().or(lines.first())
     }
@@ -322,8 +322,8 @@ impl Line {
 
 impl Link {
     /// The line that a message follows.
-    pub fn line(&self, bytes: u64) -> Line {
-        Line::of(&self.lines, bytes).copied().unwrap_or(Line {
+    pub fn line_for_size(&self, bytes: u64) -> Line {
+        Line::for_size(&self.lines, bytes).copied().unwrap_or(Line {
             alpha: self.alpha,
             overhead: self.overhead,
             beta: self.beta,

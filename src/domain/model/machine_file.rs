@@ -23,11 +23,11 @@ impl Machine {
     /// range.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Box<Diagnostic>> {
         let document = Document::parse(&KIND, path, text)?;
-        let machine: Self = document.read()?;
+        let machine: Self = document.read_values()?;
         machine.validate().map_err(|invalid| {
             let keys = invalid.key().split('.').filter(|key| !key.is_empty());
             let field = keys.fold(Field::default(), |field, key| field.key(key));
-            document.at_value(&field, invalid)
+            document.error_at_value(&field, invalid)
         })?;
         Ok(machine)
     }

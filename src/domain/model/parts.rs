@@ -18,10 +18,14 @@ pub(crate) struct Part {
 
 /// The algorithms that run one after the other: those of a composition, otherwise the algorithm
 /// itself. The same number of blocks holds for all that take one; these work on the whole vector.
-pub(crate) fn parts(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<Vec<Part>> {
+pub(crate) fn parts_of_call(
+    schedule: &Schedule,
+    tiers: Tiers,
+    call: &Call<'_>,
+) -> Option<Vec<Part>> {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
     if algorithm.knows_nodes() {
-        return Some(phases(schedule, tiers, call));
+        return Some(phases_of_call(schedule, tiers, call));
     }
     let (bytes, rates) = (call.bytes as f64, tiers.network);
     let all = f64::from(call.ranks);
@@ -41,7 +45,7 @@ pub(crate) fn parts(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Optio
     };
     let binomial = |collective: Collective| {
         let id = schedule::Parameters::DEFAULT_PART;
-        schedule::find(&format!("{collective}/{id}")).map(inner)
+        schedule::find_algorithm(&format!("{collective}/{id}")).map(inner)
     };
     let (reduce, bcast) = (inner(shape.parts.reduce), inner(shape.parts.bcast));
     let takes = |parameter| algorithm.takes(parameter);
@@ -63,7 +67,7 @@ pub(crate) fn parts(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Optio
 }
 
 /// The phases of an algorithm that knows nodes, on the fullest node.
-fn phases(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
+fn phases_of_call(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
     let shape = schedule.shape();
     let all = f64::from(shape.ranks);
     let whole = match schedule.algorithm().collective.is_sized_by_part() {
@@ -71,7 +75,7 @@ fn phases(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
         false => call.bytes as f64,
     };
     let phases = shape.parts.phases().map(|(phase, algorithm)| {
-        let ranks = phase.widest(shape);
+        let ranks = phase.largest_team(shape);
         let share = match phase.about {
             About::All | About::Lanes | About::Nodes => 1.0,
             About::Even => 1.0 / f64::from(shape.leaders),
@@ -98,7 +102,11 @@ fn phases(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
 /// The time of each further block where phases overlap, as seconds for messages and seconds for their bytes if the
 /// block were the whole vector. It is the time that the root spends on the block, within its node and between nodes
 /// together, in sending or in receiving, whichever takes longer.
-pub(crate) fn of_root(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<[f64; 2]> {
+pub(crate) fn root_block_seconds(
+    schedule: &Schedule,
+    tiers: Tiers,
+    call: &Call<'_>,
+) -> Option<[f64; 2]> {
     let shape = schedule.shape();
     let request = schedule::Request {
         units: schedule.units(),
@@ -107,11 +115,11 @@ pub(crate) fn of_root(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Opt
             ..call.parameters
         },
         placed: call.placed,
-        ..schedule::Request::ranks(call.ranks)
+        ..schedule::Request::among_ranks(call.ranks)
     };
     let block = Schedule::new(schedule.algorithm(), &request).ok()?;
     let program = block.program(shape.root);
-    let node = |rank: schedule::Rank| shape.nodes.place(rank).0;
+    let node = |rank: schedule::Rank| shape.nodes.place_of_rank(rank).0;
     let bytes = |span: &Span| (block.span_units(span) * call.unit_bytes.max(1)) as f64;
     // For sending, receiving and combining: seconds for messages, and for their bytes.
     let mut work = [[0.0; 2]; 3];

@@ -38,7 +38,7 @@ impl Pipeline {
 
     /// Work that is done once: it takes `start_up` seconds for a block, and `whole` for a block that is the whole
     /// vector.
-    pub(crate) fn once(start_up: f64, whole: f64) -> Self {
+    pub(crate) fn done_once(start_up: f64, whole: f64) -> Self {
         Self {
             fixed: start_up,
             slope: 0.0,
@@ -48,7 +48,7 @@ impl Pipeline {
 
     /// The first block takes the time of this one for one block ([`Pipeline::once`]), each further block that of
     /// `other`: `T(b) = this(m / b) + (b - 1) other(m / b)`.
-    pub(crate) fn then(self, other: Self) -> Self {
+    pub(crate) fn with_further_blocks(self, other: Self) -> Self {
         Self {
             fixed: self.fixed - other.fixed + other.fill,
             slope: other.fixed,
@@ -67,7 +67,7 @@ impl Pipeline {
     }
 
     /// The best real number of blocks, at least 1, by the closed form; infinite if more blocks cost nothing.
-    pub fn optimum(&self) -> f64 {
+    pub fn real_optimum(&self) -> f64 {
         match self.fill > 0.0 {
             true => (self.fill / self.slope).sqrt().max(1.0),
             false => 1.0,
@@ -79,7 +79,7 @@ impl Pipeline {
     pub fn best_blocks(&self, max_blocks: u32) -> u32 {
         let max_blocks = max_blocks.max(1);
         // The conversion saturates, as an infinite optimum requires.
-        let below = (self.optimum().floor() as u32).clamp(1, max_blocks);
+        let below = (self.real_optimum().floor() as u32).clamp(1, max_blocks);
         let above = below.saturating_add(1).min(max_blocks);
         if self.seconds(above.into()) < self.seconds(below.into()) {
             above

@@ -2,7 +2,7 @@
 
 use schedule::{Algorithm, Cost, Parameter, Parameters, PipelineCost, Placed, Request, Schedule};
 
-use crate::parts::{Part, of_root, parts};
+use crate::parts::{Part, parts_of_call, root_block_seconds};
 use crate::{Pipeline, Rates, Tiers};
 
 /// A call to predict; its root, if any, is 0.
@@ -74,7 +74,7 @@ impl Cut {
     }
 
     /// The smallest number of blocks such that none has more than `units`.
-    fn blocks_of(&self, units: u64) -> u32 {
+    fn blocks_up_to_units(&self, units: u64) -> u32 {
         let blocks = self.piece.div_ceil(units.max(1));
         u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
     }
@@ -88,24 +88,26 @@ impl Cut {
     }
 
     /// Numbers of blocks near this one, without those that have the same largest block as a smaller number.
-    fn near(self, blocks: u32) -> impl Iterator<Item = u32> {
+    fn blocks_near(self, blocks: u32) -> impl Iterator<Item = u32> {
         let units = self.block_units(blocks);
         let sizes = (0..=2 * NEAR).map(move |step| (units + step).saturating_sub(NEAR));
         let counts = (0..=2 * NEAR).map(move |step| {
             let count = (u64::from(blocks) + step).saturating_sub(NEAR);
             self.piece.div_ceil(count.max(1))
         });
-        sizes.chain(counts).map(move |units| self.blocks_of(units))
+        sizes
+            .chain(counts)
+            .map(move |units| self.blocks_up_to_units(units))
     }
 }
 
 /// `None` if the algorithm cannot serve the call.
-fn schedule(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Schedule> {
+fn schedule_for_call(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Schedule> {
     let request = Request {
         units: call.bytes.div_ceil(call.unit_bytes.max(1)),
         parameters: call.parameters,
         placed: call.placed,
-        ..Request::ranks(call.ranks)
+        ..Request::among_ranks(call.ranks)
     };
     Schedule::new(algorithm, &request).ok()
 }
@@ -123,8 +125,8 @@ pub struct Prediction {
 
 /// The number of blocks of a call and the size of the largest in bytes, as the parameters request; `None` if the
 /// algorithm cannot serve the call.
-pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u64)> {
-    let cut = Cut::new(&schedule(algorithm, call)?, call);
+pub fn requested_blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u64)> {
+    let cut = Cut::new(&schedule_for_call(algorithm, call)?, call);
     Some((cut.blocks, cut.block_bytes(cut.blocks)))
 }
 
@@ -142,9 +144,9 @@ pub fn predict(
     rates: impl Into<Tiers>,
     call: &Call<'_>,
 ) -> Option<Prediction> {
-    let schedule = schedule(algorithm, call)?;
+    let schedule = schedule_for_call(algorithm, call)?;
     let cut = Cut::new(&schedule, call);
-    Some(ClosedForm::new(&schedule, rates.into(), call)?.at(cut.blocks, cut))
+    Some(ClosedForm::new(&schedule, rates.into(), call)?.predict_with_blocks(cut.blocks, cut))
 }
 
 /// The time of a call with the best number of blocks; that of the parameters is ignored.
@@ -157,13 +159,15 @@ pub fn predict_best(
     rates: impl Into<Tiers>,
     call: &Call<'_>,
 ) -> Option<Prediction> {
-    let schedule = schedule(algorithm, call)?;
+    let schedule = schedule_for_call(algorithm, call)?;
     let cut = Cut::new(&schedule, call);
     let form = ClosedForm::new(&schedule, rates.into(), call)?;
     let lemma = form
         .pipelined
         .map_or(1, |pipeline| pipeline.best_blocks(cut.max_blocks()));
-    let candidates = cut.near(lemma).map(|blocks| form.at(blocks, cut));
+    let candidates = cut
+        .blocks_near(lemma)
+        .map(|blocks| form.predict_with_blocks(blocks, cut));
     candidates.min_by(|a, b| {
         a.seconds
             .total_cmp(&b.seconds)
@@ -181,12 +185,12 @@ struct ClosedForm {
 
 impl ClosedForm {
     fn new(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<Self> {
-        let parts = parts(schedule, tiers, call)?;
+        let parts = parts_of_call(schedule, tiers, call)?;
         if schedule.algorithm().is_pipelined {
             let sum = |parts: &mut dyn Iterator<Item = &Part>| {
                 let mut sum = Pipeline::default();
                 for part in parts {
-                    sum = sum + a_block(part)?;
+                    sum = sum + time_of_each_block(part)?;
                 }
                 Some(sum)
             };
@@ -194,14 +198,14 @@ impl ClosedForm {
             // A node ends its work for a block, up and down, before it begins with the next one.
             let within = sum(&mut parts.iter().filter(|part| part.is_within))?;
             let both = parts.iter().filter(|part| part.is_within).count() > 1;
-            let root = of_root(schedule, tiers, call)?;
-            let root = Pipeline::once(root[0], root[1]);
+            let root = root_block_seconds(schedule, tiers, call)?;
+            let root = Pipeline::done_once(root[0], root[1]);
             let each = match both && within.seconds(1.0) > root.seconds(1.0) {
                 true => within,
                 false => root,
             };
             return Some(Self {
-                pipelined: Some(one.then(each)),
+                pipelined: Some(one.with_further_blocks(each)),
                 unpipelined: 0.0,
             });
         }
@@ -212,16 +216,16 @@ impl ClosedForm {
         for part in &parts {
             match part.algorithm.cost(part.ranks)? {
                 Cost::Pipelined { lemma, .. } if part.algorithm.takes(Parameter::Blocks) => {
-                    let pipeline = pipeline(lemma, part)?;
+                    let pipeline = pipeline_of_part(lemma, part)?;
                     form.pipelined = Some(form.pipelined.unwrap_or_default() + pipeline);
                 }
-                _ => form.unpipelined += a_block(part)?.seconds(1.0),
+                _ => form.unpipelined += time_of_each_block(part)?.seconds(1.0),
             }
         }
         Some(form)
     }
 
-    fn at(&self, blocks: u32, cut: Cut) -> Prediction {
+    fn predict_with_blocks(&self, blocks: u32, cut: Cut) -> Prediction {
         let blocks = if self.pipelined.is_some() {
             blocks.max(1)
         } else {
@@ -242,7 +246,7 @@ impl ClosedForm {
 }
 
 /// The time of a part that is carried out once for each block, on the block's length.
-fn a_block(part: &Part) -> Option<Pipeline> {
+fn time_of_each_block(part: &Part) -> Option<Pipeline> {
     let lemma = match part.algorithm.cost(part.ranks)? {
         Cost::Pipelined { lemma, .. } => lemma,
         Cost::Fixed {
@@ -253,8 +257,8 @@ fn a_block(part: &Part) -> Option<Pipeline> {
         } => {
             let share = |count: u64| count as f64 / parts as f64 * part.bytes;
             let Rates { alpha, beta, .. } = part.rates;
-            let gamma = gamma(combined > 0, part.rates)?;
-            return Some(Pipeline::once(
+            let gamma = gamma_if_combining(combined > 0, part.rates)?;
+            return Some(Pipeline::done_once(
                 steps as f64 * alpha,
                 share(moved) * beta + share(combined) * gamma,
             ));
@@ -265,16 +269,16 @@ fn a_block(part: &Part) -> Option<Pipeline> {
         g1: lemma.g1 + lemma.g2,
         ..PipelineCost::default()
     };
-    pipeline(one, part)
+    pipeline_of_part(one, part)
 }
 
-fn pipeline(cost: PipelineCost, part: &Part) -> Option<Pipeline> {
-    let gamma = gamma(cost.g1 != 0 || cost.g2 != 0, part.rates)?;
+fn pipeline_of_part(cost: PipelineCost, part: &Part) -> Option<Pipeline> {
+    let gamma = gamma_if_combining(cost.g1 != 0 || cost.g2 != 0, part.rates)?;
     let Rates { alpha, beta, .. } = part.rates;
     Some(Pipeline::new(cost, alpha, beta, gamma, part.bytes as u64))
 }
 
 /// The time to combine a byte; 0 if nothing is combined, `None` if it is unknown.
-fn gamma(combines: bool, rates: Rates) -> Option<f64> {
+fn gamma_if_combining(combines: bool, rates: Rates) -> Option<f64> {
     if combines { rates.gamma } else { Some(0.0) }
 }

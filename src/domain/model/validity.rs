@@ -24,7 +24,7 @@ impl Machine {
         }
         match self.ranks_per_node {
             0 => return Err(InvalidMachine::NoRanks),
-            ranks if !RANKS.hold(ranks) => return Err(InvalidMachine::TooManyRanks { ranks }),
+            ranks if !RANKS.contains(ranks) => return Err(InvalidMachine::TooManyRanks { ranks }),
             _ => {}
         }
         if self.network.is_none() && self.node.is_none() && self.shared.is_none() {
@@ -36,9 +36,9 @@ impl Machine {
             ("copy", self.copy),
         ];
         for (key, value) in rates {
-            in_range(key, value.unwrap_or(0.0), &BYTE_TIME)?;
+            check_in_range(key, value.unwrap_or(0.0), &BYTE_TIME)?;
         }
-        in_range("injection_gap", self.injection_gap.unwrap_or(0.0), &LATENCY)?;
+        check_in_range("injection_gap", self.injection_gap.unwrap_or(0.0), &LATENCY)?;
         if let Some(rails) = self.rails.filter(|rails| !RAILS.contains(rails)) {
             return Err(InvalidMachine::Rails { rails });
         }
@@ -74,51 +74,51 @@ impl Machine {
             link.as_ref().map_or(Ok(()), |link| link.validate(keys))?;
         }
         if let Some(gamma) = self.shared.as_ref().and_then(|link| link.gamma) {
-            in_range("shared.gamma", gamma, &BYTE_TIME)?;
+            check_in_range("shared.gamma", gamma, &BYTE_TIME)?;
         }
         for (key, link) in [("network.gamma", &self.network), ("node.gamma", &self.node)] {
             if link.as_ref().is_some_and(|link| link.gamma.is_some()) {
                 return Err(InvalidMachine::GammaOfMpi { key });
             }
         }
-        lines_in_range("combining", &self.combining)?;
-        lines_in_range("copying", &self.copying)?;
+        check_lines("combining", &self.combining)?;
+        check_lines("copying", &self.copying)?;
         if let Some(cache) = self.cache {
-            in_range("cache.bytes", cache.bytes, &CAPACITY)?;
-            in_range("cache.beyond", cache.beyond, &FACTOR)?;
+            check_in_range("cache.bytes", cache.bytes, &CAPACITY)?;
+            check_in_range("cache.beyond", cache.beyond, &FACTOR)?;
         }
         self.noise.map_or(Ok(()), Noise::validate)
     }
 }
 
-fn in_range(
+fn check_in_range(
     key: &'static str,
     value: f64,
     bounds: &'static Bounds<f64>,
 ) -> Result<(), InvalidMachine> {
-    match bounds.hold(value) {
+    match bounds.contains(value) {
         true => Ok(()),
         false => Err(InvalidMachine::OutOfRange { key, value, bounds }),
     }
 }
 
-fn lines_in_range(key: &'static str, lines: &[Line]) -> Result<(), InvalidMachine> {
+fn check_lines(key: &'static str, lines: &[Line]) -> Result<(), InvalidMachine> {
     if lines.windows(2).any(|pair| pair[0].from >= pair[1].from) {
         return Err(InvalidMachine::LinesOutOfOrder { key });
     }
     for line in lines {
-        in_range(key, line.alpha, &LATENCY)?;
-        in_range(key, line.overhead.unwrap_or(0.0), &LATENCY)?;
-        in_range(key, line.beta, &BYTE_TIME)?;
+        check_in_range(key, line.alpha, &LATENCY)?;
+        check_in_range(key, line.overhead.unwrap_or(0.0), &LATENCY)?;
+        check_in_range(key, line.beta, &BYTE_TIME)?;
         for factor in [line.exchange, line.fresh] {
-            in_range(key, factor.unwrap_or(1.0), &FACTOR)?;
+            check_in_range(key, factor.unwrap_or(1.0), &FACTOR)?;
         }
-        overhead_within(key, line.overhead.unwrap_or(0.0), line.alpha)?;
+        check_overhead(key, line.overhead.unwrap_or(0.0), line.alpha)?;
     }
     Ok(())
 }
 
-fn overhead_within(key: &'static str, value: f64, alpha: f64) -> Result<(), InvalidMachine> {
+fn check_overhead(key: &'static str, value: f64, alpha: f64) -> Result<(), InvalidMachine> {
     match value > alpha {
         true => Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha }),
         false => Ok(()),
@@ -129,13 +129,13 @@ impl Link {
     /// Checks the ranges. `keys` are the names in files of `alpha`, `overhead`, `beta`, `lines`, and the link itself.
     fn validate(&self, keys: [&'static str; 5]) -> Result<(), InvalidMachine> {
         let (alpha, overhead) = (self.alpha, self.overhead_seconds());
-        in_range(keys[0], alpha, &LATENCY)?;
-        in_range(keys[1], overhead, &LATENCY)?;
-        in_range(keys[2], self.beta, &BYTE_TIME)?;
-        overhead_within(keys[1], overhead, alpha)?;
-        lines_in_range(keys[3], &self.lines)?;
+        check_in_range(keys[0], alpha, &LATENCY)?;
+        check_in_range(keys[1], overhead, &LATENCY)?;
+        check_in_range(keys[2], self.beta, &BYTE_TIME)?;
+        check_overhead(keys[1], overhead, alpha)?;
+        check_lines(keys[3], &self.lines)?;
         for factor in [self.shift, self.fan_out, self.fan_in] {
-            in_range(keys[4], factor.unwrap_or(1.0), &FACTOR)?;
+            check_in_range(keys[4], factor.unwrap_or(1.0), &FACTOR)?;
         }
         Ok(())
     }
@@ -145,18 +145,21 @@ impl Noise {
     fn validate(self) -> Result<(), InvalidMachine> {
         let spikes = (self.spike_probability, self.spike_factor);
         let launches = (self.slow_launch_probability, self.slow_launch_factor);
-        in_range("noise.jitter", self.jitter, &JITTER)?;
-        in_range("noise.spike_probability", spikes.0, &PROBABILITY)?;
-        in_range("noise.spike_factor", spikes.1, &SLOWDOWN)?;
-        in_range("noise.slow_launch_probability", launches.0, &PROBABILITY)?;
-        in_range("noise.slow_launch_factor", launches.1, &SLOWDOWN)?;
-        is_slower("noise.spike_factor", spikes)?;
-        is_slower("noise.slow_launch_factor", launches)
+        check_in_range("noise.jitter", self.jitter, &JITTER)?;
+        check_in_range("noise.spike_probability", spikes.0, &PROBABILITY)?;
+        check_in_range("noise.spike_factor", spikes.1, &SLOWDOWN)?;
+        check_in_range("noise.slow_launch_probability", launches.0, &PROBABILITY)?;
+        check_in_range("noise.slow_launch_factor", launches.1, &SLOWDOWN)?;
+        check_slowdown("noise.spike_factor", spikes)?;
+        check_slowdown("noise.slow_launch_factor", launches)
     }
 }
 
 /// Checks a factor on disturbed times. An absent factor is 0 and has no meaning without a probability.
-fn is_slower(key: &'static str, (probability, value): (f64, f64)) -> Result<(), InvalidMachine> {
+fn check_slowdown(
+    key: &'static str,
+    (probability, value): (f64, f64),
+) -> Result<(), InvalidMachine> {
     match probability > 0.0 && value < 1.0 {
         true => Err(InvalidMachine::FactorBelowOne { key, value }),
         false => Ok(()),

@@ -32,23 +32,23 @@ const STEPS_A_RANK: u64 = 8;
 pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
     let mut firsts: Vec<usize> = (0..schedules.len()).collect();
     let all = schedules.iter().enumerate();
-    let mut groups: Vec<Vec<Reader<'_>>> = vec![all.map(Reader::new).collect()];
+    let mut groups: Vec<Vec<ScheduleReader<'_>>> = vec![all.map(ScheduleReader::new).collect()];
     while let Some(group) = groups.pop() {
-        let mut parts: FxHashMap<Reading, Vec<Reader<'_>>> = FxHashMap::default();
+        let mut parts: FxHashMap<ReadItem, Vec<ScheduleReader<'_>>> = FxHashMap::default();
         for mut reader in group {
-            if let Some(reading) = reader.read() {
+            if let Some(reading) = reader.next_item() {
                 parts.entry(reading).or_default().push(reader);
             }
         }
         for (reading, part) in parts.into_iter().filter(|(_, part)| part.len() > 1) {
             match reading {
-                Reading::End => {
+                ReadItem::End => {
                     let first = part.iter().map(|reader| reader.place).min();
                     for reader in &part {
                         firsts[reader.place] = first.unwrap_or(reader.place);
                     }
                 }
-                Reading::Rank { .. } | Reading::Round(_) => groups.push(part),
+                ReadItem::Rank { .. } | ReadItem::Round(_) => groups.push(part),
             }
         }
     }
@@ -57,18 +57,18 @@ pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
 
 /// The next item of a schedule.
 #[derive(PartialEq, Eq, Hash)]
-enum Reading {
+enum ReadItem {
     /// The program of the next rank.
     Rank { is_resolved: bool },
     /// A round with data: sends, receives, then work.
-    Round(Vec<Step>),
+    Round(Vec<ResolvedStep>),
     /// The end of the last rank's program.
     End,
 }
 
 /// An action with its spans resolved to places.
 #[derive(PartialEq, Eq, Hash)]
-enum Step {
+enum ResolvedStep {
     /// The place is absent if the message is empty.
     Send(Rank, Option<Place>),
     Recv(Rank, Option<Place>),
@@ -77,7 +77,7 @@ enum Step {
 }
 
 /// A schedule being read, from its first rank's first round to its last rank's last.
-struct Reader<'a> {
+struct ScheduleReader<'a> {
     /// Its position among the schedules.
     place: usize,
     schedule: &'a Schedule,
@@ -94,7 +94,7 @@ struct Reader<'a> {
     steps: u64,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScheduleReader<'a> {
     fn new((place, schedule): (usize, &'a Schedule)) -> Self {
         Self {
             place,
@@ -110,65 +110,69 @@ impl<'a> Reader<'a> {
     }
 
     /// The next item; `None` if the schedule is too long to be compared.
-    fn read(&mut self) -> Option<Reading> {
+    fn next_item(&mut self) -> Option<ReadItem> {
         while self.next < self.program.rounds() {
             self.round.clear();
             self.program.round(self.next, &mut self.round);
             self.next += 1;
-            self.count(1 + self.round.actions().len() as u64)?;
-            let steps = self.steps()?;
+            self.count_steps(1 + self.round.actions().len() as u64)?;
+            let steps = self.resolve_steps()?;
             if !steps.is_empty() {
-                return Some(Reading::Round(steps));
+                return Some(ReadItem::Round(steps));
             }
         }
         if self.ranks == self.schedule.shape().ranks {
-            return Some(Reading::End);
+            return Some(ReadItem::End);
         }
-        self.count(0)?;
+        self.count_steps(0)?;
         self.program = self.schedule.program(self.ranks);
         self.layout = self.schedule.layout(self.ranks);
         self.ranks += 1;
         self.next = 0;
         self.scratch.clear();
         let is_resolved = self.program.rounds() <= RESOLVED_ROUNDS;
-        Some(Reading::Rank { is_resolved })
+        Some(ReadItem::Rank { is_resolved })
     }
 
-    fn count(&mut self, steps: u64) -> Option<()> {
+    fn count_steps(&mut self, steps: u64) -> Option<()> {
         self.steps += steps;
         (self.steps <= MOST_STEPS).then_some(())
     }
 
     /// The round's sends, receives and work; `None` if a span exceeds its buffer.
-    fn steps(&mut self) -> Option<Vec<Step>> {
+    fn resolve_steps(&mut self) -> Option<Vec<ResolvedStep>> {
         let [mut steps, mut recvs, mut work] = [const { Vec::new() }; 3];
         let round = std::mem::take(&mut self.round);
         for action in round.actions() {
             match action {
                 Action::Send { to, span } => {
-                    let place = self.place(span)?;
+                    let place = self.numbered_place(span)?;
                     if !place.is_empty() {
-                        steps.push(Step::Send(*to, Some(place)));
+                        steps.push(ResolvedStep::Send(*to, Some(place)));
                     }
                 }
                 Action::Recv { from, span } => {
-                    let place = self.place(span)?;
+                    let place = self.numbered_place(span)?;
                     if !place.is_empty() {
-                        recvs.push(Step::Recv(*from, Some(place)));
+                        recvs.push(ResolvedStep::Recv(*from, Some(place)));
                     }
                 }
-                Action::Signal { to } => steps.push(Step::Send(*to, None)),
-                Action::Await { from } => recvs.push(Step::Recv(*from, None)),
+                Action::Signal { to } => steps.push(ResolvedStep::Send(*to, None)),
+                Action::Await { from } => recvs.push(ResolvedStep::Recv(*from, None)),
                 Action::Combine { left, right, into } => {
-                    let places = [self.place(left)?, self.place(right)?, self.place(into)?];
+                    let places = [
+                        self.numbered_place(left)?,
+                        self.numbered_place(right)?,
+                        self.numbered_place(into)?,
+                    ];
                     if !places[2].is_empty() {
-                        work.push(Step::Combine(places));
+                        work.push(ResolvedStep::Combine(places));
                     }
                 }
                 Action::Copy { from, into } => {
-                    let places = [self.place(from)?, self.place(into)?];
+                    let places = [self.numbered_place(from)?, self.numbered_place(into)?];
                     if places[0] != places[1] && !places[1].is_empty() {
-                        work.push(Step::Copy(places));
+                        work.push(ResolvedStep::Copy(places));
                     }
                 }
             }
@@ -180,7 +184,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The place of a span, with scratch buffers numbered in the order in which they are named.
-    fn place(&mut self, span: &Span) -> Option<Place> {
+    fn numbered_place(&mut self, span: &Span) -> Option<Place> {
         let mut place = self.layout.locate(span)?;
         if let Buffer::Scratch(_) = place.memory {
             let known = self.scratch.iter().position(|name| *name == place.memory);

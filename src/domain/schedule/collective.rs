@@ -160,7 +160,7 @@ pub enum Held {
 
 impl Collective {
     /// The pre-condition: the buffer that holds a rank's contribution, and what it holds.
-    pub fn before(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
+    pub fn precondition(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
         let has_data = match self {
             Self::Bcast | Self::Scatter => rank == shape.root,
             _ => self.has_data(),
@@ -176,7 +176,7 @@ impl Collective {
     }
 
     /// The post-condition: what a rank's output must hold at the end.
-    pub fn after(self, shape: &Shape, rank: Rank) -> Held {
+    pub fn postcondition(self, shape: &Shape, rank: Rank) -> Held {
         let Shape { ranks, root, .. } = *shape;
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
@@ -189,11 +189,16 @@ impl Collective {
     }
 
     /// The places of a rank's input and output; `None` for those that the rank does not have.
-    pub(crate) fn buffers(self, shape: &Shape, vector: &Vector, rank: Rank) -> [Option<Region>; 2] {
+    pub(crate) fn buffer_regions(
+        self,
+        shape: &Shape,
+        vector: &Vector,
+        rank: Rank,
+    ) -> [Option<Region>; 2] {
         let Shape { ranks, root, .. } = *shape;
         let is_root = rank == root;
         let part = Room::part(ranks, rank);
-        let at_part = vector.part(rank.into());
+        let at_part = vector.part_start(rank.into());
         let inside = |home, base, room| Some(Region { home, base, room });
         let own = |home, room| inside(home, 0, room);
         let whole = |home| own(home, Room::WHOLE);

@@ -39,7 +39,7 @@ pub enum Exact {
 
 impl Exact {
     /// Whether a number of blocks is included.
-    pub fn holds(self, blocks: u32) -> bool {
+    pub fn includes_blocks(self, blocks: u32) -> bool {
         match self {
             Self::From(first) => blocks >= first,
             Self::Even => blocks.is_multiple_of(2),

@@ -20,10 +20,14 @@ pub(crate) trait Domain {
     type Value: Clone;
 
     /// The initial value of unit `unit`, the contribution of `rank`.
-    fn initial(&self, rank: Rank, unit: u64) -> Self::Value;
+    fn initial_value(&self, rank: Rank, unit: u64) -> Self::Value;
 
     /// `left o right`.
-    fn combine(&mut self, left: &Self::Value, right: &Self::Value) -> Result<Self::Value, Misdeed>;
+    fn combine_values(
+        &mut self,
+        left: &Self::Value,
+        right: &Self::Value,
+    ) -> Result<Self::Value, Misdeed>;
 }
 
 /// The totals of a schedule, and those of its busiest rank.
@@ -83,7 +87,7 @@ impl Clocks {
 }
 
 /// Posted transfers between one sender and one receiver that have not been matched.
-struct Pair<V> {
+struct PostedPair<V> {
     sends: VecDeque<Vec<V>>,
     /// The destination of the data; `None` for an awaited empty message.
     recvs: VecDeque<Option<Place>>,
@@ -94,7 +98,7 @@ pub(crate) struct Engine<'a, D: Domain> {
     schedule: &'a Schedule,
     domain: D,
     processes: Vec<Process<D::Value>>,
-    pairs: FxHashMap<(Rank, Rank), Pair<D::Value>>,
+    pairs: FxHashMap<(Rank, Rank), PostedPair<D::Value>>,
     runnable: Vec<Rank>,
     messages: u64,
     accesses: Vec<Access>,
@@ -138,7 +142,7 @@ impl<'a, D: Domain> Engine<'a, D> {
     }
 
     /// Runs all programs to their ends.
-    pub(crate) fn run(&mut self) -> Result<Tally, Fault> {
+    pub(crate) fn run_programs(&mut self) -> Result<Tally, Fault> {
         while let Some(rank) = self.runnable.pop() {
             while self.processes[rank as usize].waiting == 0 && self.begin_round(rank)? {}
         }
@@ -158,19 +162,22 @@ impl<'a, D: Domain> Engine<'a, D> {
         if !waiting.is_empty() {
             return Err(Fault::Deadlock(waiting));
         }
-        Ok(self.tally())
+        Ok(self.tally_totals())
     }
 
     /// The content of a rank's output, with the unit of the vector; `None` for units that were never written.
-    pub(crate) fn output(&self, rank: Rank) -> impl Iterator<Item = (u64, Option<&D::Value>)> {
+    pub(crate) fn output_values(
+        &self,
+        rank: Rank,
+    ) -> impl Iterator<Item = (u64, Option<&D::Value>)> {
         let memory = &self.processes[rank as usize].memory;
-        let held = memory.layout.units(Buffer::Output);
+        let held = memory.layout.vector_units(Buffer::Output);
         let values = held.map(|(units, place)| {
             let home = memory
                 .layout
-                .region(Buffer::Output)
+                .buffer_region(Buffer::Output)
                 .map(|region| region.home);
-            let values = memory.buffer(home.unwrap_or(Buffer::Output));
+            let values = memory.buffer_values(home.unwrap_or(Buffer::Output));
             units.zip(
                 values[place.start as usize..place.end as usize]
                     .iter()
@@ -181,15 +188,15 @@ impl<'a, D: Domain> Engine<'a, D> {
     }
 
     /// The rank that owns a unit's part of the vector.
-    pub(crate) fn owner(&self, unit: u64) -> Rank {
-        self.processes[0].memory.layout.owner(unit)
+    pub(crate) fn part_owner(&self, unit: u64) -> Rank {
+        self.processes[0].memory.layout.part_owner(unit)
     }
 
     pub(crate) fn domain(&self) -> &D {
         &self.domain
     }
 
-    fn tally(&self) -> Tally {
+    fn tally_totals(&self) -> Tally {
         let most = |of: fn(&Process<D::Value>) -> u64| self.processes.iter().map(of).max();
         let ends = self.processes.iter().map(|p| p.ends);
         let longest = ends.fold(Clocks::default(), Clocks::max);
@@ -223,18 +230,20 @@ impl<'a, D: Domain> Engine<'a, D> {
             actions: process.round.actions(),
         };
         independence
-            .check(&mut self.accesses)
-            .map_err(|(action, why)| self.fault(rank, &process.round.actions()[action], why))?;
+            .check_round(&mut self.accesses)
+            .map_err(|(action, why)| {
+                self.fault_of_action(rank, &process.round.actions()[action], why)
+            })?;
         let actions = std::mem::take(self.processes[rank as usize].round.actions_mut());
         for action in &actions {
-            self.post(rank, action)
-                .map_err(|why| self.fault(rank, action, why))??;
+            self.post_action(rank, action)
+                .map_err(|why| self.fault_of_action(rank, action, why))??;
         }
         *self.processes[rank as usize].round.actions_mut() = actions;
         Ok(true)
     }
 
-    fn fault(&self, rank: Rank, action: &Action, why: Misdeed) -> Fault {
+    fn fault_of_action(&self, rank: Rank, action: &Action, why: Misdeed) -> Fault {
         let round = self.processes[rank as usize].next - 1;
         Fault::At {
             rank,
@@ -245,63 +254,65 @@ impl<'a, D: Domain> Engine<'a, D> {
     }
 
     /// Does local work, or posts a transfer and carries out a message that becomes complete.
-    fn post(&mut self, rank: Rank, action: &Action) -> Result<Result<(), Fault>, Misdeed> {
+    fn post_action(&mut self, rank: Rank, action: &Action) -> Result<Result<(), Fault>, Misdeed> {
         match *action {
             Action::Send { to, span } => {
-                let values = self.read(rank, &span)?;
+                let values = self.read_span(rank, &span)?;
                 if values.is_empty() {
                     return Ok(Ok(()));
                 }
-                Ok(self.send(rank, to, values))
+                Ok(self.post_send(rank, to, values))
             }
             Action::Recv { from, span } => {
-                let place = self.place(rank, &span)?;
+                let place = self.locate_span(rank, &span)?;
                 if place.is_empty() {
                     return Ok(Ok(()));
                 }
-                Ok(self.receive(from, rank, Some(place)))
+                Ok(self.post_receive(from, rank, Some(place)))
             }
-            Action::Signal { to } => Ok(self.send(rank, to, Vec::new())),
-            Action::Await { from } => Ok(self.receive(from, rank, None)),
+            Action::Signal { to } => Ok(self.post_send(rank, to, Vec::new())),
+            Action::Await { from } => Ok(self.post_receive(from, rank, None)),
             Action::Copy { from, into } => {
-                let place = self.place(rank, &into)?;
-                if self.place(rank, &from)? != place {
-                    let values = self.read(rank, &from)?;
-                    self.processes[rank as usize].memory.write(&place, values);
+                let place = self.locate_span(rank, &into)?;
+                if self.locate_span(rank, &from)? != place {
+                    let values = self.read_span(rank, &from)?;
+                    self.processes[rank as usize]
+                        .memory
+                        .write_place(&place, values);
                 }
                 Ok(Ok(()))
             }
             Action::Combine { left, right, into } => {
-                let place = self.place(rank, &into)?;
-                let (left, right) = (self.read(rank, &left)?, self.read(rank, &right)?);
+                let place = self.locate_span(rank, &into)?;
+                let (left, right) = (self.read_span(rank, &left)?, self.read_span(rank, &right)?);
                 let combined = left
                     .iter()
                     .zip(&right)
-                    .map(|(left, right)| self.domain.combine(left, right))
+                    .map(|(left, right)| self.domain.combine_values(left, right))
                     .collect::<Result<Vec<_>, _>>()?;
                 let process = &mut self.processes[rank as usize];
                 process.combined += combined.len() as u64;
                 process.ends.steps.1 += combined.len() as u64;
-                process.memory.write(&place, combined);
+                process.memory.write_place(&place, combined);
                 Ok(Ok(()))
             }
         }
     }
 
-    fn send(&mut self, from: Rank, to: Rank, values: Vec<D::Value>) -> Result<(), Fault> {
-        self.pair(from, to).sends.push_back(values);
+    fn post_send(&mut self, from: Rank, to: Rank, values: Vec<D::Value>) -> Result<(), Fault> {
+        self.pair_mut(from, to).sends.push_back(values);
         self.processes[from as usize].waiting += 1;
         self.match_pair(from, to)
     }
 
-    fn receive(&mut self, from: Rank, to: Rank, place: Option<Place>) -> Result<(), Fault> {
-        self.pair(from, to).recvs.push_back(place);
+    fn post_receive(&mut self, from: Rank, to: Rank, place: Option<Place>) -> Result<(), Fault> {
+        self.pair_mut(from, to).recvs.push_back(place);
         self.processes[to as usize].waiting += 1;
         self.match_pair(from, to)
     }
 
-    fn pair(&mut self, from: Rank, to: Rank) -> &mut Pair<D::Value> {
-        self.pairs.entry((from, to)).or_insert_with(|| Pair {
+    fn pair_mut(&mut self, from: Rank, to: Rank) -> &mut PostedPair<D::Value> {
+        self.pairs.entry((from, to)).or_insert_with(|| PostedPair {
             sends: VecDeque::new(),
             recvs: VecDeque::new(),
         })
@@ -309,7 +320,7 @@ impl<'a, D: Domain> Engine<'a, D> {
 
     /// Carries out the pair's first message if both ends are posted.
     fn match_pair(&mut self, from: Rank, to: Rank) -> Result<(), Fault> {
-        let pair = self.pair(from, to);
+        let pair = self.pair_mut(from, to);
         if pair.sends.is_empty() {
             return Ok(());
         }
@@ -328,7 +339,9 @@ impl<'a, D: Domain> Engine<'a, D> {
             });
         }
         if let Some(place) = place {
-            self.processes[to as usize].memory.write(&place, values);
+            self.processes[to as usize]
+                .memory
+                .write_place(&place, values);
         }
         self.messages += 1;
         let [sender, receiver] = [from, to].map(|rank| self.processes[rank as usize].began);
@@ -350,15 +363,15 @@ impl<'a, D: Domain> Engine<'a, D> {
         Ok(())
     }
 
-    fn place(&self, rank: Rank, span: &Span) -> Result<Place, Misdeed> {
+    fn locate_span(&self, rank: Rank, span: &Span) -> Result<Place, Misdeed> {
         let layout = &self.processes[rank as usize].memory.layout;
         layout.locate(span).ok_or(Misdeed::OutOfBounds)
     }
 
-    fn read(&self, rank: Rank, span: &Span) -> Result<Vec<D::Value>, Misdeed> {
-        let place = self.place(rank, span)?;
+    fn read_span(&self, rank: Rank, span: &Span) -> Result<Vec<D::Value>, Misdeed> {
+        let place = self.locate_span(rank, span)?;
         let mut values = Vec::with_capacity(place.units() as usize);
-        for value in self.processes[rank as usize].memory.read(&place) {
+        for value in self.processes[rank as usize].memory.read_place(&place) {
             values.push(value.ok_or(Misdeed::ReadsUndefined)?.clone());
         }
         Ok(values)

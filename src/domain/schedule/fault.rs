@@ -10,7 +10,7 @@ use crate::Rank;
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum Fault {
     /// A deadlock: these ranks wait, each with its round and what it waits for.
-    #[error("deadlock:{} {} ranks in all", first_of(.0), .0.len())]
+    #[error("deadlock:{} {} ranks in all", describe_waiting(.0), .0.len())]
     Deadlock(Vec<(Rank, u64, String)>),
     /// The two ends of a message have different lengths, in units.
     #[error("{from} sends {sent} units where {to} expects {expected}")]
@@ -83,7 +83,7 @@ pub enum Misdeed {
 }
 
 /// The first ranks that wait, as text.
-fn first_of(waiting: &[(Rank, u64, String)]) -> String {
+fn describe_waiting(waiting: &[(Rank, u64, String)]) -> String {
     let first = waiting.iter().take(4);
     first
         .map(|(rank, round, action)| format!(" rank {rank} waits in round {round} ({action});"))

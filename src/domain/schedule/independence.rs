@@ -25,7 +25,7 @@ pub(crate) struct Independence<'a, V> {
 impl<V: Clone> Independence<'_, V> {
     /// Checks peers, bounds and independence. Returns the index of the first faulty action. `accesses` is working
     /// memory.
-    pub(crate) fn check(&self, accesses: &mut Vec<Access>) -> Result<(), (usize, Misdeed)> {
+    pub(crate) fn check_round(&self, accesses: &mut Vec<Access>) -> Result<(), (usize, Misdeed)> {
         accesses.clear();
         for (index, action) in self.actions.iter().enumerate() {
             self.check_action(action, index, accesses)
@@ -43,7 +43,9 @@ impl<V: Clone> Independence<'_, V> {
                 (reads, writes) = (Farthest::default(), Farthest::default());
                 buffer = Some(access.buffer);
             }
-            if writes.meets(access) || access.writes && reads.meets(access) {
+            if writes.meets_other_action(access)
+                || access.writes && reads.meets_other_action(access)
+            {
                 return Err((access.action, Misdeed::Conflict));
             }
             let kind = if access.writes {
@@ -51,7 +53,7 @@ impl<V: Clone> Independence<'_, V> {
             } else {
                 &mut reads
             };
-            kind.add(access);
+            kind.add_access(access);
         }
         Ok(())
     }
@@ -63,7 +65,8 @@ impl<V: Clone> Independence<'_, V> {
         accesses: &mut Vec<Access>,
     ) -> Result<(), Misdeed> {
         let layout = &self.memory.layout;
-        let mut access = |span: &Span, writes: bool| self.access(span, writes, index, accesses);
+        let mut access =
+            |span: &Span, writes: bool| self.record_access(span, writes, index, accesses);
         match action {
             Action::Send { to: peer, .. }
             | Action::Recv { from: peer, .. }
@@ -103,7 +106,7 @@ impl<V: Clone> Independence<'_, V> {
     }
 
     /// The place of a span, which must lie in its buffer and be allowed to be written.
-    fn access(
+    fn record_access(
         &self,
         span: &Span,
         writes: bool,
@@ -112,7 +115,7 @@ impl<V: Clone> Independence<'_, V> {
     ) -> Result<Place, Misdeed> {
         let layout = &self.memory.layout;
         let place = layout.locate(span).ok_or(Misdeed::OutOfBounds)?;
-        let capacity = self.memory.buffer(place.memory).len() as u64;
+        let capacity = self.memory.buffer_values(place.memory).len() as u64;
         if place.runs.iter().any(|run| run.end() > capacity) {
             return Err(Misdeed::OutOfBounds);
         }
@@ -137,7 +140,7 @@ impl<V: Clone> Independence<'_, V> {
 struct Farthest([Option<Access>; 2]);
 
 impl Farthest {
-    fn add(&mut self, access: &Access) {
+    fn add_access(&mut self, access: &Access) {
         let Self([first, second]) = self;
         match first {
             Some(known) if known.action == access.action => {
@@ -153,7 +156,7 @@ impl Farthest {
     }
 
     /// Whether an access of another action ends after the start of this one.
-    fn meets(&self, access: &Access) -> bool {
+    fn meets_other_action(&self, access: &Access) -> bool {
         let other = |known: &Access| known.action != access.action && known.end > access.start;
         self.0.iter().flatten().any(other)
     }

@@ -4,10 +4,10 @@ use crate::layout::Layout;
 use crate::phases::{self, Phase};
 use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
-use crate::vector::{Sizes, Vector};
+use crate::vector::{PartSizes, Vector};
 use crate::{
     Algorithm, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters, Partition, Placed,
-    Rank, Shape, Span, find,
+    Rank, Shape, Span, find_algorithm,
 };
 use thiserror::Error;
 
@@ -35,7 +35,7 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// A call among `ranks` on one node with root 0, nothing in place, one unit and default parameters.
-    pub fn ranks(ranks: u32) -> Self {
+    pub fn among_ranks(ranks: u32) -> Self {
         Self {
             ranks,
             root: 0,
@@ -146,29 +146,32 @@ impl Schedule {
             let algorithm = name();
             return Err(Unsupported::OddRanks { algorithm, ranks });
         }
-        if let Some(parameter) = parameters.given().find(|given| !algorithm.takes(*given)) {
+        if let Some(parameter) = parameters
+            .given_kinds()
+            .find(|given| !algorithm.takes(*given))
+        {
             let algorithm = name();
             return Err(Unsupported::Parameter {
                 algorithm,
                 parameter,
             });
         }
-        let nodes = request.placed.nodes(ranks);
+        let nodes = request.placed.resolve_nodes(ranks);
         let nodes = nodes.ok_or(Unsupported::Nodes { ranks })?;
-        let vector = vector(collective, request, &nodes)?;
+        let vector = divide_vector(collective, request, &nodes)?;
         let radix = parameters.radix.unwrap_or(Parameters::DEFAULT_RADIX);
         if !Parameters::RADICES.contains(&radix) {
             return Err(Unsupported::Radix { radix });
         }
         let leaders = match parameters.leaders {
             Some(0) => return Err(Unsupported::ZeroLeaders),
-            leaders => phases::leaders(algorithm, leaders, &nodes),
+            leaders => phases::leaders_of_node(algorithm, leaders, &nodes),
         };
         let parts = Parts {
             of: algorithm,
-            reduce: part(Collective::Reduce, parameters.reduce)?,
-            bcast: part(Collective::Bcast, parameters.bcast)?,
-            phases: phases(algorithm, &parameters, &nodes, leaders)?,
+            reduce: find_part(Collective::Reduce, parameters.reduce)?,
+            bcast: find_part(Collective::Bcast, parameters.bcast)?,
+            phases: choose_phases(algorithm, &parameters, &nodes, leaders)?,
         };
         let mut shape = Shape {
             ranks,
@@ -183,8 +186,8 @@ impl Schedule {
         shape.blocks = match parameters.blocks {
             Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),
             Some(blocks) => {
-                let pieces = pieces(algorithm, &shape).into();
-                blocks.count(vector.units.div_ceil(pieces))
+                let pieces = vector_pieces(algorithm, &shape).into();
+                blocks.block_count(vector.units.div_ceil(pieces))
             }
             None => 1,
         };
@@ -194,7 +197,7 @@ impl Schedule {
             units,
             vector,
         };
-        match schedule.unordered() {
+        match schedule.unordered_part() {
             Some(algorithm) if collective.is_reduction() && !request.commutative => {
                 let algorithm = algorithm.name();
                 Err(Unsupported::Unordered { algorithm })
@@ -220,7 +223,7 @@ impl Schedule {
 
     /// The number of pieces into which the algorithm itself divides the whole vector; blocks are parts of these.
     pub fn pieces(&self) -> u32 {
-        pieces(self.algorithm, &self.shape)
+        vector_pieces(self.algorithm, &self.shape)
     }
 
     /// Length of the whole vector.
@@ -233,7 +236,7 @@ impl Schedule {
     /// The span must be one of the schedule's own rounds.
     #[inline]
     pub fn span_units(&self, span: &Span) -> u64 {
-        self.vector.length(span)
+        self.vector.span_length(span)
     }
 
     /// Whether two spans of one rank are disjoint because they name different buffers, or different blocks of a
@@ -250,12 +253,12 @@ impl Schedule {
     }
 
     /// Whether the schedule combines only adjacent ranges of ranks, lower ranks on the left.
-    pub fn ordered(&self) -> bool {
-        self.unordered().is_none()
+    pub fn is_ordered(&self) -> bool {
+        self.unordered_part().is_none()
     }
 
     /// The algorithm, or its part, that combines out of order.
-    fn unordered(&self) -> Option<&'static Algorithm> {
+    fn unordered_part(&self) -> Option<&'static Algorithm> {
         let Shape {
             ranks,
             root,
@@ -277,7 +280,7 @@ impl Schedule {
         let phases = parts
             .phases()
             .filter(|(phase, _)| phase.collective.is_reduction());
-        let phases = phases.filter(|(phase, _)| phase.widest(&self.shape) > 1);
+        let phases = phases.filter(|(phase, _)| phase.largest_team(&self.shape) > 1);
         let phases = phases.map(|(phase, part)| (part, phase.has_root_at_end(&self.shape)));
         let mut inner = reduce.into_iter().chain(phases);
         let unordered = inner.find(|(part, at_end)| !is_ordered(part, *at_end));
@@ -287,12 +290,12 @@ impl Schedule {
     /// The layout of a rank's memory.
     pub fn layout(&self, rank: Rank) -> Layout {
         let collective = self.algorithm.collective;
-        let buffers = collective.buffers(&self.shape, &self.vector, rank);
+        let buffers = collective.buffer_regions(&self.shape, &self.vector, rank);
         let scratch = match self.shape.ranks {
             1 => Vec::new(),
             _ => (self.algorithm.scratch)(&self.shape, rank),
         };
-        let (holds, held) = self.algorithm.collective.before(&self.shape, rank);
+        let (holds, held) = self.algorithm.collective.precondition(&self.shape, rank);
         let output_is_input = holds == Buffer::Output && held != Held::Undefined;
         Layout::new(self.vector.clone(), buffers, scratch, output_is_input)
     }
@@ -309,7 +312,7 @@ impl Schedule {
 }
 
 /// The vector of a call and its division among the ranks.
-fn vector(
+fn divide_vector(
     collective: Collective,
     request: &Request<'_>,
     nodes: &Nodes,
@@ -318,10 +321,10 @@ fn vector(
     let parts = match request.counts {
         None => None,
         Some(counts) => {
-            let parts = Sizes::new(counts).ok_or(Unsupported::TooLong)?;
+            let parts = PartSizes::new(counts).ok_or(Unsupported::TooLong)?;
             let fits = collective == Collective::ReduceScatter
                 && counts.len() == ranks as usize
-                && parts.units() == units;
+                && parts.total_units() == units;
             if !fits {
                 return Err(Unsupported::Counts);
             }
@@ -348,17 +351,17 @@ fn vector(
 /// Longer vectors are refused, because the size of scratch memory, a multiple of the length, must not overflow.
 const MOST_UNITS: u64 = 1 << 60;
 
-fn pieces(algorithm: &Algorithm, shape: &Shape) -> u32 {
+fn vector_pieces(algorithm: &Algorithm, shape: &Shape) -> u32 {
     match algorithm.phases {
         [] => algorithm.pieces(shape.ranks),
-        _ => phases::pieces(shape),
+        _ => phases::most_pieces(shape),
     }
 }
 
 type Phases = [Option<(&'static Phase, &'static Algorithm)>; Phase::MOST];
 
 /// The phases of an algorithm that knows nodes, and the algorithms of the registry that carry them out.
-fn phases(
+fn choose_phases(
     algorithm: &'static Algorithm,
     parameters: &Parameters<'_>,
     nodes: &Nodes,
@@ -368,17 +371,18 @@ fn phases(
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
         if let Some(leaders) = parameters
             .leaders
-            .filter(|leaders| nodes.smallest() < *leaders)
+            .filter(|leaders| nodes.smallest_node_size() < *leaders)
         {
-            let ranks = nodes.smallest();
+            let ranks = nodes.smallest_node_size();
             return Err(Unsupported::TooManyLeaders { leaders, ranks });
         }
-        if nodes.smallest() < leaders || !phase.serves(nodes, algorithm.collective) {
+        if nodes.smallest_node_size() < leaders || !phase.serves_nodes(nodes, algorithm.collective)
+        {
             let algorithm = algorithm.name();
             return Err(Unsupported::UnlikeNodes { algorithm });
         }
-        let part = part(phase.collective, Some(phase.id(parameters)))?;
-        if !phase.admits(part) {
+        let part = find_part(phase.collective, Some(phase.algorithm_id(parameters)))?;
+        if !phase.admits_algorithm(part) {
             return Err(Unsupported::Part {
                 collective: phase.collective,
                 id: part.id.to_owned(),
@@ -390,9 +394,9 @@ fn phases(
 }
 
 /// The algorithm for a part of a composition; a binomial tree by default.
-fn part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {
+fn find_part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {
     let id = id.unwrap_or(Parameters::DEFAULT_PART);
-    let part = find(&format!("{collective}/{id}")).filter(|part| !part.knows_nodes());
+    let part = find_algorithm(&format!("{collective}/{id}")).filter(|part| !part.knows_nodes());
     part.ok_or_else(|| Unsupported::Part {
         collective,
         id: id.to_owned(),

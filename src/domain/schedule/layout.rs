@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::vector::{Vector, length};
+use crate::vector::{Vector, range_length};
 use crate::{BlockRange, Buffer, Partition, Rank, Run, Span};
 
 /// The content of a buffer.
@@ -62,17 +62,17 @@ impl Room {
     fn capacity(self, vector: &Vector) -> u64 {
         match self {
             Self::Blocks { partition, blocks } => vector
-                .runs(partition, blocks)
+                .block_runs(partition, blocks)
                 .map_or(0, |runs| runs.into_iter().map(Run::units).sum()),
             Self::Window {
                 partition, slots, ..
-            } => vector.largest(partition) * u64::from(slots),
+            } => vector.largest_block(partition) * u64::from(slots),
         }
     }
 
     /// The place of a span, from the start of the room.
     fn locate(&self, span: &Span, vector: &Vector) -> Option<[Run; 2]> {
-        let [first, second] = vector.runs(span.partition, span.blocks)?;
+        let [first, second] = vector.block_runs(span.partition, span.blocks)?;
         match *self {
             Self::Window {
                 partition,
@@ -84,14 +84,15 @@ impl Room {
                 let fits = partition == span.partition
                     && slot + span.blocks.count <= slots.into()
                     && second.is_empty();
-                let start = slot * vector.largest(partition);
+                let start = slot * vector.largest_block(partition);
                 fits.then(|| [Run::from(start..start + first.units()), Run::default()])
             }
             Self::Blocks { partition, blocks } => {
-                let [begin, rest] = vector.runs(partition, blocks)?;
+                let [begin, rest] = vector.block_runs(partition, blocks)?;
                 let place = |run: Run| {
-                    let behind = |run: Run| run.moved(0, begin.units());
-                    run.within(begin).or_else(|| run.within(rest).map(behind))
+                    let behind = |run: Run| run.shifted_by(0, begin.units());
+                    run.place_within(begin)
+                        .or_else(|| run.place_within(rest).map(behind))
                 };
                 let [first, second] = [place(first)?, place(second)?];
                 Some(match first.followed_by(second) {
@@ -179,7 +180,7 @@ impl Layout {
         }
     }
 
-    pub(crate) fn region(&self, buffer: Buffer) -> Option<Region> {
+    pub(crate) fn buffer_region(&self, buffer: Buffer) -> Option<Region> {
         match buffer {
             Buffer::Input => self.input,
             Buffer::Output => self.output,
@@ -195,14 +196,14 @@ impl Layout {
     }
 
     /// The scratch buffers that the rank needs.
-    pub fn scratch(&self) -> &[Room] {
+    pub fn scratch_rooms(&self) -> &[Room] {
         &self.scratch
     }
 
     /// The number of units in a memory; 0 if it is absent or inside another one.
     pub fn capacity(&self, memory: Buffer) -> u64 {
         let buffers = match memory {
-            Buffer::Scratch(_) => [None, self.region(memory)],
+            Buffer::Scratch(_) => [None, self.buffer_region(memory)],
             Buffer::Input | Buffer::Output => [self.input, self.output],
         };
         let inside = buffers.into_iter().flatten().filter(|r| r.home == memory);
@@ -219,7 +220,7 @@ impl Layout {
             Buffer::Output => self.output_is_input,
             Buffer::Scratch(_) => false,
         };
-        !is_input && self.region(buffer).is_some_and(|r| r.home == buffer)
+        !is_input && self.buffer_region(buffer).is_some_and(|r| r.home == buffer)
     }
 
     /// The place of a span; `None` if its buffer is absent or does not contain it.
@@ -238,32 +239,32 @@ impl Layout {
         let runs = room.locate(span, &self.vector)?;
         Some(Place {
             memory,
-            runs: runs.map(|run| run.moved(0, base)),
+            runs: runs.map(|run| run.shifted_by(0, base)),
         })
     }
 
     /// The units of the vector in a buffer, in the buffer's order, and their places.
-    pub(crate) fn units(&self, buffer: Buffer) -> Option<(Range<u64>, Range<u64>)> {
-        let Region { base, room, .. } = self.region(buffer)?;
+    pub(crate) fn vector_units(&self, buffer: Buffer) -> Option<(Range<u64>, Range<u64>)> {
+        let Region { base, room, .. } = self.buffer_region(buffer)?;
         let Room::Blocks { partition, blocks } = room else {
             return None;
         };
-        let [units, _] = self.vector.pieces(partition, blocks)?;
-        let end = base + length(&units);
+        let [units, _] = self.vector.block_pieces(partition, blocks)?;
+        let end = base + range_length(&units);
         Some((units, base..end))
     }
 
     /// The start of a rank's part of the vector.
-    pub(crate) fn part(&self, rank: Rank) -> u64 {
-        self.vector.part(rank.into())
+    pub(crate) fn part_start(&self, rank: Rank) -> u64 {
+        self.vector.part_start(rank.into())
     }
 
     /// The rank whose part of the vector a unit belongs to.
-    pub(crate) fn owner(&self, unit: u64) -> Rank {
+    pub(crate) fn part_owner(&self, unit: u64) -> Rank {
         let (mut low, mut high) = (0, self.vector.ranks);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.vector.part(middle.into()) <= unit {
+            if self.vector.part_start(middle.into()) <= unit {
                 low = middle;
             } else {
                 high = middle;

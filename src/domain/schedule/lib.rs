@@ -63,7 +63,9 @@ pub use nodes::{Nodes, Placed};
 pub use parameters::{Blocks, Parameter, Parameters};
 pub use phases::{About, Among, Phase};
 pub use program::Program;
-pub use registry::{ALGORITHMS, Algorithm, find, formerly, of, parts_of};
+pub use registry::{
+    ALGORITHMS, Algorithm, algorithms_of, find_algorithm, find_by_former_name, part_algorithms_of,
+};
 pub use round::{Action, Round};
 pub use run::Run;
 pub use shape::{Parts, Rank, Shape};

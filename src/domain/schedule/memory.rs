@@ -24,7 +24,7 @@ use crate::{Collective, Held, Rank, Schedule};
 /// assert_eq!(outputs, vec![Some(vec![111, 222]); 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run<T: Clone>(
+pub fn run_in_memory<T: Clone>(
     schedule: &Schedule,
     contributions: &[Vec<T>],
     operator: impl Fn(&T, &T) -> T,
@@ -32,7 +32,7 @@ pub fn run<T: Clone>(
     let collective = schedule.algorithm().collective;
     let layout = schedule.layout(0);
     let first = move |rank: Rank| match collective {
-        Collective::Gather | Collective::Allgather => layout.part(rank),
+        Collective::Gather | Collective::Allgather => layout.part_start(rank),
         _ => 0,
     };
     let elements = Elements {
@@ -41,16 +41,20 @@ pub fn run<T: Clone>(
         first,
     };
     let mut engine = Engine::new(schedule, elements, &|rank| schedule.program(rank));
-    engine.run()?;
+    engine.run_programs()?;
     (0..schedule.shape().ranks)
-        .map(|rank| match collective.after(schedule.shape(), rank) {
-            Held::Undefined => Ok(None),
-            Held::Ranks(..) | Held::Parts => complete(rank, engine.output(rank)).map(Some),
-        })
+        .map(
+            |rank| match collective.postcondition(schedule.shape(), rank) {
+                Held::Undefined => Ok(None),
+                Held::Ranks(..) | Held::Parts => {
+                    complete_output(rank, engine.output_values(rank)).map(Some)
+                }
+            },
+        )
         .collect()
 }
 
-fn complete<'a, T: Clone + 'a>(
+fn complete_output<'a, T: Clone + 'a>(
     rank: Rank,
     output: impl Iterator<Item = (u64, Option<&'a T>)>,
 ) -> Result<Vec<T>, Fault> {
@@ -76,11 +80,11 @@ struct Elements<'a, T, F, S> {
 impl<T: Clone, F: Fn(&T, &T) -> T, S: Fn(Rank) -> u64> Domain for Elements<'_, T, F, S> {
     type Value = T;
 
-    fn initial(&self, rank: Rank, unit: u64) -> T {
+    fn initial_value(&self, rank: Rank, unit: u64) -> T {
         self.contributions[rank as usize][(unit - (self.first)(rank)) as usize].clone()
     }
 
-    fn combine(&mut self, left: &T, right: &T) -> Result<T, Misdeed> {
+    fn combine_values(&mut self, left: &T, right: &T) -> Result<T, Misdeed> {
         Ok((self.operator)(left, right))
     }
 }

@@ -26,9 +26,9 @@ pub enum Placed<'a> {
 
 impl Placed<'_> {
     /// The nodes of this many ranks; `None` if a number is zero, or a discovered placement has another number of ranks.
-    pub fn nodes(self, ranks: u32) -> Option<Nodes> {
+    pub fn resolve_nodes(self, ranks: u32) -> Option<Nodes> {
         let order = match self {
-            Self::Together => return Some(Nodes::together(ranks)),
+            Self::Together => return Some(Nodes::one_node(ranks)),
             Self::Block { per_node: 0 } | Self::Cyclic { nodes: 0 } => return None,
             Self::Block { per_node } => Order::Block {
                 per_node: per_node.min(ranks.max(1)),
@@ -56,12 +56,12 @@ pub struct Nodes {
 enum Order {
     Block { per_node: u32 },
     Cyclic { nodes: u32 },
-    Listed(Arc<List>),
+    Listed(Arc<NodeList>),
 }
 
 /// Nodes with an irregular placement.
 #[derive(Debug, PartialEq, Eq)]
-struct List {
+struct NodeList {
     /// The node and the local rank of each rank.
     places: Vec<(u32, u32)>,
     /// The ranks of the first node, then those of the next.
@@ -75,7 +75,7 @@ struct List {
 
 impl Nodes {
     /// The nodes of ranks with these labels; ranks with equal labels share a node.
-    pub fn of_list(labels: &[u32]) -> Self {
+    pub fn from_labels(labels: &[u32]) -> Self {
         let mut known = std::collections::HashMap::new();
         let mut members: Vec<Vec<Rank>> = Vec::new();
         let mut places = Vec::with_capacity(labels.len());
@@ -96,7 +96,7 @@ impl Nodes {
         let smallest = sizes.iter().min().copied().unwrap_or(1);
         let listed = Self {
             ranks: labels.len() as u32,
-            order: Order::Listed(Arc::new(List {
+            order: Order::Listed(Arc::new(NodeList {
                 ranks: members.concat(),
                 are_consecutive: members.concat().is_sorted(),
                 largest,
@@ -114,14 +114,15 @@ impl Nodes {
         ];
         let rules = rules
             .into_iter()
-            .filter_map(|rule| rule.nodes(listed.ranks));
-        let mut same = rules
-            .filter(|nodes| (0..listed.ranks).all(|rank| nodes.place(rank) == listed.place(rank)));
+            .filter_map(|rule| rule.resolve_nodes(listed.ranks));
+        let mut same = rules.filter(|nodes| {
+            (0..listed.ranks).all(|rank| nodes.place_of_rank(rank) == listed.place_of_rank(rank))
+        });
         same.next().unwrap_or(listed)
     }
 
     /// The nodes with these lists of ranks, which contain all ranks from 0.
-    pub fn of_lists(nodes: &[Vec<Rank>]) -> Self {
+    pub fn from_rank_lists(nodes: &[Vec<Rank>]) -> Self {
         let mut labels = vec![0; nodes.iter().map(Vec::len).sum()];
         for (label, ranks) in (0..).zip(nodes) {
             for rank in ranks {
@@ -130,11 +131,11 @@ impl Nodes {
                 }
             }
         }
-        Self::of_list(&labels)
+        Self::from_labels(&labels)
     }
 
     /// One node of this many ranks.
-    pub fn together(ranks: u32) -> Self {
+    pub fn one_node(ranks: u32) -> Self {
         Self {
             ranks,
             order: Order::Block {
@@ -149,7 +150,7 @@ impl Nodes {
     }
 
     /// Number of nodes.
-    pub fn count(&self) -> u32 {
+    pub fn node_count(&self) -> u32 {
         match &self.order {
             Order::Block { per_node } => self.ranks.div_ceil(*per_node),
             Order::Cyclic { nodes } => *nodes,
@@ -158,7 +159,7 @@ impl Nodes {
     }
 
     /// The node of a rank, and its local rank.
-    pub fn place(&self, rank: Rank) -> (u32, u32) {
+    pub fn place_of_rank(&self, rank: Rank) -> (u32, u32) {
         match &self.order {
             Order::Block { per_node } => (rank / per_node, rank % per_node),
             Order::Cyclic { nodes } => (rank % nodes, rank / nodes),
@@ -167,7 +168,7 @@ impl Nodes {
     }
 
     /// The number of ranks on a node.
-    pub fn size(&self, node: u32) -> u32 {
+    pub fn node_size(&self, node: u32) -> u32 {
         match &self.order {
             Order::Block { per_node } => (self.ranks - node * per_node).min(*per_node),
             Order::Cyclic { nodes } => (self.ranks - node).div_ceil(*nodes),
@@ -176,7 +177,7 @@ impl Nodes {
     }
 
     /// The rank with a local rank on a node.
-    pub fn rank(&self, node: u32, local: u32) -> Rank {
+    pub fn rank_at(&self, node: u32, local: u32) -> Rank {
         match &self.order {
             Order::Block { per_node } => node * per_node + local,
             Order::Cyclic { nodes } => local * nodes + node,
@@ -185,7 +186,7 @@ impl Nodes {
     }
 
     /// The number of ranks on the fullest node.
-    pub fn largest(&self) -> u32 {
+    pub fn largest_node_size(&self) -> u32 {
         match &self.order {
             Order::Block { per_node } => *per_node,
             Order::Cyclic { nodes } => self.ranks.div_ceil(*nodes),
@@ -194,16 +195,18 @@ impl Nodes {
     }
 
     /// Ranks on the node with the fewest.
-    pub fn smallest(&self) -> u32 {
+    pub fn smallest_node_size(&self) -> u32 {
         match &self.order {
-            Order::Block { .. } | Order::Cyclic { .. } => self.size(self.count().saturating_sub(1)),
+            Order::Block { .. } | Order::Cyclic { .. } => {
+                self.node_size(self.node_count().saturating_sub(1))
+            }
             Order::Listed(list) => list.smallest,
         }
     }
 
     /// Whether all nodes have the same number of ranks.
     pub fn are_alike(&self) -> bool {
-        u64::from(self.ranks) == u64::from(self.count()) * u64::from(self.largest())
+        u64::from(self.ranks) == u64::from(self.node_count()) * u64::from(self.largest_node_size())
     }
 
     /// Whether the ranks of every node are consecutive, which combining in rank order requires.
@@ -226,6 +229,6 @@ impl Nodes {
 
     /// Whether there are several nodes, and several ranks on one of them.
     pub fn are_levels(&self) -> bool {
-        (2..self.ranks).contains(&self.count())
+        (2..self.ranks).contains(&self.node_count())
     }
 }

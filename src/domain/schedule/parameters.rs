@@ -60,7 +60,7 @@ pub enum Blocks {
 
 impl Blocks {
     /// The number of blocks for a vector of `units`, at least 1.
-    pub fn count(self, units: u64) -> u32 {
+    pub fn block_count(self, units: u64) -> u32 {
         match self {
             Self::Count(count) => count.max(1),
             Self::Size(size) => u32::try_from(units.div_ceil(size.max(1)))
@@ -101,7 +101,7 @@ impl Parameters<'_> {
     pub const DEFAULT_PART: &'static str = "binomial";
 
     /// Parameters with only a number of blocks.
-    pub fn blocks(count: u32) -> Self {
+    pub fn with_blocks(count: u32) -> Self {
         Self {
             blocks: Some(Blocks::Count(count)),
             ..Self::default()
@@ -109,7 +109,7 @@ impl Parameters<'_> {
     }
 
     /// The kinds of parameters that have values.
-    pub fn given(&self) -> impl Iterator<Item = Parameter> {
+    pub fn given_kinds(&self) -> impl Iterator<Item = Parameter> {
         [
             self.blocks.map(|_| Parameter::Blocks),
             self.radix.map(|_| Parameter::Radix),

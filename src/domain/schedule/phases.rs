@@ -115,7 +115,7 @@ impl Phase {
     }
 
     /// A phase between nodes.
-    pub(crate) const fn between(choices: &'static [Algorithm]) -> Self {
+    pub(crate) const fn between_nodes(choices: &'static [Algorithm]) -> Self {
         Self {
             among: Among::Lane,
             about: About::Even,
@@ -125,12 +125,12 @@ impl Phase {
     }
 
     /// The same phase on another part of the vector.
-    pub(crate) const fn about(self, about: About) -> Self {
+    pub(crate) const fn about_part(self, about: About) -> Self {
         Self { about, ..self }
     }
 
     /// The id of its algorithm.
-    pub fn id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
+    pub fn algorithm_id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
         let named = match self.named_by {
             Some(Parameter::Node) => parameters.node,
             Some(Parameter::Network) => parameters.network,
@@ -140,7 +140,7 @@ impl Phase {
     }
 
     /// Whether it can be carried out on these nodes: parts that are not contiguous must be at equal distances.
-    pub(crate) fn serves(&self, nodes: &Nodes, collective: Collective) -> bool {
+    pub(crate) fn serves_nodes(&self, nodes: &Nodes, collective: Collective) -> bool {
         let have_one_size = collective.is_sized_by_part();
         let are_rows = nodes.are_alike() && have_one_size;
         match (self.about, self.among) {
@@ -155,7 +155,7 @@ impl Phase {
     }
 
     /// Whether an algorithm can carry it out: scratch buffers cannot hold parts that are not contiguous.
-    pub(crate) fn admits(&self, part: &Algorithm) -> bool {
+    pub(crate) fn admits_algorithm(&self, part: &Algorithm) -> bool {
         match self.about {
             About::All | About::Even => !part.even_ranks,
             About::Own | About::Lanes | About::Nodes => {
@@ -165,36 +165,36 @@ impl Phase {
     }
 
     /// The largest number of ranks that carry it out together.
-    pub fn widest(&self, shape: &Shape) -> u32 {
+    pub fn largest_team(&self, shape: &Shape) -> u32 {
         match self.among {
-            Among::Group => shape.nodes.largest().div_ceil(shape.leaders),
+            Among::Group => shape.nodes.largest_node_size().div_ceil(shape.leaders),
             Among::Node | Among::RootNode => shape.leaders,
-            Among::Lane => shape.nodes.count(),
+            Among::Lane => shape.nodes.node_count(),
         }
     }
 
     /// Whether the root, or its representative, is the first or the last of the ranks that carry it out.
     pub(crate) fn has_root_at_end(&self, shape: &Shape) -> bool {
-        let team = Team::of(self, shape, shape.root);
+        let team = Team::of_rank(self, shape, shape.root);
         team.is_none_or(|(team, member)| member == 0 || member + 1 == team.size())
     }
 }
 
 /// The leaders of each node: as many as are given, one by default, and all ranks if there are no groups. At least one.
-pub(crate) fn leaders(algorithm: &Algorithm, given: Option<u32>, nodes: &Nodes) -> u32 {
+pub(crate) fn leaders_of_node(algorithm: &Algorithm, given: Option<u32>, nodes: &Nodes) -> u32 {
     let has_groups = algorithm
         .phases
         .iter()
         .any(|phase| phase.among == Among::Group);
     match has_groups || !algorithm.knows_nodes() {
         true => given.unwrap_or(1),
-        false => nodes.largest(),
+        false => nodes.largest_node_size(),
     }
 }
 
 /// The number of pieces that an algorithm that knows nodes divides the vector into: the maximum over its phases that
 /// take blocks.
-pub(crate) fn pieces(shape: &Shape) -> u32 {
+pub(crate) fn most_pieces(shape: &Shape) -> u32 {
     if shape.parts.of.is_pipelined {
         return 1;
     }
@@ -207,19 +207,19 @@ pub(crate) fn pieces(shape: &Shape) -> u32 {
             About::Even => shape.leaders,
             _ => 1,
         };
-        lanes.saturating_mul(part.pieces(phase.widest(shape)))
+        lanes.saturating_mul(part.pieces(phase.largest_team(shape)))
     });
     pieces.max().unwrap_or(1)
 }
 
 /// Scratch of a rank, as [`Algorithm::scratch`].
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    Plan::new(shape, rank).scratch
+    RankPlan::new(shape, rank).scratch
 }
 
 /// The program of a rank, as [`Algorithm::program`].
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let steps = Plan::new(shape, rank).steps;
+    let steps = RankPlan::new(shape, rank).steps;
     if shape.parts.of.is_pipelined {
         return Box::new(Overlapped::new(steps, shape.blocks));
     }
@@ -227,12 +227,12 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
 }
 
 /// One rank's part in all phases.
-struct Plan {
+struct RankPlan {
     scratch: Vec<Room>,
-    steps: Vec<Step>,
+    steps: Vec<PhaseStep>,
 }
 
-impl Plan {
+impl RankPlan {
     fn new(shape: &Shape, rank: Rank) -> Self {
         let collective = shape.parts.of.collective;
         let is_pipelined = shape.parts.of.is_pipelined;
@@ -240,11 +240,11 @@ impl Plan {
         let teams: Vec<_> = phases
             .zip(0..)
             .filter_map(|((phase, part), turn)| {
-                Some((phase, part, Team::of(phase, shape, rank)?, turn))
+                Some((phase, part, Team::of_rank(phase, shape, rank)?, turn))
             })
             .collect();
         let gets_result = |phase: &Phase, team: &Team, member| {
-            !phase.collective.has_result_only_at_root() || member == team.head()
+            !phase.collective.has_result_only_at_root() || member == team.root_member()
         };
         let last = teams
             .iter()
@@ -253,7 +253,7 @@ impl Plan {
         let has_output = !collective.has_result_only_at_root() || rank == shape.root;
         let is_whole = !collective.has_part_only();
         let mut scratch = Vec::new();
-        let mut held = collective.before(shape, rank).0;
+        let mut held = collective.precondition(shape, rank).0;
         let mut steps = Vec::with_capacity(teams.len());
         for (place, (phase, part, (team, member), turn)) in teams.into_iter().enumerate() {
             let is_scatter = phase.collective == Collective::Scatter;
@@ -261,21 +261,21 @@ impl Plan {
             // nothing is sent to it, or, by algorithms in which it passes on what it receives, elsewhere.
             let knows_all = collective == Collective::Bcast
                 && phase.collective == Collective::Allgather
-                && team.rank(team.head()) == shape.root;
+                && team.rank_of_member(team.root_member()) == shape.root;
             let spares_root = knows_all && phase.choices.iter().any(|row| row.id == part.id);
             let goes_elsewhere = knows_all && !spares_root && rank == shape.root;
             let result = match has_output && (is_whole || last == Some(place)) {
                 true if goes_elsewhere => Buffer::Scratch(scratch.len() as u8),
                 true => Buffer::Output,
                 // The root of a scatter already has its part.
-                false if is_scatter && member == team.head() => held,
+                false if is_scatter && member == team.root_member() => held,
                 // The results of later phases fit into the memory of earlier ones.
                 false if matches!(held, Buffer::Scratch(_)) => held,
                 false => Buffer::Scratch(scratch.len() as u8),
             };
             let gets_result = gets_result(phase, &team, member);
             if gets_result && result == Buffer::Scratch(scratch.len() as u8) {
-                scratch.push(team.result(phase.collective, member));
+                scratch.push(team.result_room(phase.collective, member));
             }
             let is_in_place = match phase.collective {
                 // Each part of the result goes to its own place, where only this part is read, unless the call's
@@ -288,13 +288,13 @@ impl Plan {
             };
             let inner = Shape {
                 ranks: team.size(),
-                root: team.head(),
+                root: team.root_member(),
                 in_place: is_in_place,
                 blocks: match part.takes(Parameter::Blocks) && !is_pipelined {
                     true => shape.blocks,
                     false => 1,
                 },
-                nodes: Nodes::together(team.size()),
+                nodes: Nodes::one_node(team.size()),
                 ..*shape
             };
             // Every block of a scatter has its own place in an output of the whole vector, on every rank.
@@ -312,7 +312,7 @@ impl Plan {
                 // There, too, each block has its own place.
                 scratch.extend(rooms.map(|room| match is_pipelined {
                     true => Room::WHOLE,
-                    false => team.room(room),
+                    false => team.room_in_call(room),
                 }));
             }
             if gets_result {
@@ -323,10 +323,10 @@ impl Plan {
                 program = Box::new(Sparing {
                     program,
                     rank: member,
-                    owner: team.head(),
+                    owner: team.root_member(),
                 });
             }
-            steps.push(Step {
+            steps.push(PhaseStep {
                 rounds: program.rounds(),
                 program,
                 names,
@@ -340,13 +340,13 @@ impl Plan {
 
 /// Phases one after the other.
 struct Successive {
-    steps: Vec<Step>,
+    steps: Vec<PhaseStep>,
     /// The number of rounds up to the end of each phase; that of all rounds past the last phase.
     ends: [u64; Phase::MOST],
 }
 
 impl Successive {
-    fn new(steps: Vec<Step>) -> Self {
+    fn new(steps: Vec<PhaseStep>) -> Self {
         let mut rounds = steps.iter().map(|step| step.rounds);
         let mut end = 0;
         let ends = std::array::from_fn(|_| {
@@ -370,7 +370,7 @@ impl Program for Successive {
 }
 
 /// A member's program in one phase, renamed for the call.
-struct Step {
+struct PhaseStep {
     program: Box<dyn Program>,
     rounds: u64,
     names: Names,
@@ -379,7 +379,7 @@ struct Step {
     turn: u64,
 }
 
-impl Step {
+impl PhaseStep {
     /// A round of the program, on a block of the vector.
     fn round_of(&self, piece: Piece, index: u64, round: &mut Round) {
         let outer = round.actions().len();
@@ -391,11 +391,12 @@ impl Step {
             | Action::Signal { to: peer }
             | Action::Await { from: peer } = action
             {
-                *peer = self.team.rank(*peer);
+                *peer = self.team.rank_of_member(*peer);
             }
             action.spans_mut(|span| {
-                span.buffer = self.names.rename(span.buffer);
-                self.team.cut(&mut span.partition, &mut span.blocks, piece);
+                span.buffer = self.names.outer_name(span.buffer);
+                self.team
+                    .cut_span(&mut span.partition, &mut span.blocks, piece);
                 has_columns |= matches!(span.partition, Partition::Columns { .. });
             });
             has_idle |= is_idle(action);

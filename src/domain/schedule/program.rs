@@ -76,7 +76,7 @@ impl Names {
     }
 
     /// The outer name of a buffer of the inner program.
-    pub(crate) fn rename(&self, buffer: Buffer) -> Buffer {
+    pub(crate) fn outer_name(&self, buffer: Buffer) -> Buffer {
         match (buffer, self.scratch) {
             (Buffer::Input, _) => self.input,
             (Buffer::Output, _) => self.output,
@@ -112,7 +112,7 @@ impl Program for Renamed {
         let outer = round.actions().len();
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
-            action.spans_mut(|span| span.buffer = self.names.rename(span.buffer));
+            action.spans_mut(|span| span.buffer = self.names.outer_name(span.buffer));
         }
     }
 }

@@ -140,33 +140,34 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::circulant::ALGORITHM,
     reduce_scatter::k_circulant::ALGORITHM,
     reduce_scatter::leaders::ALGORITHM,
-    reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::reduce_scatter_by_reduce::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::butterfly::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::bine::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::k_circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
-    reduce_scatter::leaders::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::ring::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::recursive_halving::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::pairwise::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::reduce_scatter_by_reduce::ALGORITHM
+        .for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::recursive_doubling::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::butterfly::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::bine::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::circulant::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::k_circulant::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
+    reduce_scatter::leaders::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
     reduce_scatter::lanes::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
-pub fn find(name: &str) -> Option<&'static Algorithm> {
+pub fn find_algorithm(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
+    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
 }
 
 /// The algorithm that formerly had this full name.
-pub fn formerly(name: &str) -> Option<&'static Algorithm> {
+pub fn find_by_former_name(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
+    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
 }
 
 /// The algorithms of a collective.
-pub fn of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+pub fn algorithms_of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
     ALGORITHMS
         .iter()
         .filter(move |algorithm| algorithm.collective == collective)
@@ -174,8 +175,8 @@ pub fn of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
 
 /// The algorithms of a collective that can be parts of compositions: all except those that know nodes, which are
 /// compositions themselves.
-pub fn parts_of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-    of(collective).filter(|algorithm| !algorithm.knows_nodes())
+pub fn part_algorithms_of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+    algorithms_of(collective).filter(|algorithm| !algorithm.knows_nodes())
 }
 
 impl Algorithm {
@@ -191,7 +192,7 @@ impl Algorithm {
 
     /// The ids of the recommended algorithms for a parameter that names one within or between nodes; the first one is
     /// the default.
-    pub fn choices(&self, parameter: Parameter) -> impl Iterator<Item = &'static str> + use<> {
+    pub fn choices_for(&self, parameter: Parameter) -> impl Iterator<Item = &'static str> + use<> {
         let named = |phase: &&Phase| phase.named_by == Some(parameter);
         let phase = self.phases.iter().find(named);
         phase
@@ -201,19 +202,22 @@ impl Algorithm {
     }
 
     /// The inner algorithms of a composition with these parameters, if there are any.
-    pub fn parts(&self, parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Self> {
-        let of = |parameter, collective, id: Option<&str>| {
+    pub fn inner_algorithms(
+        &self,
+        parameters: &Parameters<'_>,
+    ) -> impl Iterator<Item = &'static Self> {
+        let find_inner = |parameter, collective, id: Option<&str>| {
             let id = id.unwrap_or(Parameters::DEFAULT_PART);
             self.takes(parameter)
-                .then(|| find(&format!("{collective}/{id}")))?
+                .then(|| find_algorithm(&format!("{collective}/{id}")))?
         };
         let parts = [
-            of(Parameter::Reduce, Collective::Reduce, parameters.reduce),
-            of(Parameter::Bcast, Collective::Bcast, parameters.bcast),
+            find_inner(Parameter::Reduce, Collective::Reduce, parameters.reduce),
+            find_inner(Parameter::Bcast, Collective::Bcast, parameters.bcast),
         ];
         let phases = self.phases.iter().map(|phase| {
-            let id = phase.id(parameters);
-            find(&format!("{}/{id}", phase.collective))
+            let id = phase.algorithm_id(parameters);
+            find_algorithm(&format!("{}/{id}", phase.collective))
         });
         let phases: Vec<_> = phases.collect();
         parts.into_iter().chain(phases).flatten()
@@ -226,7 +230,7 @@ impl Algorithm {
 
     /// Whether a parameter has an effect: in a composition, on one of the parts that the other parameters name.
     pub fn uses(&self, parameter: Parameter, given: &Parameters<'_>) -> bool {
-        let mut parts = self.parts(given).peekable();
+        let mut parts = self.inner_algorithms(given).peekable();
         let is_whole = parts.peek().is_none();
         let is_own = is_whole || self.is_pipelined && parameter == Parameter::Blocks;
         self.takes(parameter) && (is_own || parts.any(|part| part.takes(parameter)))
@@ -275,7 +279,7 @@ impl Algorithm {
     }
 
     /// The same algorithm as a row of a collective with the same conditions.
-    pub(crate) const fn serving(self, collective: Collective) -> Self {
+    pub(crate) const fn for_collective(self, collective: Collective) -> Self {
         Self { collective, ..self }
     }
 }

@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// The same pieces, shifted from offset `from` to offset `to`.
-    pub(crate) fn moved(self, from: u64, to: u64) -> Self {
+    pub(crate) fn shifted_by(self, from: u64, to: u64) -> Self {
         match self.is_empty() {
             true => self,
             false => Self {
@@ -81,7 +81,7 @@ impl Run {
 
     /// The same pieces in smaller units, of which `units` make up each unit here.
     #[must_use]
-    pub fn times(self, units: u64) -> Self {
+    pub fn in_smaller_units(self, units: u64) -> Self {
         Self {
             start: self.start * units,
             length: self.length * units,
@@ -117,13 +117,13 @@ impl Run {
 
     /// The place of these pieces when the pieces of `room` are joined together from 0 on; `None` if they are not
     /// inside these, each at the same offset.
-    pub(crate) fn within(self, room: Self) -> Option<Self> {
+    pub(crate) fn place_within(self, room: Self) -> Option<Self> {
         if self.is_empty() {
             return Some(self);
         }
         let distance = self.start.checked_sub(room.start)?;
         if room.count <= 1 {
-            return (self.end() <= room.end()).then(|| self.moved(room.start, 0));
+            return (self.end() <= room.end()).then(|| self.shifted_by(room.start, 0));
         }
         let (piece, offset) = (distance / room.stride, distance % room.stride);
         let fits = offset + self.length <= room.length

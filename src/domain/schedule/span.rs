@@ -167,12 +167,12 @@ impl Span {
     }
 
     /// One of its blocks, of a span that does not wrap around.
-    pub(crate) fn nth(self, block: u64) -> Self {
+    pub(crate) fn nth_block(self, block: u64) -> Self {
         Self::block(self.buffer, self.partition, self.blocks.start + block)
     }
 
     /// The same blocks of another buffer.
-    pub fn of(self, buffer: Buffer) -> Self {
+    pub fn in_buffer(self, buffer: Buffer) -> Self {
         Self { buffer, ..self }
     }
 
@@ -191,7 +191,7 @@ impl Span {
     }
 
     /// The span in pieces that do not wrap around: one or two.
-    pub fn unwrapped(self) -> impl Iterator<Item = Self> {
+    pub fn unwrapped_pieces(self) -> impl Iterator<Item = Self> {
         let BlockRange { start, count } = self.blocks;
         let first = count.min(self.partition.blocks() - start);
         let piece = move |start, count| Self {

@@ -15,7 +15,7 @@ impl<V: Clone> Memory<V> {
     pub(crate) fn new<D: Domain<Value = V>>(schedule: &Schedule, domain: &D, rank: Rank) -> Self {
         let layout = schedule.layout(rank);
         let empty = |memory| vec![None; layout.capacity(memory) as usize];
-        let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let scratch = (0..layout.scratch_rooms().len()).map(|index| Buffer::Scratch(index as u8));
         let buffers = [Buffer::Input, Buffer::Output].into_iter().chain(scratch);
         let mut memory = Self {
             buffers: buffers.map(empty).collect(),
@@ -24,11 +24,11 @@ impl<V: Clone> Memory<V> {
         let (buffer, held) = schedule
             .algorithm()
             .collective
-            .before(schedule.shape(), rank);
-        if let (Held::Ranks(owner, _), Some(region)) = (held, layout.region(buffer))
-            && let Some((units, place)) = layout.units(buffer)
+            .precondition(schedule.shape(), rank);
+        if let (Held::Ranks(owner, _), Some(region)) = (held, layout.buffer_region(buffer))
+            && let Some((units, place)) = layout.vector_units(buffer)
         {
-            let values = units.map(|unit| Some(domain.initial(owner, unit)));
+            let values = units.map(|unit| Some(domain.initial_value(owner, unit)));
             let target = &mut memory.buffers[region.home.index()];
             for (held, value) in target[place.start as usize..].iter_mut().zip(values) {
                 *held = value;
@@ -37,13 +37,13 @@ impl<V: Clone> Memory<V> {
         memory
     }
 
-    pub(crate) fn buffer(&self, buffer: Buffer) -> &[Option<V>] {
+    pub(crate) fn buffer_values(&self, buffer: Buffer) -> &[Option<V>] {
         &self.buffers[buffer.index()]
     }
 
     /// The values at a place, in order.
-    pub(crate) fn read(&self, place: &Place) -> impl Iterator<Item = Option<&V>> {
-        let buffer = self.buffer(place.memory);
+    pub(crate) fn read_place(&self, place: &Place) -> impl Iterator<Item = Option<&V>> {
+        let buffer = self.buffer_values(place.memory);
         place.pieces().flat_map(move |range| {
             buffer[range.start as usize..range.end as usize]
                 .iter()
@@ -52,7 +52,7 @@ impl<V: Clone> Memory<V> {
     }
 
     /// Writes values to a place.
-    pub(crate) fn write(&mut self, place: &Place, values: Vec<V>) {
+    pub(crate) fn write_place(&mut self, place: &Place, values: Vec<V>) {
         let mut values = values.into_iter();
         let buffer = &mut self.buffers[place.memory.index()];
         for range in place.pieces() {

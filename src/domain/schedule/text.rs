@@ -5,22 +5,26 @@ use std::fmt::Write;
 use crate::{Action, Parameter, Phase, Rank, Round, Schedule};
 
 /// A line that names the algorithm, the communicator and the parameters.
-pub fn headline(schedule: &Schedule) -> String {
+pub fn schedule_headline(schedule: &Schedule) -> String {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
-    let mut line = format!("{algorithm} on {}", count(shape.ranks, "rank"));
+    let mut line = format!("{algorithm} on {}", count_with_noun(shape.ranks, "rank"));
     if algorithm.knows_nodes() {
-        let _ = write!(line, " of {}", count(shape.nodes.count(), "node"));
+        let _ = write!(
+            line,
+            " of {}",
+            count_with_noun(shape.nodes.node_count(), "node")
+        );
     }
     if algorithm.collective.is_rooted() {
         let _ = write!(line, ", root {}", shape.root);
     }
     for parameter in algorithm.parameters {
         let _ = match parameter {
-            Parameter::Blocks => write!(line, ", {}", count(shape.blocks, "block")),
+            Parameter::Blocks => write!(line, ", {}", count_with_noun(shape.blocks, "block")),
             Parameter::Radix => write!(line, ", radix {}", shape.radix),
             Parameter::Reduce => write!(line, ", {}", shape.parts.reduce),
             Parameter::Bcast => write!(line, ", {}", shape.parts.bcast),
-            Parameter::Leaders => write!(line, ", {}", count(shape.leaders, "leader")),
+            Parameter::Leaders => write!(line, ", {}", count_with_noun(shape.leaders, "leader")),
             Parameter::Node | Parameter::Network => {
                 let named = |(phase, _): &(&Phase, _)| phase.named_by == Some(*parameter);
                 let parts = shape.parts.phases().filter(named);
@@ -35,7 +39,7 @@ pub fn headline(schedule: &Schedule) -> String {
     line
 }
 
-fn count(number: u32, noun: &str) -> String {
+fn count_with_noun(number: u32, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
@@ -43,8 +47,8 @@ fn count(number: u32, noun: &str) -> String {
 /// The rounds of one rank, or of all, under a headline.
 ///
 /// Empty rounds are skipped; empty blocks are shown like others.
-pub fn render(schedule: &Schedule, only: Option<Rank>) -> String {
-    let mut text = headline(schedule) + "\n";
+pub fn render_text(schedule: &Schedule, only: Option<Rank>) -> String {
+    let mut text = schedule_headline(schedule) + "\n";
     let mut round = Round::default();
     let ranks = match only {
         Some(rank) => rank..rank + 1,

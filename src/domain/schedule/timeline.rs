@@ -67,7 +67,7 @@ struct Process {
 
 /// Transfers between one sender and one receiver that have not been matched.
 #[derive(Default)]
-struct Pair {
+struct UnmatchedPair {
     sends: VecDeque<(Option<Span>, u64)>,
     recvs: usize,
 }
@@ -82,7 +82,7 @@ pub(crate) fn is_idle(action: &Action, layout: &Layout) -> bool {
 
 struct Stepper {
     processes: Vec<Process>,
-    pairs: HashMap<(Rank, Rank), Pair>,
+    pairs: HashMap<(Rank, Rank), UnmatchedPair>,
     runnable: Vec<Rank>,
     timeline: Timeline,
     limit: u64,
@@ -134,13 +134,13 @@ impl Stepper {
         process.program.round(process.next, round);
         process.next += 1;
         for action in round.actions() {
-            self.post(rank, action);
-            self.check()?;
+            self.post_action(rank, action);
+            self.check_limit()?;
         }
         Ok(true)
     }
 
-    fn post(&mut self, rank: Rank, action: &Action) {
+    fn post_action(&mut self, rank: Rank, action: &Action) {
         let process = &mut self.processes[rank as usize];
         let units = |span| process.layout.locate(span).map_or(0, |place| place.units());
         let (from, to) = match action {
@@ -209,7 +209,7 @@ impl Stepper {
         });
     }
 
-    fn check(&self) -> Result<(), TooMuch> {
+    fn check_limit(&self) -> Result<(), TooMuch> {
         let Timeline {
             steps,
             messages,

@@ -11,20 +11,20 @@ pub(crate) struct Vector {
     pub(crate) units: u64,
     pub(crate) ranks: u32,
     /// Parts of given sizes; even parts if absent.
-    pub(crate) parts: Option<Sizes>,
+    pub(crate) parts: Option<PartSizes>,
     /// Which ranks share a node.
     pub(crate) nodes: Nodes,
 }
 
 /// Parts of a vector that need not be even.
 #[derive(Clone, Debug)]
-pub(crate) struct Sizes {
+pub(crate) struct PartSizes {
     /// The start of each rank's part, and the end.
     offsets: Arc<[u64]>,
     largest: u64,
 }
 
-impl Sizes {
+impl PartSizes {
     /// Parts of these sizes; `None` if their sum overflows.
     pub(crate) fn new(counts: &[u64]) -> Option<Self> {
         let mut offsets = vec![0_u64];
@@ -38,67 +38,76 @@ impl Sizes {
     }
 
     /// Units of all parts.
-    pub(crate) fn units(&self) -> u64 {
+    pub(crate) fn total_units(&self) -> u64 {
         self.offsets[self.offsets.len() - 1]
     }
 }
 
 /// The start of block `block` of `blocks` even blocks of `units`.
-fn even(block: u64, blocks: u64, units: u64) -> u64 {
+fn even_block_start(block: u64, blocks: u64, units: u64) -> u64 {
     block * (units / blocks) + block.min(units % blocks)
 }
 
 impl Vector {
     /// The start of a rank's part; for rank `ranks`, the end.
-    pub(crate) fn part(&self, rank: u64) -> u64 {
+    pub(crate) fn part_start(&self, rank: u64) -> u64 {
         match &self.parts {
             Some(parts) => parts.offsets[rank as usize],
-            None => even(rank, self.ranks.into(), self.units),
+            None => even_block_start(rank, self.ranks.into(), self.units),
         }
     }
 
     /// The units that a partition divides: the whole vector, or a part of it.
-    fn cut(&self, partition: Partition) -> Range<u64> {
+    fn divided_units(&self, partition: Partition) -> Range<u64> {
         match partition {
             Partition::Within { parts, part, .. } => {
-                let start = |part: u32| even(part.into(), parts.into(), self.units);
+                let start = |part: u32| even_block_start(part.into(), parts.into(), self.units);
                 start(part)..start(part + 1)
             }
             Partition::OfRanks { first, ranks } => {
-                self.part(first.into())..self.part(u64::from(first) + u64::from(ranks))
+                self.part_start(first.into())..self.part_start(u64::from(first) + u64::from(ranks))
             }
             _ => 0..self.units,
         }
     }
 
-    fn start(&self, partition: Partition, block: u64) -> u64 {
+    fn block_start(&self, partition: Partition, block: u64) -> u64 {
         match partition {
-            Partition::Even(blocks) => even(block, blocks.into(), self.units),
+            Partition::Even(blocks) => even_block_start(block, blocks.into(), self.units),
             Partition::PerRank { chunks, .. } => {
                 let (rank, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
-                let start = self.part(rank);
+                let start = self.part_start(rank);
                 match chunk {
                     0 => start,
-                    _ => start + even(chunk, chunks.into(), self.part(rank + 1) - start),
+                    _ => {
+                        start
+                            + even_block_start(
+                                chunk,
+                                chunks.into(),
+                                self.part_start(rank + 1) - start,
+                            )
+                    }
                 }
             }
             Partition::ByChunk { ranks, chunks } => {
                 let (chunk, rank) = (block / u64::from(ranks), block % u64::from(ranks));
-                self.part(rank) + even(chunk, chunks.into(), self.part(1))
+                self.part_start(rank) + even_block_start(chunk, chunks.into(), self.part_start(1))
             }
             Partition::Columns { rows, columns } => {
                 block * (self.units / (u64::from(rows) * u64::from(columns)))
             }
-            Partition::OfRanks { first, .. } => self.part(u64::from(first) + block),
+            Partition::OfRanks { first, .. } => self.part_start(u64::from(first) + block),
             Partition::OfNodes { nodes } if block == u64::from(nodes) => self.units,
-            Partition::OfNodes { .. } => self.part(self.nodes.rank(block as u32, 0).into()),
+            Partition::OfNodes { .. } => {
+                self.part_start(self.nodes.rank_at(block as u32, 0).into())
+            }
             Partition::Within { pieces, chunks, .. } => {
                 let (piece, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
-                let cut = self.cut(partition);
-                let start = |piece| even(piece, pieces.into(), length(&cut));
+                let cut = self.divided_units(partition);
+                let start = |piece| even_block_start(piece, pieces.into(), range_length(&cut));
                 let within = match chunk {
                     0 => 0,
-                    _ => even(chunk, chunks.into(), start(piece + 1) - start(piece)),
+                    _ => even_block_start(chunk, chunks.into(), start(piece + 1) - start(piece)),
                 };
                 cut.start + start(piece) + within
             }
@@ -109,7 +118,7 @@ impl Vector {
     ///
     /// Simulations call this for both ends of every message, so it uses one division, or two, while computing the place
     /// would take several.
-    pub(crate) fn length(&self, span: &Span) -> u64 {
+    pub(crate) fn span_length(&self, span: &Span) -> u64 {
         let (units, blocks) = match (span.partition, &self.parts) {
             (Partition::Even(blocks), _) => (self.units, blocks),
             (Partition::PerRank { ranks, chunks: 1 }, None) => (self.units, ranks),
@@ -127,7 +136,7 @@ impl Vector {
                 (self.units / parts + u64::from(is_larger), pieces)
             }
             (partition, _) => {
-                let runs = self.runs(partition, span.blocks);
+                let runs = self.block_runs(partition, span.blocks);
                 return runs.map_or(0, |runs| runs.into_iter().map(Run::units).sum());
             }
         };
@@ -144,7 +153,7 @@ impl Vector {
     }
 
     /// At least the number of units in the largest block.
-    pub(crate) fn largest(&self, partition: Partition) -> u64 {
+    pub(crate) fn largest_block(&self, partition: Partition) -> u64 {
         let part = |ranks: u32| match &self.parts {
             Some(parts) => parts.largest,
             None => self.units.div_ceil(ranks.into()),
@@ -156,12 +165,12 @@ impl Vector {
             }
             Partition::OfRanks { .. } => part(self.ranks),
             Partition::OfNodes { .. } => {
-                let ranks = u64::from(self.nodes.largest());
+                let ranks = u64::from(self.nodes.largest_node_size());
                 part(self.ranks).saturating_mul(ranks).min(self.units)
             }
             Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
             Partition::Within { pieces, chunks, .. } => {
-                let part = length(&self.cut(partition));
+                let part = range_length(&self.divided_units(partition));
                 part.div_ceil(pieces.into()).div_ceil(chunks.into())
             }
         }
@@ -169,11 +178,11 @@ impl Vector {
 
     /// The units of a cyclic range of blocks of any partition: up to the end of the divided units, and from their
     /// start on. `None` if these blocks do not exist.
-    pub(crate) fn runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
+    pub(crate) fn block_runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
         let (ranks, chunks) = match partition {
             Partition::ByChunk { ranks, chunks } => (ranks, chunks),
-            Partition::Columns { rows, columns } => return self.columns(rows, columns, range),
-            _ => return Some(self.pieces(partition, range)?.map(Run::from)),
+            Partition::Columns { rows, columns } => return self.column_runs(rows, columns, range),
+            _ => return Some(self.block_pieces(partition, range)?.map(Run::from)),
         };
         let all = u64::from(ranks);
         let (chunk, start, count) = (range.start / all, range.start % all, range.count);
@@ -182,7 +191,7 @@ impl Vector {
             return None;
         }
         let stride = self.units / all;
-        let bounds = [chunk, chunk + 1].map(|chunk| even(chunk, chunks.into(), stride));
+        let bounds = [chunk, chunk + 1].map(|chunk| even_block_start(chunk, chunks.into(), stride));
         let run = |rank: u64, count| {
             let [first, end] = bounds.map(|bound| rank * stride + bound);
             Run::new(first..end, count, stride)
@@ -192,7 +201,7 @@ impl Vector {
     }
 
     /// The units of a cyclic range of columns.
-    fn columns(&self, rows: u32, columns: u32, range: BlockRange) -> Option<[Run; 2]> {
+    fn column_runs(&self, rows: u32, columns: u32, range: BlockRange) -> Option<[Run; 2]> {
         let (rows, all) = (u64::from(rows), u64::from(columns));
         let BlockRange { start, count } = range;
         let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(rows * all);
@@ -208,7 +217,7 @@ impl Vector {
     }
 
     /// The same as ranges, for a partition with contiguous blocks.
-    pub(crate) fn pieces(
+    pub(crate) fn block_pieces(
         &self,
         partition: Partition,
         range: BlockRange,
@@ -218,17 +227,17 @@ impl Vector {
         if start >= all || count > all || matches!(partition, Partition::Columns { .. }) {
             return None;
         }
-        let first = self.start(partition, start);
+        let first = self.block_start(partition, start);
         Some(match (start + count).checked_sub(all) {
-            None | Some(0) => [first..self.start(partition, start + count), 0..0],
+            None | Some(0) => [first..self.block_start(partition, start + count), 0..0],
             Some(over) => {
-                let cut = self.cut(partition);
-                [first..cut.end, cut.start..self.start(partition, over)]
+                let cut = self.divided_units(partition);
+                [first..cut.end, cut.start..self.block_start(partition, over)]
             }
         })
     }
 }
 
-pub(crate) fn length(range: &Range<u64>) -> u64 {
+pub(crate) fn range_length(range: &Range<u64>) -> u64 {
     range.end - range.start
 }

@@ -36,7 +36,7 @@ pub struct Proof {
 ///
 /// An algorithm that is registered as ordered must combine in order. Takes time and memory proportional to ranks x
 /// units.
-pub fn verify(schedule: &Schedule) -> Result<Proof, Fault> {
+pub fn verify_schedule(schedule: &Schedule) -> Result<Proof, Fault> {
     verify_programs(schedule, &|rank| schedule.program(rank))
 }
 
@@ -45,8 +45,8 @@ pub fn verify_programs(
     schedule: &Schedule,
     programs: &dyn Fn(Rank) -> Box<dyn Program>,
 ) -> Result<Proof, Fault> {
-    let mut engine = Engine::new(schedule, Trees::of(schedule), programs);
-    let tally = engine.run()?;
+    let mut engine = Engine::new(schedule, Trees::for_schedule(schedule), programs);
+    let tally = engine.run_programs()?;
     let mut first = FxHashMap::default();
     for rank in 0..schedule.shape().ranks {
         check_result(schedule, rank, &engine, &mut first)?;
@@ -65,22 +65,26 @@ fn check_result(
     first: &mut FxHashMap<u64, (Rank, Tree)>,
 ) -> Result<(), Fault> {
     let collective = schedule.algorithm().collective;
-    let held = collective.after(schedule.shape(), rank);
+    let held = collective.postcondition(schedule.shape(), rank);
     let trees = engine.domain();
-    for (unit, value) in engine.output(rank) {
+    for (unit, value) in engine.output_values(rank) {
         let ranks = match held {
             Held::Undefined => return Ok(()),
             Held::Ranks(first, last) => Ranks::Range(first, last),
             Held::Parts => {
-                let owner = engine.owner(unit);
+                let owner = engine.part_owner(unit);
                 Ranks::Range(owner, owner)
             }
         };
         let tree = match value {
-            Some(value) if value.unit == unit && *trees.ranks(value.tree) == ranks => value.tree,
+            Some(value) if value.unit == unit && *trees.tree_ranks(value.tree) == ranks => {
+                value.tree
+            }
             value => {
-                let found =
-                    value.map_or_else(|| "nothing".to_owned(), |value| trees.describe(value));
+                let found = value.map_or_else(
+                    || "nothing".to_owned(),
+                    |value| trees.describe_contribution(value),
+                );
                 return Err(Fault::WrongResult { rank, unit, found });
             }
         };
@@ -119,7 +123,7 @@ impl Ranks {
     }
 
     /// The union of disjoint sets, or a rank that is in both.
-    fn union(&self, other: &Self) -> Result<Self, Rank> {
+    fn union_with(&self, other: &Self) -> Result<Self, Rank> {
         let (mut own, mut others) = (self.runs().peekable(), other.runs().peekable());
         let mut merged: Vec<(Rank, Rank)> = Vec::new();
         loop {
@@ -157,10 +161,10 @@ struct Trees {
 }
 
 impl Trees {
-    fn of(schedule: &Schedule) -> Self {
+    fn for_schedule(schedule: &Schedule) -> Self {
         let ranks = 0..schedule.shape().ranks;
         Self {
-            must_be_ordered: schedule.ordered(),
+            must_be_ordered: schedule.is_ordered(),
             ordered: true,
             ranks: ranks.map(|rank| Ranks::Range(rank, rank)).collect(),
             combined: FxHashMap::default(),
@@ -168,25 +172,25 @@ impl Trees {
         }
     }
 
-    fn ranks(&self, tree: Tree) -> &Ranks {
+    fn tree_ranks(&self, tree: Tree) -> &Ranks {
         &self.ranks[tree as usize]
     }
 
-    fn describe(&self, value: &Contribution) -> String {
-        let runs = self.ranks(value.tree).runs();
+    fn describe_contribution(&self, value: &Contribution) -> String {
+        let runs = self.tree_ranks(value.tree).runs();
         let runs = runs.map(|(first, last)| format!(" {first}..={last}"));
         format!("unit {} of ranks{}", value.unit, runs.collect::<String>())
     }
 
     /// The ranks of a combination that has not been made before.
-    fn union(&mut self, left: Tree, right: Tree) -> Result<Ranks, Misdeed> {
-        let (left, right) = (self.ranks(left), self.ranks(right));
+    fn combined_ranks(&mut self, left: Tree, right: Tree) -> Result<Ranks, Misdeed> {
+        let (left, right) = (self.tree_ranks(left), self.tree_ranks(right));
         if let (Ranks::Range(first, end), Ranks::Range(begin, last)) = (left, right)
             && end + 1 == *begin
         {
             return Ok(Ranks::Range(*first, *last));
         }
-        let union = left.union(right).map_err(Misdeed::Doubled)?;
+        let union = left.union_with(right).map_err(Misdeed::Doubled)?;
         if self.must_be_ordered {
             let end = left.runs().last().map_or(0, |run| run.1);
             let begin = right.runs().next().map_or(0, |run| run.0);
@@ -200,11 +204,11 @@ impl Trees {
 impl Domain for Trees {
     type Value = Contribution;
 
-    fn initial(&self, rank: Rank, unit: u64) -> Contribution {
+    fn initial_value(&self, rank: Rank, unit: u64) -> Contribution {
         Contribution { unit, tree: rank }
     }
 
-    fn combine(
+    fn combine_values(
         &mut self,
         left: &Contribution,
         right: &Contribution,
@@ -220,7 +224,7 @@ impl Domain for Trees {
         let tree = match known {
             Some(tree) => tree,
             None => {
-                let ranks = self.union(left.tree, right.tree)?;
+                let ranks = self.combined_ranks(left.tree, right.tree)?;
                 self.ranks.push(ranks);
                 (self.ranks.len() - 1) as Tree
             }

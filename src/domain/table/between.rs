@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
-use self::pair::Pair;
+use self::pair::EnclosingPair;
 use crate::lookup::is_in_other_order;
 use crate::{CandidateTimes, Query, RuleSource, ShapeRules, Table};
 
@@ -27,17 +27,17 @@ const MOST_IN_ALL: u32 = 4096;
 
 impl Table {
     /// The rules for the shape of a query, if measured shapes enclose it, and the enclosing shapes.
-    pub(crate) fn between(&self, query: &Query) -> Option<(ShapeRules, [CommShape; 2])> {
+    pub(crate) fn interpolated_rules(&self, query: &Query) -> Option<(ShapeRules, [CommShape; 2])> {
         let entries = self.collectives.get(&query.collective)?;
-        let [low, high] = neighbours(entries, query)?;
-        let pair = Pair::of(low, high, query)?;
-        Some((pair.rules(query), [low.shape, high.shape]))
+        let [low, high] = enclosing_entries(entries, query)?;
+        let pair = EnclosingPair::from_entries(low, high, query)?;
+        Some((pair.interpolate_rules(query), [low.shape, high.shape]))
     }
 
     /// The rules that [`Table::lookup`] interpolates, as separate entries for a format that cannot interpolate: for all
     /// numbers of nodes, and of ranks per node, between two measured ones. If there are more than 64, the entries are
     /// for about 64 of them and all powers of two; for fewer if more than 64 shapes were measured.
-    pub fn written_out(&self, collective: Collective) -> Vec<ShapeRules> {
+    pub fn interpolated_entries(&self, collective: Collective) -> Vec<ShapeRules> {
         let entries = self
             .collectives
             .get(&collective)
@@ -55,21 +55,23 @@ impl Table {
         };
         // Only between neighbours: what is between others is between neighbours, too.
         let by_ppn: BTreeSet<[u32; 2]> = known.iter().map(|of| [of.ppn, of.nodes]).collect();
-        for [ppn, low, high] in neighbouring(by_ppn) {
+        for [ppn, low, high] in neighbouring_pairs(by_ppn) {
             shapes.extend(between(low, high).map(|nodes| CommShape { nodes, ppn }));
         }
         let by_nodes: BTreeSet<[u32; 2]> = known.iter().map(|of| [of.nodes, of.ppn]).collect();
-        for [nodes, low, high] in neighbouring(by_nodes) {
+        for [nodes, low, high] in neighbouring_pairs(by_nodes) {
             shapes.extend(between(low, high).map(|ppn| CommShape { nodes, ppn }));
         }
         let mut written: Vec<ShapeRules> = Vec::new();
         for shape in shapes.difference(&known) {
             let of_shape = written.len();
-            for query in Query::all(collective, *shape, RankOrder::Unknown) {
-                let entry = self.between(&query).map(|(entry, _)| ShapeRules {
-                    deployments: query.deployment.into(),
-                    ..entry
-                });
+            for query in Query::all_on_shape(collective, *shape, RankOrder::Unknown) {
+                let entry = self
+                    .interpolated_rules(&query)
+                    .map(|(entry, _)| ShapeRules {
+                        deployments: query.deployment.into(),
+                        ..entry
+                    });
                 written.extend(entry.filter(|entry| !written[of_shape..].contains(entry)));
             }
         }
@@ -78,7 +80,7 @@ impl Table {
 }
 
 /// The pairs of neighbours among the second numbers of those with the same first number: that number, then the two.
-fn neighbouring(pairs: BTreeSet<[u32; 2]>) -> Vec<[u32; 3]> {
+fn neighbouring_pairs(pairs: BTreeSet<[u32; 2]>) -> Vec<[u32; 3]> {
     let pairs: Vec<[u32; 2]> = pairs.into_iter().collect();
     let next_to = pairs.windows(2).filter_map(|two| match *two {
         [[of, low], [next, high]] if of == next => Some([of, low, high]),
@@ -93,17 +95,17 @@ fn neighbouring(pairs: BTreeSet<[u32; 2]>) -> Vec<[u32; 3]> {
 pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     let mut needed: Vec<BTreeSet<Candidate>> = vec![BTreeSet::new(); entries.len()];
     for (high, entry) in entries.iter().enumerate() {
-        let queries = Query::all(collective, entry.shape, RankOrder::Unknown);
-        for query in queries.filter(|query| entry.covers(query)) {
+        let queries = Query::all_on_shape(collective, entry.shape, RankOrder::Unknown);
+        for query in queries.filter(|query| entry.holds_for_query(query)) {
             for family in FAMILIES {
-                let Some(low) = nearest_in(entries, &query, family, false) else {
+                let Some(low) = nearest_in_family(entries, &query, family, false) else {
                     continue;
                 };
-                if let Some(pair) = Pair::of(&entries[low], entry, &query) {
+                if let Some(pair) = EnclosingPair::from_entries(&entries[low], entry, &query) {
                     let fastest = pair.fastest_anywhere();
                     for end in [low, high] {
                         needed[end].extend(fastest.iter().copied().cloned());
-                        needed[end].extend(like_default(&entries[end]));
+                        needed[end].extend(candidates_like_default(&entries[end]));
                     }
                 }
             }
@@ -117,7 +119,7 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
 }
 
 /// A small set of candidates. At each size at which any candidate takes as long as the default, one of the set does.
-fn like_default(entry: &ShapeRules) -> BTreeSet<Candidate> {
+fn candidates_like_default(entry: &ShapeRules) -> BTreeSet<Candidate> {
     let mut open: BTreeSet<usize> = (0..entry.measured.len()).collect();
     let mut found = BTreeSet::new();
     loop {
@@ -144,10 +146,10 @@ type Family = fn(CommShape, CommShape) -> bool;
 const FAMILIES: [Family; 2] = [|a, b| a.ppn == b.ppn, |a, b| a.nodes == b.nodes];
 
 /// The measured shapes next to that of a query, with fewer and with more ranks.
-fn neighbours<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<[&'t ShapeRules; 2]> {
+fn enclosing_entries<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<[&'t ShapeRules; 2]> {
     FAMILIES.into_iter().find_map(|family| {
-        let low = nearest_in(entries, query, family, false)?;
-        let high = nearest_in(entries, query, family, true)?;
+        let low = nearest_in_family(entries, query, family, false)?;
+        let high = nearest_in_family(entries, query, family, true)?;
         let both = [&entries[low], &entries[high]];
         // A neighbour without times blocks interpolation past it.
         let have_times = both.iter().all(|entry| !entry.candidates.is_empty());
@@ -156,7 +158,7 @@ fn neighbours<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<[&'t Shape
 }
 
 /// The index of the nearest entry of a family, with more ranks or with fewer.
-fn nearest_in(
+fn nearest_in_family(
     entries: &[ShapeRules],
     query: &Query,
     family: Family,
@@ -170,7 +172,7 @@ fn nearest_in(
             && have.is_power_of_two() == ranks.is_power_of_two()
             && family(entry.shape, query.shape)
             && entry.source == RuleSource::Measured
-            && entry.covers(query)
+            && entry.holds_for_query(query)
             && !is_in_other_order(entry, query)
     };
     let alike = entries

@@ -7,11 +7,11 @@ use vocabulary::Candidate;
 use vocabulary::bounds::TIME;
 use vocabulary::units::format_bytes;
 
-use crate::decimal::{self, shifted};
-use crate::emit::{self, list};
-use crate::parse::{Checked, Place, bytes};
+use crate::decimal::{self, format_scaled};
+use crate::emit::{self, write_wrapped_list};
+use crate::parse::{Checked, Place, parse_size};
 use crate::rule::{Group, names_candidate};
-use crate::types::rounded;
+use crate::types::round_for_table;
 use crate::{Deployments, Problem};
 
 /// The word for a missing time in files.
@@ -35,7 +35,9 @@ impl CandidateTimes {
         let seconds = seconds.into_iter();
         Self {
             candidate,
-            seconds: seconds.map(|seconds| seconds.map(rounded)).collect(),
+            seconds: seconds
+                .map(|seconds| seconds.map(round_for_table))
+                .collect(),
             is_default,
         }
     }
@@ -51,7 +53,7 @@ names_candidate! {
 }
 
 /// Reads the times of candidates at these sizes.
-pub(crate) fn read(
+pub(crate) fn read_candidate_times(
     place: &Place<'_>,
     given: Vec<TimesDefinition>,
     sizes: &[u64],
@@ -64,11 +66,11 @@ pub(crate) fn read(
     };
     let given = given.into_iter().enumerate();
     given
-        .map(|(index, given)| times(&place.index(index), given, sizes, group))
+        .map(|(index, given)| times_from_definition(&place.index(index), given, sizes, group))
         .collect()
 }
 
-fn times(
+fn times_from_definition(
     place: &Place<'_>,
     given: TimesDefinition,
     sizes: &[u64],
@@ -77,16 +79,16 @@ fn times(
     let row = place.key("microseconds");
     let (expected, found) = (sizes.len(), given.microseconds.len());
     if found != expected {
-        return Err(row.fault(Problem::RowLength { expected, found }));
+        return Err(row.problem_here(Problem::RowLength { expected, found }));
     }
     let time = |(index, Verbatim(text)): (usize, &Verbatim)| {
         if text == NONE {
             return Ok(None);
         }
-        let value = decimal::scaled(text, -6).and_then(|value| TIME.of(value));
+        let value = decimal::parse_scaled(text, -6).and_then(|value| TIME.if_within(value));
         let unfit = || {
             row.index(index)
-                .unfit(&format!("{TIME}, in microseconds, or {NONE}"))
+                .unfit_value(&format!("{TIME}, in microseconds, or {NONE}"))
         };
         value.map(Some).ok_or_else(unfit)
     };
@@ -95,15 +97,15 @@ fn times(
     let mut is_default = vec![false; sizes.len()];
     let row = place.key("default_at");
     for (index, size) in given.default_at.iter().enumerate() {
-        let size = bytes(size, || row.index(index))?;
+        let size = parse_size(size, || row.index(index))?;
         let at = sizes.iter().position(|known| *known == size);
         *at.and_then(|at| is_default.get_mut(at))
-            .ok_or_else(|| row.index(index).unfit("one of the sizes in `bytes`"))? = true;
+            .ok_or_else(|| row.index(index).unfit_value("one of the sizes in `bytes`"))? = true;
     }
-    let candidate = given.candidate(place, group)?;
+    let candidate = given.read_candidate(place, group)?;
     if candidate == Candidate::Default {
         let expected = "an algorithm: the default's times are in `default_microseconds`";
-        return Err(place.key("candidate").unfit(expected));
+        return Err(place.key("candidate").unfit_value(expected));
     }
     Ok(CandidateTimes {
         candidate,
@@ -113,7 +115,7 @@ fn times(
 }
 
 /// Writes the times of candidates at these sizes; nothing without sizes.
-pub(crate) fn write(
+pub(crate) fn write_candidate_times(
     f: &mut fmt::Formatter<'_>,
     all: &[CandidateTimes],
     sizes: &[u64],
@@ -123,18 +125,22 @@ pub(crate) fn write(
     }
     writeln!(f, "          candidates:")?;
     for times in all {
-        write!(f, "            - {{{}", emit::candidate(&times.candidate)?)?;
+        write!(
+            f,
+            "            - {{{}",
+            emit::candidate_text(&times.candidate)?
+        )?;
         let at = sizes.iter().zip(&times.is_default);
         let at = at.filter(|(_, is_default)| **is_default);
         let at: Vec<String> = at.map(|(bytes, _)| format_bytes(*bytes)).collect();
         if !at.is_empty() {
             writeln!(f, ",")?;
-            list(f, "               default_at: [", &at, "]")?;
+            write_wrapped_list(f, "               default_at: [", &at, "]")?;
         }
         writeln!(f, ",")?;
-        let time = |seconds: &Option<f64>| seconds.map_or(NONE.to_owned(), |s| shifted(s, 6));
+        let time = |seconds: &Option<f64>| seconds.map_or(NONE.to_owned(), |s| format_scaled(s, 6));
         let row: Vec<String> = times.seconds.iter().map(time).collect();
-        list(f, "               microseconds: [", &row, "]}\n")?;
+        write_wrapped_list(f, "               microseconds: [", &row, "]}\n")?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ impl Operators {
     }
 
     /// The operators in both, which must overlap.
-    pub(crate) fn narrower(self, other: Self) -> Self {
+    pub(crate) fn intersection(self, other: Self) -> Self {
         match self {
             Self::Any => other,
             narrow => narrow,
@@ -37,7 +37,7 @@ impl Operators {
     }
 
     /// Whether the rules hold for an operator of this class.
-    pub fn cover(self, class: OperatorClass) -> bool {
+    pub fn hold_for(self, class: OperatorClass) -> bool {
         self.overlap(class.into())
     }
 }
@@ -69,7 +69,7 @@ impl OperatorClass {
     pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
 
     /// The class of the operators that commute, or of those that do not.
-    pub const fn of(commutes: bool) -> Self {
+    pub const fn from_commutes(commutes: bool) -> Self {
         match commutes {
             true => Self::Commutative,
             false => Self::Noncommutative,
@@ -142,12 +142,12 @@ impl Deployments {
     }
 
     /// Whether the rules hold for a deployment.
-    pub fn cover(self, deployment: Deployment) -> bool {
+    pub fn hold_for(self, deployment: Deployment) -> bool {
         self.overlap(deployment.into())
     }
 
     /// Whether the rules may name a candidate.
-    pub const fn offer(self, candidate: &Candidate) -> bool {
+    pub const fn may_name(self, candidate: &Candidate) -> bool {
         match self {
             Self::Colltune => Deployment::Colltune.offers(candidate),
             Self::Any | Self::Library => Deployment::Library.offers(candidate),

@@ -4,7 +4,7 @@
 //! text does not, so written numbers are read back unchanged.
 
 /// Reads a decimal number times `10^power`; `None` if the text is not a number.
-pub(crate) fn scaled(text: &str, power: i32) -> Option<f64> {
+pub(crate) fn parse_scaled(text: &str, power: i32) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     if !mantissa
         .bytes()
@@ -18,7 +18,7 @@ pub(crate) fn scaled(text: &str, power: i32) -> Option<f64> {
 
 /// Writes a positive, finite number times `10^power` with the fewest digits that identify it, and with an exponent only
 /// for very large or small numbers.
-pub(crate) fn shifted(value: f64, power: i32) -> String {
+pub(crate) fn format_scaled(value: f64, power: i32) -> String {
     let text = format!("{value:e}");
     let Some((mantissa, exponent)) = text.split_once('e') else {
         return text;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape, Library, RankOrder, collective_name};
 
-use self::entry::{Entry, Outcome};
+use self::entry::{EntryPair, Outcome};
 use crate::{Confidence, Deployments, Operators, Query, Table};
 
 /// The differences between two tables, `before` and `after`.
@@ -43,18 +43,18 @@ pub struct TableComparison {
 
 impl TableComparison {
     /// Compares two tables, each with its name: a path or a digest.
-    pub fn of(before: (&str, &Table), after: (&str, &Table)) -> Self {
+    pub fn from_tables(before: (&str, &Table), after: (&str, &Table)) -> Self {
         Self {
-            before: Origin::of(before.0, before.1),
-            after: Origin::of(after.0, after.1),
-            note: note(before.1, after.1),
+            before: Origin::from_table(before.0, before.1),
+            after: Origin::from_table(after.0, after.1),
+            note: note_on_libraries(before.1, after.1),
             diff: before.1.diff(after.1),
         }
     }
 }
 
 /// The sentence about tables of different libraries or releases.
-fn note(before: &Table, after: &Table) -> Option<String> {
+fn note_on_libraries(before: &Table, after: &Table) -> Option<String> {
     let [before, after] = [before, after].map(|table| &table.provenance.library);
     if before == after {
         return None;
@@ -87,7 +87,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    fn of(name: &str, table: &Table) -> Self {
+    fn from_table(name: &str, table: &Table) -> Self {
         let of = &table.provenance;
         Self {
             table: name.to_owned(),
@@ -209,14 +209,14 @@ pub struct DefaultChange {
 
 impl Diff {
     /// The numbers of changes with a larger and with a smaller expected speed-up over the default.
-    pub fn more_and_less(&self) -> [usize; 2] {
+    pub fn count_gains_and_losses(&self) -> [usize; 2] {
         let worth = || self.changes.iter().filter_map(|change| change.worth);
         let more = worth().filter(|worth| *worth > 1.0).count();
         [more, worth().filter(|worth| *worth < 1.0).count()]
     }
 
     /// The number of ranges in which the default is chosen again.
-    pub fn turned_back(&self) -> usize {
+    pub fn count_turned_back(&self) -> usize {
         let back = self.changes.iter().filter(|change| change.is_turned_back());
         back.count()
     }
@@ -238,11 +238,11 @@ impl Table {
             .flat_map(|table| table.collectives.keys().copied())
             .collect();
         for collective in collectives {
-            let shapes = shapes(&both, collective);
+            let shapes = shapes_to_compare(&both, collective);
             for &(shape, order) in &shapes {
-                let queries = Query::all(collective, shape, order);
-                let found = queries.map(|query| (query, Entry::new(both, query).compare()));
-                for (operators, deployments, outcome) in joined(found) {
+                let queries = Query::all_on_shape(collective, shape, order);
+                let found = queries.map(|query| (query, EntryPair::new(both, query).compare()));
+                for (operators, deployments, outcome) in merge_equal_outcomes(found) {
                     let group = Group {
                         collective,
                         shape,
@@ -250,18 +250,18 @@ impl Table {
                         operators,
                         deployments,
                     };
-                    diff.take(group, outcome);
+                    diff.add_outcome(group, outcome);
                 }
             }
             diff.defaults
-                .extend(default_change(both, collective, &shapes));
+                .extend(compare_defaults(both, collective, &shapes));
         }
         diff
     }
 }
 
 impl Diff {
-    fn take(&mut self, group: Group, outcome: Outcome) {
+    fn add_outcome(&mut self, group: Group, outcome: Outcome) {
         match outcome {
             Outcome::Absent => {}
             Outcome::Only(side) => self.only_in_one.push(OnlyIn { group, side }),
@@ -277,13 +277,16 @@ impl Diff {
 
 /// The shapes, each with its order of ranks, for which at least one of the tables has its own rules. If only one table
 /// knows the order, its order is used.
-fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, RankOrder)> {
+fn shapes_to_compare(
+    tables: &[&Table; 2],
+    collective: Collective,
+) -> BTreeSet<(CommShape, RankOrder)> {
     let entries = tables
         .iter()
         .filter_map(|table| table.collectives.get(&collective))
         .flatten();
     let all: BTreeSet<(CommShape, RankOrder)> = entries
-        .map(|entry| (entry.shape, entry.order.on(entry.shape)))
+        .map(|entry| (entry.shape, entry.order.on_shape(entry.shape)))
         .collect();
     let is_told = |(shape, order): &(CommShape, RankOrder)| {
         let mut others = all.iter();
@@ -293,7 +296,9 @@ fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, 
 }
 
 /// Merges equal outcomes for both classes of operators, or for both deployments.
-fn joined(found: impl Iterator<Item = (Query, Outcome)>) -> Vec<(Operators, Deployments, Outcome)> {
+fn merge_equal_outcomes(
+    found: impl Iterator<Item = (Query, Outcome)>,
+) -> Vec<(Operators, Deployments, Outcome)> {
     let mut by_class: Vec<(Operators, Deployments, Outcome)> = Vec::new();
     for (query, outcome) in found {
         let operators = match query.collective.is_reduction() {
@@ -319,7 +324,7 @@ fn joined(found: impl Iterator<Item = (Query, Outcome)>) -> Vec<(Operators, Depl
 }
 
 /// Compares the default's times that both tables have.
-fn default_change(
+fn compare_defaults(
     [before, after]: [&Table; 2],
     collective: Collective,
     shapes: &BTreeSet<(CommShape, RankOrder)>,
@@ -361,7 +366,7 @@ fn default_times(
 ) -> Vec<(u64, f64)> {
     let entries = table.collectives.get(&collective).into_iter().flatten();
     let mut times: Vec<(u64, f64)> = entries
-        .filter(|entry| entry.shape == shape && entry.is_in(order))
+        .filter(|entry| entry.shape == shape && entry.holds_for_order(order))
         .flat_map(|entry| &entry.measured)
         .map(|point| (point.bytes, point.default_seconds))
         .collect();

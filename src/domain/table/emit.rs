@@ -5,14 +5,14 @@ use std::fmt::{self, Write as _};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
-use crate::decimal::shifted;
+use crate::decimal::format_scaled;
 use crate::parse::FORMAT_NAME;
-use crate::repair::uncut;
+use crate::repair::merge_cut_rules;
 use crate::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use crate::{candidate_times, message_size, scalar::scalar, verdicts};
+use crate::{candidate_times, message_size, scalar::yaml_scalar, verdicts};
 
 const HEADER: &str = "\
 # A decision table of colltune: which candidate to use for which messages.
@@ -39,12 +39,12 @@ impl fmt::Display for Table {
             f,
             "{HEADER}format: {FORMAT_NAME} {}\nname: {}\n",
             self.format_version(),
-            scalar(&self.name)
+            yaml_scalar(&self.name)
         )?;
-        provenance(f, &self.provenance)?;
+        write_provenance(f, &self.provenance)?;
         if self.collectives.is_empty() {
             f.write_str("collectives: {}\n")?;
-            return verdicts::write(f, &self.verdicts);
+            return verdicts::write_verdicts(f, &self.verdicts);
         }
         f.write_str("collectives:\n")?;
         for (collective, entries) in &self.collectives {
@@ -61,14 +61,14 @@ impl fmt::Display for Table {
             for entry in entries {
                 // Collectives that combine nothing have no class of operators.
                 let combines = collective.is_reduction() || entry.operators != Operators::Any;
-                shape_rules(f, entry, combines)?;
+                write_shape_rules(f, entry, combines)?;
             }
         }
-        verdicts::write(f, &self.verdicts)
+        verdicts::write_verdicts(f, &self.verdicts)
     }
 }
 
-fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Result {
+fn write_provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Result {
     let Provenance {
         campaign,
         store,
@@ -84,21 +84,24 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
         warnings,
     } = provenance;
     writeln!(f, "provenance:")?;
-    writeln!(f, "  campaign: {}", scalar(campaign))?;
-    writeln!(f, "  store: {}", scalar(store))?;
-    let (name, version) = (scalar(&library.name), scalar(&library.version));
+    writeln!(f, "  campaign: {}", yaml_scalar(campaign))?;
+    writeln!(f, "  store: {}", yaml_scalar(store))?;
+    let (name, version) = (yaml_scalar(&library.name), yaml_scalar(&library.version));
     writeln!(f, "  library: {{name: {name}, version: {version}}}")?;
-    writeln!(f, "  colltune: {}", scalar(colltune))?;
-    writeln!(f, "  date: {}", scalar(date))?;
-    let hosts: Vec<_> = hosts.iter().map(|host| scalar(host).into_owned()).collect();
-    list(f, "  hosts: [", &hosts, "]\n")?;
-    writeln!(f, "  cpu: {}", scalar(cpu))?;
+    writeln!(f, "  colltune: {}", yaml_scalar(colltune))?;
+    writeln!(f, "  date: {}", yaml_scalar(date))?;
+    let hosts: Vec<_> = hosts
+        .iter()
+        .map(|host| yaml_scalar(host).into_owned())
+        .collect();
+    write_wrapped_list(f, "  hosts: [", &hosts, "]\n")?;
+    writeln!(f, "  cpu: {}", yaml_scalar(cpu))?;
     if !networks.is_empty() {
         let networks: Vec<_> = networks
             .iter()
-            .map(|text| scalar(text).into_owned())
+            .map(|text| yaml_scalar(text).into_owned())
             .collect();
-        list(f, "  networks: [", &networks, "]\n")?;
+        write_wrapped_list(f, "  networks: [", &networks, "]\n")?;
     }
     writeln!(f, "  launches: {launches}")?;
     if !pattern.is_together() {
@@ -113,10 +116,14 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
     writeln!(f, "  warnings:")?;
     warnings
         .iter()
-        .try_for_each(|warning| writeln!(f, "    - {}", scalar(warning)))
+        .try_for_each(|warning| writeln!(f, "    - {}", yaml_scalar(warning)))
 }
 
-fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -> fmt::Result {
+fn write_shape_rules(
+    f: &mut fmt::Formatter<'_>,
+    entry: &ShapeRules,
+    combines: bool,
+) -> fmt::Result {
     let ShapeRules {
         shape,
         order,
@@ -144,7 +151,7 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
     if *deployments != Deployments::Colltune {
         writeln!(f, "        deployment: {deployments}")?;
     }
-    let rules = &uncut(rules);
+    let rules = &merge_cut_rules(rules);
     if rules.is_empty() {
         writeln!(f, "        rules: []")?;
     } else {
@@ -160,15 +167,15 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
             f,
             "          - {{from: {:<width$} {}}}",
             format!("{size},"),
-            choice(rule)?
+            choice_text(rule)?
         )?;
     }
-    measured_columns(f, measured)?;
+    write_measured_columns(f, measured)?;
     let sizes: Vec<u64> = measured.iter().map(|point| point.bytes).collect();
-    candidate_times::write(f, candidates, &sizes)
+    candidate_times::write_candidate_times(f, candidates, &sizes)
 }
 
-fn choice(rule: &Rule) -> Result<String, fmt::Error> {
+fn choice_text(rule: &Rule) -> Result<String, fmt::Error> {
     let Rule {
         candidate: chosen,
         speedup,
@@ -176,7 +183,7 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         confirmed,
         ..
     } = rule;
-    let mut text = candidate(chosen)?;
+    let mut text = candidate_text(chosen)?;
     if let Some(ratio) = speedup {
         write!(text, ", speedup: {ratio}")?;
     }
@@ -188,12 +195,14 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
 }
 
 /// A candidate's name and parameters.
-pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
-    let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
-    for (key, value) in candidate.parameters().given() {
+pub(crate) fn candidate_text(candidate: &Candidate) -> Result<String, fmt::Error> {
+    let mut text = format!("candidate: {}", yaml_scalar(candidate.algorithm()));
+    for (key, value) in candidate.parameters().given_parameters() {
         match key {
             // The values of these keys are ids; other values are numbers.
-            "reduce" | "bcast" | "node" | "network" => write!(text, ", {key}: {}", scalar(&value))?,
+            "reduce" | "bcast" | "node" | "network" => {
+                write!(text, ", {key}: {}", yaml_scalar(&value))?
+            }
             _ => write!(text, ", {key}: {value}")?,
         }
     }
@@ -202,7 +211,7 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
 
 /// Rows with aligned columns, one per measured size. The row of speed-ups is left out if each is the ratio of its
 /// times.
-fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
+fn write_measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
     if points.is_empty() {
         return Ok(());
     }
@@ -214,15 +223,15 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
         ),
         (
             "microseconds:        ",
-            row(|point| shifted(point.seconds, 6)),
+            row(|point| format_scaled(point.seconds, 6)),
         ),
         (
             "default_microseconds:",
-            row(|point| shifted(point.default_seconds, 6)),
+            row(|point| format_scaled(point.default_seconds, 6)),
         ),
     ];
     if !points.iter().all(MeasuredPoint::is_ratio_of_times) {
-        let speedups = row(|point| shifted(point.speedup, 0));
+        let speedups = row(|point| format_scaled(point.speedup, 0));
         rows.push(("speedup:             ", speedups));
     }
     let width = rows
@@ -234,13 +243,13 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
     writeln!(f, "        measured:")?;
     for (name, row) in rows {
         let cells: Vec<_> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
-        list(f, &format!("          {name} ["), &cells, "]\n")?;
+        write_wrapped_list(f, &format!("          {name} ["), &cells, "]\n")?;
     }
     Ok(())
 }
 
 /// Writes a list between `start` and `end`; where a line is full, the list continues under its first item.
-pub(crate) fn list(
+pub(crate) fn write_wrapped_list(
     f: &mut fmt::Formatter<'_>,
     start: &str,
     items: &[String],

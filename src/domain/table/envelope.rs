@@ -3,7 +3,7 @@
 /// The places between the low end (0) and the high end (1) at which another line becomes the lowest, each with the
 /// index of that line, in ascending order. A line is given by its values at both ends; a line with an unknown value is
 /// ignored. `first` is the line that is the lowest at the low end.
-pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
+pub fn lowest_line_changes(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
     let mut changes = Vec::new();
     let (mut at, mut lowest) = (0.0, first);
     while let Some(Some([low, high])) = lines.get(lowest) {
@@ -26,7 +26,7 @@ pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> 
 }
 
 /// The index of the lowest known value; of equal ones, the first.
-pub fn lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
+pub fn index_of_lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
     let known = values
         .enumerate()
         .filter_map(|(place, value)| Some((place, value?)));

@@ -19,9 +19,9 @@ pub(crate) struct Times {
 
 impl Times {
     /// Times at a size of `rule`, which is one of the entry's rules; `None` if nothing was measured.
-    pub(crate) fn at(entry: &ShapeRules, rule: &Rule, bytes: u64) -> Option<Self> {
-        let around = Around::size(&entry.measured, bytes)?;
-        let default_seconds = around.time(|point| point.default_seconds);
+    pub(crate) fn at_size(entry: &ShapeRules, rule: &Rule, bytes: u64) -> Option<Self> {
+        let around = PointsAround::of_size(&entry.measured, bytes)?;
+        let default_seconds = around.time_at_size(|point| point.default_seconds);
         let belongs = |point: &&MeasuredPoint| {
             rule_at(&entry.rules, point.bytes).map(|at| at.from_bytes) == Some(rule.from_bytes)
         };
@@ -29,8 +29,11 @@ impl Times {
         let (seconds, speedup) = if rule.candidate == Candidate::Default {
             (Some(default_seconds), Some(1.0))
         } else if ends.iter().all(belongs) {
-            let speedup = around.between(|point| point.speedup);
-            (Some(around.time(|point| point.seconds)), Some(speedup))
+            let speedup = around.interpolate_value(|point| point.speedup);
+            (
+                Some(around.time_at_size(|point| point.seconds)),
+                Some(speedup),
+            )
         } else {
             // The points of a rule are consecutive, so the nearest is one of the two, if the rule has any.
             let nearest = ends.into_iter().find(|point| belongs(point));
@@ -41,22 +44,22 @@ impl Times {
             seconds,
             speedup,
             default_seconds,
-            beyond: around.beyond(),
+            beyond: around.is_beyond(),
         })
     }
 }
 
 /// The measured points on both sides of a size; both are the same if the size was measured or lies outside.
 #[derive(Clone, Copy)]
-struct Around<'p> {
+struct PointsAround<'p> {
     left: &'p MeasuredPoint,
     right: &'p MeasuredPoint,
     bytes: u64,
 }
 
-impl<'p> Around<'p> {
+impl<'p> PointsAround<'p> {
     /// Searches points of ascending size; `None` without points.
-    fn size(points: &'p [MeasuredPoint], bytes: u64) -> Option<Self> {
+    fn of_size(points: &'p [MeasuredPoint], bytes: u64) -> Option<Self> {
         let after = points.partition_point(|point| point.bytes < bytes);
         let before = after.checked_sub(1).and_then(|before| points.get(before));
         let (left, right) = match (before, points.get(after)) {
@@ -67,28 +70,28 @@ impl<'p> Around<'p> {
         Some(Self { left, right, bytes })
     }
 
-    fn beyond(&self) -> bool {
+    fn is_beyond(&self) -> bool {
         self.right.bytes < self.bytes
     }
 
     /// A time at the size.
-    fn time(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
+    fn time_at_size(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { right, bytes, .. } = *self;
-        match self.beyond() {
+        match self.is_beyond() {
             true => of(right) * (bytes as f64 / right.bytes.max(1) as f64),
-            false => self.between(of),
+            false => self.interpolate_value(of),
         }
     }
 
     /// A value interpolated between the two points; outside them, the value at the nearest one.
-    fn between(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
+    fn interpolate_value(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { left, right, bytes } = *self;
-        interpolated([(left.bytes, of(left)), (right.bytes, of(right))], bytes)
+        interpolate_on_log_scales([(left.bytes, of(left)), (right.bytes, of(right))], bytes)
     }
 }
 
 /// A value interpolated on logarithmic scales between those at two sizes, which may be the same.
-pub(crate) fn interpolated([left, right]: [(u64, f64); 2], bytes: u64) -> f64 {
+pub(crate) fn interpolate_on_log_scales([left, right]: [(u64, f64); 2], bytes: u64) -> f64 {
     if left.0 == right.0 {
         return right.1;
     }

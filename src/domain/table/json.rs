@@ -58,7 +58,7 @@ impl Decision<'_> {
     /// The decision as JSON.
     pub fn to_json(&self) -> DecisionJson {
         let query = &self.query;
-        let reason = self.withheld(Policy::default());
+        let reason = self.reason_withheld(Policy::default());
         DecisionJson {
             collective: query.collective.name(),
             nodes: query.shape.nodes,
@@ -72,7 +72,7 @@ impl Decision<'_> {
             parameters: self.candidate.parameters(),
             expected_seconds: self.expected_seconds,
             default_seconds: self.default_seconds,
-            times_of: self.matched.stand_in(),
+            times_of: self.matched.describe_stand_in(),
             speedup: self.speedup,
             confidence: self.confidence,
             confirmed: self.confirmed,

@@ -78,7 +78,7 @@ pub use covers::{Deployment, Deployments, OperatorClass, Operators, RuleSource};
 pub use diff::{
     Change, ChosenRange, DefaultChange, Diff, Group, OnlyIn, Origin, Side, TableComparison,
 };
-pub use envelope::{crossings, lowest};
+pub use envelope::{index_of_lowest, lowest_line_changes};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
@@ -88,7 +88,7 @@ pub use repair::{TurnedBack, turn_back};
 pub use rule::parameter_names;
 pub use types::{
     Confidence, FORMAT_VERSION, MeasuredPoint, Provenance, Rule, ShapeRules, Table, message_size,
-    rounded,
+    round_for_table,
 };
 pub use verdict::{Found, Verdict};
 pub use vocabulary::out_of_order;

@@ -33,7 +33,7 @@ pub struct Query {
 impl Query {
     /// The queries about calls of 0 bytes on a shape: for each deployment and, where something is combined, for both
     /// classes of operators.
-    pub(crate) fn all(
+    pub(crate) fn all_on_shape(
         collective: Collective,
         shape: CommShape,
         order: RankOrder,
@@ -99,7 +99,7 @@ pub(crate) struct Basis<'t> {
 
 impl Decision<'_> {
     /// The answer of a table without rules for a query: the library's default.
-    pub const fn absent(query: &Query) -> Self {
+    pub const fn without_rule(query: &Query) -> Self {
         Self {
             query: *query,
             candidate: &Candidate::Default,
@@ -140,7 +140,7 @@ impl ShapeMatch {
 
     /// The shape and the order of ranks that are used instead of the requested ones: `2x4`, or `2x4 with ranks in block
     /// order`.
-    pub fn stand_in(self) -> Option<String> {
+    pub fn describe_stand_in(self) -> Option<String> {
         match self {
             Self::Nearest(shape) => Some(shape.to_string()),
             Self::OtherOrder(shape, order) => Some(format!("{shape} with ranks in {order} order")),
@@ -157,9 +157,10 @@ impl fmt::Display for ShapeMatch {
             Self::Interpolated(low, high) => {
                 f.pad(&format!("interpolated between {low} and {high}"))
             }
-            Self::Nearest(_) | Self::OtherOrder(..) => {
-                f.pad(&format!("nearest {}", self.stand_in().unwrap_or_default()))
-            }
+            Self::Nearest(_) | Self::OtherOrder(..) => f.pad(&format!(
+                "nearest {}",
+                self.describe_stand_in().unwrap_or_default()
+            )),
             Self::Absent => f.pad("none"),
         }
     }
@@ -201,7 +202,7 @@ impl fmt::Display for RulePlace {
                 from_bytes,
             } => {
                 write!(f, "{collective}, {shape}, ")?;
-                if let Some(order) = order.told_on(*shape) {
+                if let Some(order) = order.known_on_shape(*shape) {
                     write!(f, "{order} order, ")?;
                 }
                 if *operators != Operators::Any {
@@ -257,13 +258,13 @@ impl Table {
     /// like times; beyond them, the speed-up at the nearest measured size holds.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let decide = || {
-            let (entry, matched) = self.answering(query)?;
+            let (entry, matched) = self.answering_entry(query)?;
             let rule = rule_at(&entry.rules, query.bytes)?;
             let candidate = match &entry {
                 Cow::Borrowed(entry) => &rule_at(&entry.rules, query.bytes)?.candidate,
-                Cow::Owned(_) => self.known(query.collective, &rule.candidate),
+                Cow::Owned(_) => self.own_candidate(query.collective, &rule.candidate),
             };
-            Some(decide(
+            Some(decide_by_rule(
                 query,
                 &entry,
                 rule,
@@ -272,22 +273,25 @@ impl Table {
                 &self.provenance,
             ))
         };
-        decide().unwrap_or(Decision::absent(query))
+        decide().unwrap_or(Decision::without_rule(query))
     }
 
     /// The entry that answers a query, and how its shape was found.
-    pub(crate) fn answering(&self, query: &Query) -> Option<(Cow<'_, ShapeRules>, ShapeMatch)> {
-        let nearest = self.nearest(query)?;
-        if !nearest.is_of(query)
-            && let Some((entry, [low, high])) = self.between(query)
+    pub(crate) fn answering_entry(
+        &self,
+        query: &Query,
+    ) -> Option<(Cow<'_, ShapeRules>, ShapeMatch)> {
+        let nearest = self.nearest_entry(query)?;
+        if !nearest.is_for_shape_of(query)
+            && let Some((entry, [low, high])) = self.interpolated_rules(query)
         {
             return Some((Cow::Owned(entry), ShapeMatch::Interpolated(low, high)));
         }
-        Some((Cow::Borrowed(nearest), nearest.matched(query)))
+        Some((Cow::Borrowed(nearest), nearest.shape_match(query)))
     }
 
     /// The table's own copy of a candidate that has times in the table.
-    fn known(&self, collective: Collective, candidate: &Candidate) -> &Candidate {
+    fn own_candidate(&self, collective: Collective, candidate: &Candidate) -> &Candidate {
         let entries = self.collectives.get(&collective).into_iter().flatten();
         let mut known = entries.flat_map(|entry| &entry.candidates);
         let found = known.find(|times| times.candidate == *candidate);
@@ -295,12 +299,12 @@ impl Table {
     }
 
     /// The nearest entry for a query's shape, operator class and deployment.
-    pub(crate) fn nearest(&self, query: &Query) -> Option<&ShapeRules> {
+    pub(crate) fn nearest_entry(&self, query: &Query) -> Option<&ShapeRules> {
         let entries = self.collectives.get(&query.collective)?;
-        let covering = entries.iter().filter(|entry| entry.covers(query));
+        let covering = entries.iter().filter(|entry| entry.holds_for_query(query));
         covering.min_by(|a, b| {
-            distance(a, query)
-                .partial_cmp(&distance(b, query))
+            shape_distance(a, query)
+                .partial_cmp(&shape_distance(b, query))
                 .unwrap_or(Ordering::Equal)
         })
     }
@@ -308,20 +312,20 @@ impl Table {
 
 impl ShapeRules {
     /// Whether the rules hold for a query's operator class and deployment.
-    pub(crate) fn covers(&self, query: &Query) -> bool {
+    pub(crate) fn holds_for_query(&self, query: &Query) -> bool {
         let combines = query.collective.is_reduction();
-        (!combines || self.operators.cover(query.operators))
-            && self.deployments.cover(query.deployment)
+        (!combines || self.operators.hold_for(query.operators))
+            && self.deployments.hold_for(query.deployment)
     }
 
     /// Whether the entry is for the shape of a query, and not for another order of ranks.
-    pub(crate) fn is_of(&self, query: &Query) -> bool {
+    pub(crate) fn is_for_shape_of(&self, query: &Query) -> bool {
         self.shape == query.shape && !is_in_other_order(self, query)
     }
 
     /// How the shape of a query is found in this entry.
-    pub(crate) fn matched(&self, query: &Query) -> ShapeMatch {
-        match (self.is_of(query), self.source) {
+    pub(crate) fn shape_match(&self, query: &Query) -> ShapeMatch {
+        match (self.is_for_shape_of(query), self.source) {
             (true, RuleSource::Model | RuleSource::Interpolated) => ShapeMatch::Model,
             (true, RuleSource::Measured) => ShapeMatch::Measured,
             _ if is_in_other_order(self, query) => ShapeMatch::OtherOrder(self.shape, self.order),
@@ -333,15 +337,15 @@ impl ShapeRules {
 /// Whether the ranks of an entry were certainly in another order than the requested one, on shapes where the order
 /// makes a difference.
 pub(crate) fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
-    let have = entry.order.told_on(entry.shape);
-    let asked = query.order.told_on(query.shape);
+    let have = entry.order.known_on_shape(entry.shape);
+    let asked = query.order.known_on_shape(query.shape);
     have.zip(asked).is_some_and(|(have, asked)| have != asked)
 }
 
 /// The distance of an entry's shape from the requested one: whether its ranks were in another order; whether only one
 /// of the two has a power of two ranks, since many algorithms are made for one of these cases; then the ratio of the
 /// numbers of nodes, the smaller number first; then the same for the ranks per node.
-fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u32) {
+fn shape_distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u32) {
     let (have, asked) = (entry.shape, query.shape);
     let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));
     (
@@ -360,7 +364,7 @@ pub fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
     rules.get(after.checked_sub(1)?)
 }
 
-fn decide<'t>(
+fn decide_by_rule<'t>(
     query: &Query,
     entry: &ShapeRules,
     rule: &Rule,
@@ -369,7 +373,7 @@ fn decide<'t>(
     provenance: &'t Provenance,
 ) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
-    let times = Times::at(entry, rule, query.bytes);
+    let times = Times::at_size(entry, rule, query.bytes);
     let default_seconds = times.map(|times| times.default_seconds);
     let expected_seconds = times.and_then(|times| times.seconds);
     let exact = matches!(matched, ShapeMatch::Measured | ShapeMatch::Model);
@@ -390,7 +394,7 @@ fn decide<'t>(
         confidence,
         confirmed: exact && rule.confirmed,
         matched,
-        rule: entry.place(query.collective, rule.from_bytes),
+        rule: entry.rule_place(query.collective, rule.from_bytes),
         basis: Some(Basis {
             confirmed: rule.confirmed,
             confidence: rule.confidence,

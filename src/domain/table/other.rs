@@ -15,7 +15,7 @@ const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 ///
 /// Any name of a native algorithm is accepted, since only the library knows which it has.
 /// [`libraries::combines_in_order`] knows which of them combine in rank order.
-pub(crate) fn candidate(
+pub(crate) fn read_other_candidate(
     place: &Place<'_>,
     name: &str,
     parameters: Parameters,
@@ -29,7 +29,7 @@ pub(crate) fn candidate(
         && libraries::combines_in_order(group.library, collective, id);
     if collective.is_reduction() && operators != Operators::Commutative && !is_ordered {
         let candidate = name.to_owned();
-        return Err(field.fault(Problem::Unordered {
+        return Err(field.problem_here(Problem::Unordered {
             candidate,
             operators,
         }));
@@ -38,12 +38,12 @@ pub(crate) fn candidate(
     if name.starts_with(Candidate::MOCKUP) {
         refuse_parameters(place, name, &parameters, &[])?;
         let of_collective = MOCKUPS.iter().filter(|it| it.collective == collective);
-        let known: Vec<String> = of_collective.map(Mockup::name).collect();
+        let known: Vec<String> = of_collective.map(Mockup::full_name).collect();
         if known.contains(&algorithm) {
             return Ok(Candidate::Mockup { algorithm });
         }
         let known = known.iter().map(String::as_str);
-        return Err(field.fault(Mistake::unknown("mock-up", name, known)));
+        return Err(field.problem_here(Mistake::unknown_word("mock-up", name, known)));
     }
     refuse_parameters(place, name, &parameters, &PARAMETERS)?;
     Ok(if name.starts_with(Candidate::NATIVE) {
@@ -68,14 +68,14 @@ fn check_collective(field: &Place<'_>, name: &str, collective: Collective) -> Ch
         .and_then(|(of, _)| of.parse::<Collective>().ok());
     match of {
         Some(of) if of == collective => Ok(()),
-        Some(of) => Err(field.fault(Problem::OtherCollective {
+        Some(of) => Err(field.problem_here(Problem::OtherCollective {
             name: name.to_owned(),
             of,
             collective,
         })),
         None => {
             let known = format!("native:{collective}/ID");
-            Err(field.fault(Mistake::unknown("candidate", name, [known.as_str()])))
+            Err(field.problem_here(Mistake::unknown_word("candidate", name, [known.as_str()])))
         }
     }
 }

@@ -13,7 +13,7 @@ use vocabulary::units::{UnitError, parse_bytes};
 
 use crate::candidate_times::{self, TimesDefinition};
 use crate::rule::{self, Group, RuleDefinition};
-use crate::types::ratio;
+use crate::types::speedup_ratio;
 use crate::verdicts::{self, VerdictDefinition};
 use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
@@ -84,36 +84,38 @@ impl Table {
     pub fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
         let document = Document::parse(&KIND, path, text)?;
         // A newer format may have other keys, so its version is checked first.
-        let version = format(&document)?;
-        let definition: TableDefinition = document.read()?;
+        let version = read_format_version(&document)?;
+        let definition: TableDefinition = document.read_values()?;
         let (name, provenance) = (definition.name, definition.provenance);
         let library = &provenance.library;
         for (key, text) in [("name", &library.name), ("version", &library.version)] {
             if text.contains(is_unprintable) {
-                let field = Field::of("provenance").key("library").key(key);
-                return Err(document.at_value(&field, Problem::Control { key }).into());
+                let field = Field::from_key("provenance").key("library").key(key);
+                return Err(document
+                    .error_at_value(&field, Problem::Control { key })
+                    .into());
             }
         }
         let place = |key| Place {
             document: &document,
-            field: Field::of(key),
+            field: Field::from_key(key),
         };
-        let verdicts = verdicts::read(&place("verdicts"), definition.verdicts, version)?;
+        let verdicts = verdicts::read_verdicts(&place("verdicts"), definition.verdicts, version)?;
         let place = place("collectives");
         let mut collectives = BTreeMap::new();
         for (name, definition) in definition.collectives {
             let place = place.key(&name);
             let collective = name.parse::<Collective>().map_err(|_| {
                 let known = Collective::MEASURED.map(|known| known.name());
-                place.at_key(Mistake::unknown("collective", &name, known))
+                place.at_key(Mistake::unknown_word("collective", &name, known))
             })?;
             let found = definition.message_size;
             if found != message_size(collective) {
                 let problem = Problem::MessageSize { collective, found };
-                return Err(place.key("message_size").fault(problem).into());
+                return Err(place.key("message_size").problem_here(problem).into());
             }
-            let group = Group::of(collective, &provenance.library.name, version);
-            let shapes = shapes(&place.key("shapes"), definition.shapes, group)?;
+            let group = Group::for_collective(collective, &provenance.library.name, version);
+            let shapes = read_shapes(&place.key("shapes"), definition.shapes, group)?;
             collectives.insert(collective, shapes);
         }
         let mut table = Self {
@@ -146,32 +148,32 @@ impl Place<'_> {
     }
 
     /// A problem with the value.
-    pub(crate) fn fault(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
-        self.document.at_value(&self.field, problem)
+    pub(crate) fn problem_here(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
+        self.document.error_at_value(&self.field, problem)
     }
 
     fn at_key(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
-        self.document.at_key(&self.field, problem)
+        self.document.error_at_key(&self.field, problem)
     }
 
     /// A problem with a value other than the expected one.
-    pub(crate) fn unfit(&self, expected: &str) -> Box<Diagnostic> {
-        self.document.unfit(&self.field, expected)
+    pub(crate) fn unfit_value(&self, expected: &str) -> Box<Diagnostic> {
+        self.document.unfit_value_error(&self.field, expected)
     }
 }
 
 /// A size in bytes, `1500` or `64K`.
-pub(crate) fn bytes<'a>(Scalar(text): &Scalar, place: impl Fn() -> Place<'a>) -> Checked<u64> {
+pub(crate) fn parse_size<'a>(Scalar(text): &Scalar, place: impl Fn() -> Place<'a>) -> Checked<u64> {
     parse_bytes(text).map_err(|error| match error {
-        UnitError::LargeSize(_) => place().unfit(&BYTES.to_string()),
-        _ => place().unfit(rule::SIZE),
+        UnitError::LargeSize(_) => place().unfit_value(&BYTES.to_string()),
+        _ => place().unfit_value(rule::SIZE),
     })
 }
 
 /// The version of the format.
-fn format(document: &Document<'_>) -> Checked<u32> {
-    let field = Field::of("format");
-    let fault = |problem| Err(document.at_value(&field, problem));
+fn read_format_version(document: &Document<'_>) -> Checked<u32> {
+    let field = Field::from_key("format");
+    let fault = |problem| Err(document.error_at_value(&field, problem));
     let Some(found) = document.text_of(&field) else {
         return fault(Problem::NotATable);
     };
@@ -185,7 +187,7 @@ fn format(document: &Document<'_>) -> Checked<u32> {
     }
 }
 
-fn shapes(
+fn read_shapes(
     place: &Place<'_>,
     definitions: Vec<ShapeDefinition>,
     group: Group<'_>,
@@ -196,15 +198,18 @@ fn shapes(
         if group.version == 1 {
             refuse_later_keys(&item, &definition)?;
         }
-        let entry = shape_rules(&item, definition, group)?;
-        if let Some(earlier) = entries.iter().position(|earlier| overlap(earlier, &entry)) {
+        let entry = read_shape_rules(&item, definition, group)?;
+        if let Some(earlier) = entries
+            .iter()
+            .position(|earlier| entries_overlap(earlier, &entry))
+        {
             let ShapeRules {
                 shape, operators, ..
             } = entry;
-            return Err(item.fault(Problem::DuplicateShape {
+            return Err(item.problem_here(Problem::DuplicateShape {
                 shape,
                 operators,
-                first_line: place.document.line(&place.index(earlier).field),
+                first_line: place.document.line_of_field(&place.index(earlier).field),
             }));
         }
         entries.push(entry);
@@ -212,7 +217,7 @@ fn shapes(
     if entries.is_empty() {
         let remedy = "remove the collective: what is not in the table gets the default";
         let key = "shapes";
-        return Err(place.fault(Problem::Empty { key, remedy }));
+        return Err(place.problem_here(Problem::Empty { key, remedy }));
     }
     Ok(entries)
 }
@@ -235,29 +240,31 @@ fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked
 
 /// Whether two entries overlap. An entry for all operators may follow one for commutative ones: it holds for the
 /// others.
-fn overlap(earlier: &ShapeRules, entry: &ShapeRules) -> bool {
+fn entries_overlap(earlier: &ShapeRules, entry: &ShapeRules) -> bool {
     let is_for_others =
         (earlier.operators, entry.operators) == (Operators::Commutative, Operators::Any);
     earlier.shape == entry.shape
-        && earlier.is_in(entry.order)
+        && earlier.holds_for_order(entry.order)
         && earlier.operators.overlap(entry.operators)
         && !is_for_others
         && earlier.deployments.overlap(entry.deployments)
 }
 
-fn shape_rules(
+fn read_shape_rules(
     place: &Place<'_>,
     definition: ShapeDefinition,
     group: Group<'_>,
 ) -> Checked<ShapeRules> {
-    let shape = rule::shape(place, definition.nodes, definition.ppn)?;
+    let shape = rule::check_shape(place, definition.nodes, definition.ppn)?;
     let collective = group.collective;
     let operators = definition.operators.unwrap_or(Operators::Any);
     if operators != Operators::Any && !collective.is_reduction() {
-        return Err(place.key("operators").fault(Problem::NothingCombined {
-            collective,
-            operators,
-        }));
+        return Err(place
+            .key("operators")
+            .problem_here(Problem::NothingCombined {
+                collective,
+                operators,
+            }));
     }
     let group = Group {
         shape,
@@ -269,21 +276,24 @@ fn shape_rules(
     };
     let measured = definition.measured;
     let source = definition.source.unwrap_or_default();
-    let rules = rules(&place.key("rules"), definition.rules, group)?;
+    let rules = read_rules(&place.key("rules"), definition.rules, group)?;
     if source == RuleSource::Model
         && let Some(index) = rules.iter().position(|rule| rule.confirmed)
     {
         let item = place.key("rules").index(index);
-        return Err(item.key("confirmed").fault(Problem::ConfirmedByModel));
+        return Err(item
+            .key("confirmed")
+            .problem_here(Problem::ConfirmedByModel));
     }
     let (measured, candidates) = match measured {
         None => (Vec::new(), Vec::new()),
         Some(rows) => {
             let place = place.key("measured");
-            let points = points(&place, &rows)?;
+            let points = read_points(&place, &rows)?;
             let sizes: Vec<u64> = points.iter().map(|point| point.bytes).collect();
             let place = place.key("candidates");
-            let times = candidate_times::read(&place, rows.candidates, &sizes, group)?;
+            let times =
+                candidate_times::read_candidate_times(&place, rows.candidates, &sizes, group)?;
             (points, times)
         }
     };
@@ -299,7 +309,7 @@ fn shape_rules(
     })
 }
 
-fn rules(
+fn read_rules(
     place: &Place<'_>,
     definitions: Vec<RuleDefinition>,
     group: Group<'_>,
@@ -307,7 +317,7 @@ fn rules(
     let mut rules: Vec<Rule> = Vec::new();
     for (index, definition) in definitions.into_iter().enumerate() {
         let item = place.index(index);
-        let rule = rule::read(&item, definition, group)?;
+        let rule = rule::read_rule(&item, definition, group)?;
         let bytes = rule.from_bytes;
         let problem = match rules.last().map(|rule| rule.from_bytes) {
             None if bytes > 0 => Problem::Gap { from_bytes: bytes },
@@ -317,25 +327,25 @@ fn rules(
                 continue;
             }
         };
-        return Err(item.key("from").fault(problem));
+        return Err(item.key("from").problem_here(problem));
     }
     if rules.is_empty() {
         let remedy = "write one rule at least, as in `- {from: 0, candidate: default, confidence: \
                       high}`";
         let key = "rules";
-        return Err(place.fault(Problem::Empty { key, remedy }));
+        return Err(place.problem_here(Problem::Empty { key, remedy }));
     }
     Ok(rules)
 }
 
-fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<MeasuredPoint>> {
+fn read_points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<MeasuredPoint>> {
     let mut sizes: Vec<u64> = Vec::new();
     let row = place.key("bytes");
     for (index, size) in given.bytes.iter().enumerate() {
         let item = || row.index(index);
-        let bytes = bytes(size, item)?;
+        let bytes = parse_size(size, item)?;
         if let Some(previous) = sizes.last().copied().filter(|previous| *previous >= bytes) {
-            return Err(item().fault(Problem::NotAscending { bytes, previous }));
+            return Err(item().problem_here(Problem::NotAscending { bytes, previous }));
         }
         sizes.push(bytes);
     }
@@ -343,11 +353,12 @@ fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<Measured
         let row = place.key(key);
         let (expected, found) = (sizes.len(), given.len());
         if found != expected {
-            return Err(row.fault(Problem::RowLength { expected, found }));
+            return Err(row.problem_here(Problem::RowLength { expected, found }));
         }
         let values = given.iter().enumerate().map(|(index, Verbatim(text))| {
-            let value = decimal::scaled(text, shift).and_then(|value| bounds.of(value));
-            value.ok_or_else(|| row.index(index).unfit(&format!("{bounds}{unit}")))
+            let value =
+                decimal::parse_scaled(text, shift).and_then(|value| bounds.if_within(value));
+            value.ok_or_else(|| row.index(index).unfit_value(&format!("{bounds}{unit}")))
         });
         values.collect()
     };
@@ -360,7 +371,7 @@ fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<Measured
             bytes,
             seconds,
             default_seconds,
-            speedup: ratio(seconds, default_seconds),
+            speedup: speedup_ratio(seconds, default_seconds),
         })
         .collect();
     if let Some(speedups) = &given.speedup {

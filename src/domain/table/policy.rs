@@ -30,19 +30,19 @@ pub struct Policy {
 
 impl Policy {
     /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
-    pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
+    pub fn lack_of_rule(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
         if rule.candidate == Candidate::Default {
             None
         } else if rule.refuted {
             Some(Lack::Verdict)
         } else {
-            self.lack_of(rule.confirmed, rule.confidence, provenance)
+            self.lack_unless_refuted(rule.confirmed, rule.confidence, provenance)
         }
     }
 
     /// The first requirement that a rule fails, if the rule replaces the default and no validation refuted it; `None` if
     /// it fails none.
-    fn lack_of(
+    fn lack_unless_refuted(
         self,
         confirmed: bool,
         confidence: Confidence,
@@ -63,8 +63,8 @@ impl Policy {
 
     /// Whether rules are deployed on shapes between measured ones: they count as rules of medium confidence that fresh
     /// launches have not confirmed.
-    fn interpolates(self, provenance: &Provenance) -> bool {
-        let lack = self.lack_of(false, Confidence::Medium, provenance);
+    fn deploys_interpolated(self, provenance: &Provenance) -> bool {
+        let lack = self.lack_unless_refuted(false, Confidence::Medium, provenance);
         lack.is_none()
     }
 }
@@ -126,10 +126,10 @@ impl Lack {
 impl Table {
     /// The table as a policy deploys it. The default, with low confidence, replaces the withheld rules, which are
     /// returned in the order of the table. Deploying the result again changes nothing.
-    pub fn deployed(&self, policy: Policy) -> (Self, Vec<Withheld>) {
+    pub fn deployed_by(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
-        let interpolates = policy.interpolates(&self.provenance);
+        let interpolates = policy.deploys_interpolated(&self.provenance);
         for (collective, entries) in &mut table.collectives {
             for entry in entries {
                 if !interpolates {
@@ -144,9 +144,9 @@ impl Table {
                 entry
                     .candidates
                     .retain(|times| !is_refuted(&times.candidate));
-                entry.withhold(
+                entry.withhold_rules(
                     *collective,
-                    |rule| policy.lack(rule, &self.provenance),
+                    |rule| policy.lack_of_rule(rule, &self.provenance),
                     &mut withheld,
                 );
             }
@@ -172,13 +172,13 @@ pub struct Usage {
 
 impl Usage {
     /// The number of rules that are not deployed.
-    pub const fn unused(self) -> usize {
+    pub const fn unused_rules(self) -> usize {
         self.unconfirmed + self.uncertain + self.simulated + self.refuted
     }
 
     /// Whether there are rules but none is deployed.
-    pub const fn is_nothing(self) -> bool {
-        self.used == 0 && self.unused() > 0
+    pub const fn is_all_unused(self) -> bool {
+        self.used == 0 && self.unused_rules() > 0
     }
 }
 
@@ -186,7 +186,7 @@ impl Usage {
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = |count, one: &'static str, many| if count == 1 { one } else { many };
-        let (unused, all) = (self.unused(), self.used + self.unused());
+        let (unused, all) = (self.unused_rules(), self.used + self.unused_rules());
         write!(f, "{unused} of {all} {} ", verb(all, "rule", "rules"))?;
         write!(f, "{} not used", verb(unused, "is", "are"))?;
         let lacks = [
@@ -210,9 +210,9 @@ impl fmt::Display for Usage {
 
 impl Table {
     /// Counts the rules for a deployment by whether a policy deploys them.
-    pub fn usage(&self, policy: Policy, deployment: Deployment) -> Usage {
+    pub fn count_usage(&self, policy: Policy, deployment: Deployment) -> Usage {
         let entries = self.entries();
-        let entries = entries.filter(|entry| entry.deployments.cover(deployment));
+        let entries = entries.filter(|entry| entry.deployments.hold_for(deployment));
         let mut usage = Usage::default();
         let rules = entries.flat_map(|entry| &entry.rules);
         // Programs that use colltune leave the library's own algorithms to the library.
@@ -221,7 +221,7 @@ impl Table {
             Deployment::Library => true,
         };
         for rule in rules.filter(counts) {
-            match policy.lack(rule, &self.provenance) {
+            match policy.lack_of_rule(rule, &self.provenance) {
                 Some(Lack::Verdict) => usage.refuted += 1,
                 Some(Lack::Confirmation) => usage.unconfirmed += 1,
                 Some(Lack::Confidence(_)) => usage.uncertain += 1,
@@ -237,7 +237,7 @@ impl Table {
 impl Decision<'_> {
     /// The reason why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision
     /// is the default.
-    pub fn withheld(&self, policy: Policy) -> Option<String> {
+    pub fn reason_withheld(&self, policy: Policy) -> Option<String> {
         let Basis {
             confirmed,
             confidence,
@@ -249,7 +249,7 @@ impl Decision<'_> {
         let of_rule = if refuted {
             Some(Lack::Verdict)
         } else {
-            policy.lack_of(confirmed, confidence, provenance)
+            policy.lack_unless_refuted(confirmed, confidence, provenance)
         };
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
@@ -269,7 +269,7 @@ impl Decision<'_> {
 
 impl ShapeRules {
     /// Replaces the withheld rules by the default, in the measured points too, and appends them to `withheld`.
-    fn withhold(
+    fn withhold_rules(
         &mut self,
         collective: Collective,
         lack: impl Fn(&Rule) -> Option<Lack>,
@@ -287,7 +287,7 @@ impl ShapeRules {
             let Some(lack) = lack(rule) else {
                 continue;
             };
-            let place = self.place(collective, rule.from_bytes);
+            let place = self.rule_place(collective, rule.from_bytes);
             let default = Rule::new(rule.from_bytes, Candidate::Default, None, Confidence::Low);
             let candidate = std::mem::replace(&mut self.rules[at], default).candidate;
             withheld.push(Withheld {

@@ -115,7 +115,7 @@ impl strict_yaml::Problem for Problem {
             }
             Self::NotTaken { takes, .. } => format!("it takes: {}", takes.join(", ")),
             Self::InBrackets { label } => {
-                format!("give each parameter a key of the rule: `{{candidate: {}}}`", as_keys(label))
+                format!("give each parameter a key of the rule: `{{candidate: {}}}`", brackets_as_keys(label))
             }
             Self::BothBlocks => "keep one: the number of blocks, or the size of a block".to_owned(),
             Self::Unsupported(Unsupported::OddRanks { .. }) => {
@@ -154,12 +154,14 @@ fn algorithms_of(collective: Collective) -> String {
     if !collective.has_algorithms() {
         return format!("known: native:{collective}/ID");
     }
-    let names: Vec<_> = schedule::of(collective).map(|a| a.name()).collect();
+    let names: Vec<_> = schedule::algorithms_of(collective)
+        .map(|a| a.name())
+        .collect();
     format!("algorithms of {collective}: {}", names.join(", "))
 }
 
 /// A candidate as reports write it, `reduce/chain[block_bytes=8K]`, as the keys of a rule.
-fn as_keys(label: &str) -> String {
+fn brackets_as_keys(label: &str) -> String {
     let keys = label.trim_end_matches(']').replace(['[', ','], ", ");
     keys.replace('=', ": ")
 }

@@ -42,7 +42,7 @@ impl fmt::Display for TurnedBack {
 
 impl TurnedBack {
     /// The table's warning about parts that were turned back; `None` if there are none.
-    pub fn warning(changes: &[Self]) -> Option<String> {
+    pub fn warning_about(changes: &[Self]) -> Option<String> {
         let all: Vec<String> = changes.iter().map(Self::to_string).collect();
         (!all.is_empty()).then(|| {
             format!(
@@ -67,9 +67,9 @@ impl Table {
         let verdicts: Vec<&Verdict> = verdicts.iter().collect();
         for (&collective, entries) in &mut self.collectives {
             for entry in entries {
-                entry.rules = uncut(&entry.rules);
+                entry.rules = merge_cut_rules(&entry.rules);
                 for part in wrong_parts(collective, entry, &verdicts) {
-                    entry.refute(&part.sizes);
+                    entry.mark_refuted_sizes(&part.sizes);
                 }
             }
         }
@@ -117,7 +117,7 @@ impl Table {
     pub fn turn_back(&mut self, verdicts: &[Verdict]) -> Vec<TurnedBack> {
         let changes = turn_back(&mut self.collectives, verdicts);
         let warnings = &mut self.provenance.warnings;
-        warnings.extend(TurnedBack::warning(&changes));
+        warnings.extend(TurnedBack::warning_about(&changes));
         changes
     }
 }
@@ -136,7 +136,7 @@ pub fn turn_back(
         for entry in entries {
             let wrong = wrong_parts(collective, entry, &verdicts);
             for part in &wrong {
-                entry.turn_back(&part.sizes);
+                entry.turn_back_sizes(&part.sizes);
             }
             changes.extend(wrong);
         }
@@ -153,14 +153,14 @@ fn wrong_parts(
     let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
     let about: Vec<&Verdict> = about.copied().collect();
     let mut parts = Vec::new();
-    for (sizes, rule) in entry.ranges() {
+    for (sizes, rule) in entry.rules_with_sizes() {
         let of_rule = about.iter().filter(|verdict| {
             verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
         });
         let of_rule: Vec<&Verdict> = of_rule.copied().collect();
         for sizes in wrong_sizes(entry, &sizes, &of_rule) {
             parts.push(TurnedBack {
-                rule: entry.place(collective, rule.from_bytes),
+                rule: entry.rule_place(collective, rule.from_bytes),
                 candidate: rule.candidate.clone(),
                 sizes,
             });
@@ -170,7 +170,7 @@ fn wrong_parts(
 }
 
 /// The rules as they were before [`Table::mark_refuted`] cut them.
-pub(crate) fn uncut(rules: &[Rule]) -> Vec<Rule> {
+pub(crate) fn merge_cut_rules(rules: &[Rule]) -> Vec<Rule> {
     let mut whole: Vec<Rule> = Vec::new();
     // Only a cut makes neighbours that differ in nothing but the mark.
     let mut before_was_refuted = false;
@@ -198,7 +198,7 @@ pub(crate) fn uncut(rules: &[Rule]) -> Vec<Rule> {
 ///
 /// Only a later one that found the candidate faster overrules a wrong one. One that found no difference does not: its
 /// launches may have been too noisy, or, if the library's file cannot name the candidate, have run the default only.
-fn standing<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
+fn standing_verdicts<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let stands = |verdict: &&&Verdict| {
         let key = |v: &Verdict| (v.bytes, v.operators, v.deployment);
         let mut later = verdicts.iter().filter(|other| {
@@ -211,7 +211,7 @@ fn standing<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
 
 /// The ranges around a rule's wrong sizes, with adjacent ranges merged.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
-    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = standing(verdicts)
+    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = standing_verdicts(verdicts)
         .into_iter()
         .partition(|verdict| verdict.is_wrong());
     let wrong: BTreeSet<u64> = wrong.iter().map(|verdict| verdict.bytes).collect();
@@ -237,14 +237,14 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
 
 impl ShapeRules {
     /// The rules with their ranges of sizes. The last range ends at `u64::MAX`, which means no end.
-    pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
+    pub fn rules_with_sizes(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
         let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
         let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
         rules.map(|(rule, end)| (rule.from_bytes..end, rule))
     }
 
     /// The place of the entry's rule that begins at a size.
-    pub fn place(&self, collective: Collective, from_bytes: u64) -> RulePlace {
+    pub fn rule_place(&self, collective: Collective, from_bytes: u64) -> RulePlace {
         RulePlace::Rule {
             collective,
             shape: self.shape,
@@ -256,7 +256,7 @@ impl ShapeRules {
     }
 
     /// Marks a range of sizes as refuted, and cuts rules at its ends. A range that ends at `u64::MAX` has no end.
-    fn refute(&mut self, sizes: &Range<u64>) {
+    fn mark_refuted_sizes(&mut self, sizes: &Range<u64>) {
         self.cut_at(sizes.start);
         if sizes.end < u64::MAX {
             self.cut_at(sizes.end);
@@ -290,7 +290,7 @@ impl ShapeRules {
     ///
     /// The default has medium confidence there, because a validation found the chosen candidate slower, but the table's
     /// own measurements did not.
-    pub fn turn_back(&mut self, sizes: &Range<u64>) {
+    pub fn turn_back_sizes(&mut self, sizes: &Range<u64>) {
         if sizes.is_empty() {
             return;
         }
@@ -298,7 +298,7 @@ impl ShapeRules {
             .then(|| rule_at(&self.rules, sizes.end).cloned())
             .flatten();
         let wrong = self
-            .ranges()
+            .rules_with_sizes()
             .filter(|(of, _)| of.start < sizes.end && sizes.start < of.end);
         let wrong: Vec<Candidate> = wrong.map(|(_, rule)| rule.candidate.clone()).collect();
         self.candidates
@@ -312,7 +312,7 @@ impl ShapeRules {
         });
         self.rules.extend([default].into_iter().chain(after));
         self.rules.sort_by_key(|rule| rule.from_bytes);
-        self.merge();
+        self.merge_equal_rules();
         for point in &mut self.measured {
             if sizes.contains(&point.bytes) {
                 point.seconds = point.default_seconds;
@@ -329,8 +329,8 @@ impl ShapeRules {
     }
 
     /// The unconfirmed rules that replace the default, with their ranges of sizes.
-    pub fn unconfirmed(&self) -> Vec<(Range<u64>, Candidate)> {
-        let rules = self.ranges();
+    pub fn unconfirmed_rules(&self) -> Vec<(Range<u64>, Candidate)> {
+        let rules = self.rules_with_sizes();
         let rules = rules.filter(|(_, r)| r.candidate != Candidate::Default && !r.confirmed);
         rules
             .map(|(sizes, rule)| (sizes, rule.candidate.clone()))
@@ -339,8 +339,10 @@ impl ShapeRules {
 
     /// Marks a range of a rule's sizes as confirmed, with the speed-up and the confidence that fresh launches found.
     /// The rule is unchanged at its other sizes.
-    pub fn confirm(&mut self, sizes: &Range<u64>, speedup: f64, confidence: Confidence) {
-        let rule = self.ranges().find(|(of, _)| of.contains(&sizes.start));
+    pub fn confirm_sizes(&mut self, sizes: &Range<u64>, speedup: f64, confidence: Confidence) {
+        let rule = self
+            .rules_with_sizes()
+            .find(|(of, _)| of.contains(&sizes.start));
         let Some((of_rule, rule)) = rule.map(|(of, rule)| (of, rule.clone())) else {
             return;
         };
@@ -356,12 +358,12 @@ impl ShapeRules {
         self.rules.retain(|rule| rule.from_bytes != sizes.start);
         self.rules.extend([confirmed].into_iter().chain(after));
         self.rules.sort_by_key(|rule| rule.from_bytes);
-        self.merge();
+        self.merge_equal_rules();
     }
 
     /// Merges adjacent rules with the same candidate that are both confirmed or both not, and both refuted or both not,
     /// at the lower confidence.
-    fn merge(&mut self) {
+    fn merge_equal_rules(&mut self) {
         self.rules.dedup_by(|next, before| {
             let is_same = next.candidate == before.candidate
                 && next.confirmed == before.confirmed

@@ -6,7 +6,7 @@ use vocabulary::bounds::{RANKS, SPEEDUP};
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder, out_of_order};
 
 use crate::other;
-use crate::parse::{Checked, Place, bytes};
+use crate::parse::{Checked, Place, parse_size};
 use crate::{Confidence, Deployments, Operators, Problem, Rule};
 
 /// The name of the library's default.
@@ -46,7 +46,7 @@ const NAMES_VERSION: u32 = 3;
 
 impl<'a> Group<'a> {
     /// The part that is common to all entries of a collective.
-    pub(crate) fn of(collective: Collective, library: &'a str, version: u32) -> Self {
+    pub(crate) fn for_collective(collective: Collective, library: &'a str, version: u32) -> Self {
         Self {
             collective,
             library,
@@ -86,27 +86,27 @@ macro_rules! names_candidate {
 
         impl $Form {
             /// The candidate that the keys name.
-            fn candidate(
+            fn read_candidate(
                 &self,
                 place: &$crate::parse::Place<'_>,
                 group: $crate::rule::Group<'_>,
             ) -> $crate::parse::Checked<vocabulary::Candidate> {
-                use $crate::rule::{candidate, count, size};
+                use $crate::rule::{check_nonzero, check_size, read_candidate};
                 // Values are checked before the candidate that takes them.
                 let parameters = vocabulary::Parameters {
-                    block_bytes: size(place, "block_bytes", self.block_bytes.as_ref())?,
-                    blocks: count(place, "blocks", self.blocks)?,
+                    block_bytes: check_size(place, "block_bytes", self.block_bytes.as_ref())?,
+                    blocks: check_nonzero(place, "blocks", self.blocks)?,
                     radix: self.radix,
                     reduce: self.reduce.clone(),
                     bcast: self.bcast.clone(),
                     node: self.node.clone(),
                     network: self.network.clone(),
-                    leaders_per_node: count(place, "leaders_per_node", self.leaders_per_node)?,
-                    segment_bytes: size(place, "segment_bytes", self.segment_bytes.as_ref())?,
-                    fanout: count(place, "fanout", self.fanout)?,
+                    leaders_per_node: check_nonzero(place, "leaders_per_node", self.leaders_per_node)?,
+                    segment_bytes: check_size(place, "segment_bytes", self.segment_bytes.as_ref())?,
+                    fanout: check_nonzero(place, "fanout", self.fanout)?,
                     through: self.through.unwrap_or_default(),
                 };
-                candidate(place, &self.candidate, parameters, group)
+                read_candidate(place, &self.candidate, parameters, group)
             }
         }
     };
@@ -130,10 +130,10 @@ pub(crate) fn refuse_parameters(
     parameters: &Parameters,
     takes: &[&'static str],
 ) -> Checked<()> {
-    let mut given = parameters.given();
+    let mut given = parameters.given_parameters();
     match given.find(|(parameter, _)| !takes.contains(parameter)) {
         None => Ok(()),
-        Some((parameter, _)) => Err(place.key(parameter).fault(Problem::NotTaken {
+        Some((parameter, _)) => Err(place.key(parameter).problem_here(Problem::NotTaken {
             candidate: candidate.to_owned(),
             parameter,
             takes: takes.to_vec(),
@@ -142,19 +142,19 @@ pub(crate) fn refuse_parameters(
 }
 
 /// Reads a rule.
-pub(crate) fn read(
+pub(crate) fn read_rule(
     place: &Place<'_>,
     definition: RuleDefinition,
     group: Group<'_>,
 ) -> Checked<Rule> {
     if let Some(ratio) = definition.speedup
-        && !SPEEDUP.hold(ratio)
+        && !SPEEDUP.contains(ratio)
     {
-        return Err(place.key("speedup").unfit(&SPEEDUP.to_string()));
+        return Err(place.key("speedup").unfit_value(&SPEEDUP.to_string()));
     }
     Ok(Rule {
-        candidate: definition.candidate(place, group)?,
-        from_bytes: bytes(&definition.from, || place.key("from"))?,
+        candidate: definition.read_candidate(place, group)?,
+        from_bytes: parse_size(&definition.from, || place.key("from"))?,
         speedup: definition.speedup,
         confidence: definition.confidence,
         confirmed: definition.confirmed.unwrap_or(false),
@@ -163,7 +163,7 @@ pub(crate) fn read(
 }
 
 /// The candidate with a full name and parameters, if entries of a group may name it.
-pub(crate) fn candidate(
+pub(crate) fn read_candidate(
     place: &Place<'_>,
     name: &str,
     parameters: Parameters,
@@ -171,11 +171,13 @@ pub(crate) fn candidate(
 ) -> Checked<Candidate> {
     if name.contains('[') && name.ends_with(']') {
         let label = name.to_owned();
-        return Err(place.key("candidate").fault(Problem::InBrackets { label }));
+        return Err(place
+            .key("candidate")
+            .problem_here(Problem::InBrackets { label }));
     }
-    let candidate = any_candidate(place, name, parameters, group)?;
-    if !group.deployments.offer(&candidate) {
-        return Err(place.key("candidate").fault(Problem::NotInLibrary {
+    let candidate = read_any_candidate(place, name, parameters, group)?;
+    if !group.deployments.may_name(&candidate) {
+        return Err(place.key("candidate").problem_here(Problem::NotInLibrary {
             candidate: name.to_owned(),
             deployments: group.deployments,
         }));
@@ -183,27 +185,27 @@ pub(crate) fn candidate(
     Ok(candidate)
 }
 
-fn any_candidate(
+fn read_any_candidate(
     place: &Place<'_>,
     name: &str,
     parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
     if name.contains(':') {
-        return other::candidate(place, name, parameters, group);
+        return other::read_other_candidate(place, name, parameters, group);
     }
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(algorithm(place, name, group)?),
+        name => Some(find_algorithm(place, name, group)?),
     };
-    refuse_parameters(place, name, &parameters, &taken_by(algorithm))?;
+    refuse_parameters(place, name, &parameters, &taken_parameters(algorithm))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
     check_inner(place, "reduce", &parameters.reduce, Collective::Reduce)?;
     check_inner(place, "bcast", &parameters.bcast, Collective::Bcast)?;
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
-        return Err(place.key("blocks").fault(Problem::BothBlocks));
+        return Err(place.key("blocks").problem_here(Problem::BothBlocks));
     }
     refuse_unsupported(place, algorithm, &parameters, group)?;
     Ok(Candidate::Ours {
@@ -212,24 +214,26 @@ fn any_candidate(
     })
 }
 
-fn algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'static Algorithm> {
+fn find_algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'static Algorithm> {
     let collective = group.collective;
     let place = place.key("candidate");
-    let renamed = (group.version < NAMES_VERSION).then(|| schedule::formerly(name));
-    match renamed.flatten().or_else(|| schedule::find(name)) {
+    let renamed = (group.version < NAMES_VERSION).then(|| schedule::find_by_former_name(name));
+    match renamed.flatten().or_else(|| schedule::find_algorithm(name)) {
         Some(algorithm) if algorithm.collective == collective => Ok(algorithm),
-        Some(Algorithm { collective: of, .. }) => Err(place.fault(Problem::OtherCollective {
-            name: name.to_owned(),
-            of: *of,
-            collective,
-        })),
+        Some(Algorithm { collective: of, .. }) => {
+            Err(place.problem_here(Problem::OtherCollective {
+                name: name.to_owned(),
+                of: *of,
+                collective,
+            }))
+        }
         None => {
-            let known = schedule::of(collective).map(Algorithm::name);
+            let known = schedule::algorithms_of(collective).map(Algorithm::name);
             let native = format!("{}{collective}/ID", Candidate::NATIVE);
             let native = (!collective.has_algorithms()).then_some(native);
             let known: Vec<_> = known.chain([DEFAULT.to_owned()]).chain(native).collect();
             let known = known.iter().map(String::as_str);
-            Err(place.fault(Mistake::unknown("candidate", name, known)))
+            Err(place.problem_here(Mistake::unknown_word("candidate", name, known)))
         }
     }
 }
@@ -244,7 +248,7 @@ pub fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
 }
 
 /// The keys of the parameters that an algorithm of ours takes; none for the default.
-fn taken_by(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
+fn taken_parameters(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
     let takes = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));
     let taken = PARAMETERS.iter().filter(|(_, parameter)| takes(*parameter));
     let of_all = algorithm.map(|_| THROUGH);
@@ -263,7 +267,7 @@ fn refuse_unsupported(
         placed: Placed::Block {
             per_node: group.shape.ppn,
         },
-        ..Request::ranks(group.shape.ranks())
+        ..Request::among_ranks(group.shape.ranks())
     };
     let radix = parameters.radix.map_or("candidate", |_| "radix");
     if let Err(unsupported) = Schedule::new(algorithm, &request) {
@@ -276,13 +280,15 @@ fn refuse_unsupported(
             }
             _ => "candidate",
         };
-        return Err(place.key(key).fault(Problem::Unsupported(unsupported)));
+        return Err(place
+            .key(key)
+            .problem_here(Problem::Unsupported(unsupported)));
     }
     let operators = group.operators;
     if operators == Operators::Commutative {
         return Ok(());
     }
-    let is_in_block = group.order.on(group.shape).may_be(RankOrder::Block);
+    let is_in_block = group.order.on_shape(group.shape).may_be(RankOrder::Block);
     let needs_block = algorithm.knows_nodes() && algorithm.collective.is_reduction();
     let unordered = match needs_block && !is_in_block {
         true => Some(algorithm.name()),
@@ -293,7 +299,7 @@ fn refuse_unsupported(
         Some(candidate) => {
             let is_inner = candidate != algorithm.name() && parameters.reduce.is_some();
             let key = if is_inner { "reduce" } else { "candidate" };
-            Err(place.key(key).fault(Problem::Unordered {
+            Err(place.key(key).problem_here(Problem::Unordered {
                 candidate,
                 operators,
             }))
@@ -302,38 +308,40 @@ fn refuse_unsupported(
 }
 
 /// A shape without zeros whose number of ranks is within bounds.
-pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
+pub(crate) fn check_shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
     for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
         if value == 0 {
-            return Err(place.key(key).fault(Problem::Zero { key }));
+            return Err(place.key(key).problem_here(Problem::Zero { key }));
         }
     }
-    CommShape::checked(nodes, ppn).ok_or_else(|| {
+    CommShape::try_new(nodes, ppn).ok_or_else(|| {
         let expected = format!("nodes that make with `ppn` {RANKS}");
-        place.key("nodes").unfit(&expected)
+        place.key("nodes").unfit_value(&expected)
     })
 }
 
 /// A number that, if given, is not zero.
-pub(crate) fn count<T: PartialEq + Default>(
+pub(crate) fn check_nonzero<T: PartialEq + Default>(
     place: &Place<'_>,
     key: &'static str,
     given: Option<T>,
 ) -> Checked<Option<T>> {
     match given {
-        Some(value) if value == T::default() => Err(place.key(key).fault(Problem::Zero { key })),
+        Some(value) if value == T::default() => {
+            Err(place.key(key).problem_here(Problem::Zero { key }))
+        }
         given => Ok(given),
     }
 }
 
 /// A size that, if given, is not zero.
-pub(crate) fn size(
+pub(crate) fn check_size(
     place: &Place<'_>,
     key: &'static str,
     given: Option<&Scalar>,
 ) -> Checked<Option<u64>> {
-    let size = given.map(|size| bytes(size, || place.key(key)));
-    count(place, key, size.transpose()?)
+    let size = given.map(|size| parse_size(size, || place.key(key)));
+    check_nonzero(place, key, size.transpose()?)
 }
 
 /// Checks the id of an inner algorithm of a composed one.
@@ -343,15 +351,17 @@ fn check_inner(
     given: &Option<String>,
     collective: Collective,
 ) -> Checked<()> {
-    let mut known = schedule::parts_of(collective).map(|algorithm| algorithm.id);
+    let mut known = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
     match given {
         Some(id) if !known.any(|known| known == id) => {
             let kind = match collective {
                 Collective::Bcast => "inner broadcast",
                 _ => "inner reduce",
             };
-            let known = schedule::parts_of(collective).map(|algorithm| algorithm.id);
-            Err(place.key(key).fault(Mistake::unknown(kind, id, known)))
+            let known = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
+            Err(place
+                .key(key)
+                .problem_here(Mistake::unknown_word(kind, id, known)))
         }
         _ => Ok(()),
     }

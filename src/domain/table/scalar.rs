@@ -10,11 +10,11 @@ const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", 
 
 /// The text as a scalar on one line: unquoted where every YAML reader takes it for that text, in block and in flow
 /// style, otherwise in double quotes.
-pub(crate) fn scalar(text: &str) -> Cow<'_, str> {
+pub(crate) fn yaml_scalar(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(quoted(text))
+        Cow::Owned(quote_yaml(text))
     }
 }
 
@@ -35,7 +35,7 @@ fn is_plain(text: &str) -> bool {
         && !RESERVED.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-fn quoted(text: &str) -> String {
+fn quote_yaml(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {

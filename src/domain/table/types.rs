@@ -103,7 +103,7 @@ impl Provenance {
 
     /// Whether the table is meant for nodes with a CPU of that model. An unknown model, of the table or of the node,
     /// matches any.
-    pub fn is_for(&self, cpu: &str) -> bool {
+    pub fn is_for_cpu(&self, cpu: &str) -> bool {
         let is_open = [Self::ANY_CPU, ""].contains(&self.cpu.trim());
         is_open || cpu.is_empty() || self.cpu.trim() == cpu
     }
@@ -132,7 +132,7 @@ impl Provenance {
     /// or [`Provenance::ANY_CPU`], matches any.
     pub fn has_same_nodes(&self, other: &Self) -> bool {
         let of_any = other.cpu.trim() == Self::ANY_CPU;
-        (of_any || self.is_for(other.cpu.trim())) && self.is_for_networks(&other.networks)
+        (of_any || self.is_for_cpu(other.cpu.trim())) && self.is_for_networks(&other.networks)
     }
 }
 
@@ -162,8 +162,10 @@ pub struct ShapeRules {
 impl ShapeRules {
     /// Whether the rules hold for an order of ranks on the entry's shape; an unknown order, on either side, matches
     /// any.
-    pub fn is_in(&self, order: RankOrder) -> bool {
-        self.order.on(self.shape).may_be(order.on(self.shape))
+    pub fn holds_for_order(&self, order: RankOrder) -> bool {
+        self.order
+            .on_shape(self.shape)
+            .may_be(order.on_shape(self.shape))
     }
 }
 
@@ -228,36 +230,36 @@ pub struct MeasuredPoint {
 impl MeasuredPoint {
     /// A point with times rounded to four significant digits to keep the file short; the speed-up is their ratio.
     pub fn new(bytes: u64, seconds: f64, default_seconds: f64) -> Self {
-        let [seconds, default_seconds] = [seconds, default_seconds].map(rounded);
+        let [seconds, default_seconds] = [seconds, default_seconds].map(round_for_table);
         Self {
             bytes,
             seconds,
             default_seconds,
-            speedup: ratio(seconds, default_seconds),
+            speedup: speedup_ratio(seconds, default_seconds),
         }
     }
 
     /// The point with another speed-up, rounded to four significant digits.
     pub fn with_speedup(self, speedup: f64) -> Self {
         Self {
-            speedup: rounded(speedup),
+            speedup: round_for_table(speedup),
             ..self
         }
     }
 
     /// Whether the speed-up is the ratio of the two times.
     pub fn is_ratio_of_times(&self) -> bool {
-        self.speedup == ratio(self.seconds, self.default_seconds)
+        self.speedup == speedup_ratio(self.seconds, self.default_seconds)
     }
 }
 
 /// The default's time divided by the candidate's, clamped to finite, positive numbers.
-pub(crate) fn ratio(seconds: f64, default_seconds: f64) -> f64 {
+pub(crate) fn speedup_ratio(seconds: f64, default_seconds: f64) -> f64 {
     (default_seconds / seconds).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
 /// A time or a speed-up rounded for tables, to four significant digits.
-pub fn rounded(value: f64) -> f64 {
+pub fn round_for_table(value: f64) -> f64 {
     round_significant(value, 4)
 }
 
@@ -291,7 +293,7 @@ impl Confidence {
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
     /// The value of a name; `None` if there is no such value.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|confidence| <&str>::from(confidence) == name)
     }

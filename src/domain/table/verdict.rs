@@ -92,8 +92,8 @@ impl Verdict {
     pub(crate) fn is_about(&self, collective: Collective, entry: &ShapeRules) -> bool {
         (self.collective, self.shape) == (collective, entry.shape)
             && entry.source == RuleSource::Measured
-            && entry.is_in(self.order)
-            && Operators::cover(entry.operators, self.operators)
-            && Deployments::cover(entry.deployments, self.deployment)
+            && entry.holds_for_order(self.order)
+            && Operators::hold_for(entry.operators, self.operators)
+            && Deployments::hold_for(entry.deployments, self.deployment)
     }
 }

@@ -10,10 +10,10 @@ use vocabulary::bounds::SPEEDUP;
 use vocabulary::units::format_bytes;
 use vocabulary::{Library, Pattern, RankOrder};
 
-use crate::emit::candidate;
-use crate::parse::{Checked, Place, bytes};
+use crate::emit::candidate_text;
+use crate::parse::{Checked, Place, parse_size};
 use crate::rule::{self, Group, names_candidate};
-use crate::scalar::scalar;
+use crate::scalar::yaml_scalar;
 use crate::{Deployment, Found, OperatorClass, Operators, Verdict};
 
 names_candidate! {
@@ -50,25 +50,25 @@ struct SpeedupDefinition {
 }
 
 /// Reads verdicts from a file of a version of the format.
-pub(crate) fn read(
+pub(crate) fn read_verdicts(
     place: &Place<'_>,
     given: Vec<VerdictDefinition>,
     version: u32,
 ) -> Checked<Vec<Verdict>> {
     let verdicts = given.into_iter().enumerate();
     verdicts
-        .map(|(index, given)| verdict(&place.index(index), given, version))
+        .map(|(index, given)| read_verdict(&place.index(index), given, version))
         .collect()
 }
 
-fn verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked<Verdict> {
+fn read_verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked<Verdict> {
     let Ok(collective) = given.collective.parse::<Collective>() else {
         let known = Collective::MEASURED.map(|known| known.name());
-        let mistake = Mistake::unknown("collective", &given.collective, known);
-        return Err(place.key("collective").fault(mistake));
+        let mistake = Mistake::unknown_word("collective", &given.collective, known);
+        return Err(place.key("collective").problem_here(mistake));
     };
     let operators = given.operators.unwrap_or(OperatorClass::Commutative);
-    let shape = rule::shape(place, given.nodes, given.ppn)?;
+    let shape = rule::check_shape(place, given.nodes, given.ppn)?;
     let group = Group {
         shape,
         operators: match operators {
@@ -76,13 +76,13 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked
             class => class.into(),
         },
         deployments: given.deployment.into(),
-        ..Group::of(collective, &given.library.name, version)
+        ..Group::for_collective(collective, &given.library.name, version)
     };
-    let size = bytes(&given.bytes, || place.key("bytes"))?;
-    let candidate = given.candidate(place, group)?;
-    let speedup = given.speedup.map(|given| speedup(place, &given));
+    let size = parse_size(&given.bytes, || place.key("bytes"))?;
+    let candidate = given.read_candidate(place, group)?;
+    let speedup = given.speedup.map(|given| read_speedup(place, &given));
     Ok(Verdict {
-        unix_seconds: whole(place, "when", &given.when)?,
+        unix_seconds: read_whole_number(place, "when", &given.when)?,
         conditions: given.conditions,
         pattern: given.pattern,
         collective,
@@ -95,17 +95,17 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked
         bytes: size,
         found: given.verdict,
         speedup: speedup.transpose()?,
-        seed: whole(place, "seed", &given.seed)?,
+        seed: read_whole_number(place, "seed", &given.seed)?,
         newest_launch: given.after_launch,
     })
 }
 
-fn whole(place: &Place<'_>, key: &str, Scalar(text): &Scalar) -> Checked<u64> {
+fn read_whole_number(place: &Place<'_>, key: &str, Scalar(text): &Scalar) -> Checked<u64> {
     let number = text.parse();
-    number.map_err(|_| place.key(key).unfit("a whole number"))
+    number.map_err(|_| place.key(key).unfit_value("a whole number"))
 }
 
-fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio> {
+fn read_speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio> {
     let place = place.key("speedup");
     let ratios = [
         ("median", given.median),
@@ -113,12 +113,14 @@ fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio>
         ("high", given.high),
     ];
     for (key, ratio) in ratios {
-        if !SPEEDUP.hold(ratio) {
-            return Err(place.key(key).unfit(&SPEEDUP.to_string()));
+        if !SPEEDUP.contains(ratio) {
+            return Err(place.key(key).unfit_value(&SPEEDUP.to_string()));
         }
     }
     if !(0.0..=1.0).contains(&given.coverage) {
-        return Err(place.key("coverage").unfit("a probability, from 0 to 1"));
+        return Err(place
+            .key("coverage")
+            .unfit_value("a probability, from 0 to 1"));
     }
     Ok(PairedRatio {
         median: given.median,
@@ -132,7 +134,7 @@ fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio>
 }
 
 /// Writes verdicts, one per line; nothing if there are none.
-pub(crate) fn write(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Result {
+pub(crate) fn write_verdicts(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Result {
     if verdicts.is_empty() {
         return Ok(());
     }
@@ -142,12 +144,12 @@ pub(crate) fn write(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Re
          verdicts:\n",
     )?;
     for verdict in verdicts {
-        writeln!(f, "  - {{{}}}", line(verdict)?)?;
+        writeln!(f, "  - {{{}}}", verdict_line(verdict)?)?;
     }
     Ok(())
 }
 
-fn line(verdict: &Verdict) -> Result<String, fmt::Error> {
+fn verdict_line(verdict: &Verdict) -> Result<String, fmt::Error> {
     let Verdict {
         unix_seconds,
         library,
@@ -179,7 +181,7 @@ fn line(verdict: &Verdict) -> Result<String, fmt::Error> {
         text,
         ", deployment: {deployment}, bytes: {}, {}, verdict: {found}",
         format_bytes(*bytes),
-        candidate(named)?
+        candidate_text(named)?
     )?;
     if let Some(PairedRatio {
         median,
@@ -200,11 +202,11 @@ fn line(verdict: &Verdict) -> Result<String, fmt::Error> {
     if !pattern.is_together() {
         write!(text, ", pattern: {pattern}")?;
     }
-    let (name, version) = (scalar(&library.name), scalar(&library.version));
+    let (name, version) = (yaml_scalar(&library.name), yaml_scalar(&library.version));
     write!(
         text,
         ", library: {{name: {name}, version: {version}}}, conditions: {}, seed: {seed}, when: {unix_seconds}",
-        scalar(conditions)
+        yaml_scalar(conditions)
     )?;
     if let Some(launch) = newest_launch {
         write!(text, ", after_launch: {launch}")?;

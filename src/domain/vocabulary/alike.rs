@@ -33,7 +33,7 @@ impl Cell {
         if let Some(simplest) = lock().get(&question) {
             return simplest.clone();
         }
-        let simplest = self.compare(candidates);
+        let simplest = self.compare_schedules(candidates);
         let mut answers = lock();
         if answers.len() == MOST_ANSWERS {
             answers.clear();
@@ -43,11 +43,11 @@ impl Cell {
     }
 
     /// Finds the answer of [`Cell::simplest_alike`] by comparing the schedules.
-    fn compare(&self, candidates: &[&Candidate]) -> Vec<usize> {
+    fn compare_schedules(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();
         let (places, schedules): (Vec<usize>, Vec<Schedule>) = ours
-            .filter_map(|(place, candidate)| Some((place, self.schedule(candidate)?)))
+            .filter_map(|(place, candidate)| Some((place, self.candidate_schedule(candidate)?)))
             .unzip();
         let mut groups: BTreeMap<(usize, Through), Vec<usize>> = BTreeMap::new();
         for (place, first) in places.iter().zip(first_alike(&schedules)) {
@@ -57,7 +57,7 @@ impl Cell {
         for group in groups.values().filter(|group| group.len() > 1) {
             let stands_for_all = group
                 .iter()
-                .min_by_key(|place| simplicity(candidates[**place]));
+                .min_by_key(|place| simplicity_key(candidates[**place]));
             for place in group {
                 simplest[*place] = stands_for_all.copied().unwrap_or(*place);
             }
@@ -76,7 +76,7 @@ impl Cell {
 
     /// Whether a candidate can have been measured here: it is of the cell's collective, and, if it is ours, its
     /// algorithm is registered and can serve the cell.
-    pub fn admits(&self, candidate: &Candidate) -> bool {
+    pub fn admits_candidate(&self, candidate: &Candidate) -> bool {
         let Parameters {
             block_bytes,
             blocks,
@@ -100,29 +100,32 @@ impl Cell {
             _ if is_zero || !is_named() => false,
             Candidate::Native { .. } | Candidate::Foreign { .. } if !through.is_mpi() => false,
             Candidate::Ours { .. } => {
-                self.schedule(candidate).is_some() && (blocks.is_none() || block_bytes.is_none())
+                self.candidate_schedule(candidate).is_some()
+                    && (blocks.is_none() || block_bytes.is_none())
             }
             Candidate::Native { .. } => name.starts_with(Candidate::NATIVE),
-            Candidate::Mockup { .. } => MOCKUPS.iter().any(|mockup| mockup.name() == name),
+            Candidate::Mockup { .. } => MOCKUPS.iter().any(|mockup| mockup.full_name() == name),
             Candidate::Foreign { .. } => name.contains(':'),
         }
     }
 
     /// The schedule of a candidate; `None` if it is not ours, is not registered or cannot serve the cell.
-    fn schedule(&self, candidate: &Candidate) -> Option<Schedule> {
+    fn candidate_schedule(&self, candidate: &Candidate) -> Option<Schedule> {
         let (algorithm, parameters) = candidate.as_ours()?;
-        let algorithm = schedule::find(algorithm).filter(|a| a.collective == self.collective)?;
-        Schedule::new(algorithm, &self.request(parameters)).ok()
+        let algorithm =
+            schedule::find_algorithm(algorithm).filter(|a| a.collective == self.collective)?;
+        Schedule::new(algorithm, &self.schedule_request(parameters)).ok()
     }
 }
 
 /// The sort key of candidates; the simplest candidate has the smallest.
-fn simplicity(candidate: &Candidate) -> impl Ord + use<> {
+fn simplicity_key(candidate: &Candidate) -> impl Ord + use<> {
     let parameters = candidate.parameters();
-    let row = place(candidate.algorithm());
+    let row = registry_index(candidate.algorithm());
     let is_unordered = row.is_some_and(|row| out_of_order(&ALGORITHMS[row], &parameters).is_some());
-    let given = parameters.in_units(1).given().count();
-    let part = |of: Collective, id: &Option<String>| place(&format!("{of}/{}", id.as_ref()?));
+    let given = parameters.in_units(1).given_kinds().count();
+    let part =
+        |of: Collective, id: &Option<String>| registry_index(&format!("{of}/{}", id.as_ref()?));
     let parts = [
         part(Collective::Reduce, &parameters.reduce),
         part(Collective::Bcast, &parameters.bcast),
@@ -131,7 +134,7 @@ fn simplicity(candidate: &Candidate) -> impl Ord + use<> {
 }
 
 /// The index of an algorithm in the registry.
-fn place(name: &str) -> Option<usize> {
+fn registry_index(name: &str) -> Option<usize> {
     ALGORITHMS.iter().position(|row| row.name() == name)
 }
 
@@ -152,7 +155,7 @@ pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> O
             ..parameters.in_units(1)
         },
         placed: Placed::Block { per_node: 8 },
-        ..Request::ranks(32)
+        ..Request::among_ranks(32)
     };
     match Schedule::new(algorithm, &request) {
         Err(Unsupported::Unordered { algorithm }) => Some(algorithm),

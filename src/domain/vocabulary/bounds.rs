@@ -23,7 +23,7 @@ pub struct Bounds<T> {
 
 impl<T: Copy + ToString> Bounds<T> {
     /// A range with ends that are shown as plain numbers.
-    const fn plain(what: &'static str, least: T, most: T, reason: &'static str) -> Self {
+    const fn plain_numbers(what: &'static str, least: T, most: T, reason: &'static str) -> Self {
         Self {
             what,
             least,
@@ -33,7 +33,7 @@ impl<T: Copy + ToString> Bounds<T> {
         }
     }
 
-    const fn shown(self, show: fn(T) -> String) -> Self {
+    const fn shown_by(self, show: fn(T) -> String) -> Self {
         Self { show, ..self }
     }
 }
@@ -41,47 +41,48 @@ impl<T: Copy + ToString> Bounds<T> {
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// Durations given by people, in seconds: budgets, watchdogs, wall times.
-pub const DURATION: Bounds<f64> = Bounds::plain(
+pub const DURATION: Bounds<f64> = Bounds::plain_numbers(
     "a duration",
     1e-6,
     366.0 * DAY_SECONDS,
     "no campaign takes longer",
 )
-.shown(|seconds| match seconds < DAY_SECONDS {
+.shown_by(|seconds| match seconds < DAY_SECONDS {
     true => format_seconds(seconds),
     false => format!("{} days", seconds / DAY_SECONDS),
 });
 
 /// Measured times, in seconds; also times computed from a machine's parameters.
-pub const TIME: Bounds<f64> = Bounds::plain(
+pub const TIME: Bounds<f64> = Bounds::plain_numbers(
     "a time",
     1e-15,
     1e9,
     "no clock shows less, and no launch lasts longer",
 )
-.shown(|seconds| format!("{seconds:e} s"));
+.shown_by(|seconds| format!("{seconds:e} s"));
 
 /// Elapsed times, in seconds, which may be 0.
 pub const SPAN: Bounds<f64> = Bounds { least: 0.0, ..TIME };
 
 /// The ratio of two times.
-pub const SPEEDUP: Bounds<f64> = Bounds::plain(
+pub const SPEEDUP: Bounds<f64> = Bounds::plain_numbers(
     "a number",
     TIME.least / TIME.most,
     TIME.most / TIME.least,
     "it is the ratio of two times",
 )
-.shown(|ratio| format!("{ratio:e}"));
+.shown_by(|ratio| format!("{ratio:e}"));
 
 /// A share that may exceed one, such as a tolerance.
-pub const SHARE: Bounds<f64> = Bounds::plain("a share of one", 0.0, 1000.0, "0.05 is 5 %");
+pub const SHARE: Bounds<f64> = Bounds::plain_numbers("a share of one", 0.0, 1000.0, "0.05 is 5 %");
 
 /// The length of a message, vector, block or segment.
 pub const BYTES: Bounds<u64> =
-    Bounds::plain("a size", 0, 1 << 50, "no machine has more memory").shown(format_bytes);
+    Bounds::plain_numbers("a size", 0, 1 << 50, "no machine has more memory")
+        .shown_by(format_bytes);
 
 /// Ranks, on a node or in total.
-pub const RANKS: Bounds<u32> = Bounds::plain(
+pub const RANKS: Bounds<u32> = Bounds::plain_numbers(
     "a number of ranks",
     1,
     i32::MAX as u32,
@@ -96,10 +97,10 @@ pub const NODES: Bounds<u32> = Bounds {
 
 /// Repetitions of a candidate in a launch.
 pub const REPETITIONS: Bounds<u32> =
-    Bounds::plain("a whole number", 1, 1_000_000, "the time of each is kept");
+    Bounds::plain_numbers("a whole number", 1, 1_000_000, "the time of each is kept");
 
 /// Seconds to start a message.
-pub const LATENCY: Bounds<f64> = Bounds::plain(
+pub const LATENCY: Bounds<f64> = Bounds::plain_numbers(
     "seconds a message",
     0.0,
     1000.0,
@@ -107,7 +108,7 @@ pub const LATENCY: Bounds<f64> = Bounds::plain(
 );
 
 /// Seconds per byte: of sending, combining, copying.
-pub const BYTE_TIME: Bounds<f64> = Bounds::plain(
+pub const BYTE_TIME: Bounds<f64> = Bounds::plain_numbers(
     "seconds a byte",
     0.0,
     1.0,
@@ -115,7 +116,7 @@ pub const BYTE_TIME: Bounds<f64> = Bounds::plain(
 );
 
 /// The standard deviation of the logarithm of a disturbed time.
-pub const JITTER: Bounds<f64> = Bounds::plain(
+pub const JITTER: Bounds<f64> = Bounds::plain_numbers(
     "a standard deviation of logarithms",
     0.0,
     3.0,
@@ -124,17 +125,19 @@ pub const JITTER: Bounds<f64> = Bounds::plain(
 
 /// The factor on a disturbed time.
 pub const SLOWDOWN: Bounds<f64> =
-    Bounds::plain("a factor", 0.0, 1e6, "a call that is slower does not end");
+    Bounds::plain_numbers("a factor", 0.0, 1e6, "a call that is slower does not end");
 
 /// The factor on a time in other circumstances.
-pub const FACTOR: Bounds<f64> = Bounds::plain("a factor", 0.01, 100.0, "1 is no difference");
+pub const FACTOR: Bounds<f64> =
+    Bounds::plain_numbers("a factor", 0.01, 100.0, "1 is no difference");
 
 /// The capacity of caches in bytes.
 pub const CAPACITY: Bounds<f64> =
-    Bounds::plain("a number of bytes", 1.0, 1e15, "no machine has more memory");
+    Bounds::plain_numbers("a number of bytes", 1.0, 1e15, "no machine has more memory");
 
 /// A probability.
-pub const PROBABILITY: Bounds<f64> = Bounds::plain("a probability", 0.0, 1.0, "1 is always");
+pub const PROBABILITY: Bounds<f64> =
+    Bounds::plain_numbers("a probability", 0.0, 1.0, "1 is always");
 
 impl<T: PartialEq> PartialEq for Bounds<T> {
     fn eq(&self, other: &Self) -> bool {
@@ -144,30 +147,30 @@ impl<T: PartialEq> PartialEq for Bounds<T> {
 
 impl<T: Copy + PartialOrd> Bounds<T> {
     /// Whether a value is within the range; NaN is not.
-    pub fn hold(&self, value: T) -> bool {
+    pub fn contains(&self, value: T) -> bool {
         self.least <= value && value <= self.most
     }
 
     /// The value, if it is within the range.
-    pub fn of(&self, value: T) -> Option<T> {
-        self.hold(value).then_some(value)
+    pub fn if_within(&self, value: T) -> Option<T> {
+        self.contains(value).then_some(value)
     }
 
     /// The largest value.
-    pub const fn most(&self) -> T {
+    pub const fn largest_value(&self) -> T {
         self.most
     }
 }
 
 impl Bounds<f64> {
     /// The value in the range that is nearest to another one.
-    pub fn nearest(&self, value: f64) -> f64 {
+    pub fn nearest_value(&self, value: f64) -> f64 {
         value.clamp(self.least, self.most)
     }
 
     /// Whether a value is within the range or 0, for times that may be 0.
-    pub fn hold_or_nothing(&self, value: f64) -> bool {
-        value == 0.0 || self.hold(value)
+    pub fn contains_or_zero(&self, value: f64) -> bool {
+        value == 0.0 || self.contains(value)
     }
 }
 
@@ -198,7 +201,7 @@ pub fn optional_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, 
 
 fn checked_span<E: Error>(seconds: f64) -> Result<f64, E> {
     let refused = || E::custom(format!("{seconds:e} s is not {SPAN}"));
-    SPAN.of(seconds).ok_or_else(refused)
+    SPAN.if_within(seconds).ok_or_else(refused)
 }
 
 /// Reads times that are each 0 or within [`TIME`].
@@ -209,7 +212,7 @@ pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     let times: Vec<f64> = Vec::deserialize(from)?;
     let wrong = times
         .iter()
-        .find(|seconds| !TIME.hold_or_nothing(**seconds));
+        .find(|seconds| !TIME.contains_or_zero(**seconds));
     match wrong {
         None => Ok(times),
         Some(seconds) => Err(D::Error::custom(format!("{seconds:e} s is not {TIME}"))),
@@ -223,5 +226,5 @@ pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
 pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let bytes = u64::deserialize(from)?;
     let refused = || D::Error::custom(format!("{bytes} is not {BYTES}"));
-    BYTES.of(bytes).ok_or_else(refused)
+    BYTES.if_within(bytes).ok_or_else(refused)
 }

@@ -63,9 +63,9 @@ impl Candidate {
 
     /// The candidate with the current name of its algorithm, from files with older names.
     #[must_use]
-    pub fn renamed(mut self) -> Self {
+    pub fn with_current_name(mut self) -> Self {
         if let Self::Ours { algorithm, .. } = &mut self
-            && let Some(known) = schedule::formerly(algorithm)
+            && let Some(known) = schedule::find_by_former_name(algorithm)
         {
             *algorithm = known.name();
         }
@@ -194,7 +194,7 @@ pub struct NativeAlgorithm {
 
 impl NativeAlgorithm {
     /// `native:collective/id`.
-    pub fn name(&self) -> String {
+    pub fn full_name(&self) -> String {
         format!("{}{}/{}", Candidate::NATIVE, self.collective, self.id)
     }
 }
@@ -289,7 +289,7 @@ impl Parameters {
     }
 
     /// The given parameters, by name, as in files.
-    pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
+    pub fn given_parameters(&self) -> impl Iterator<Item = (&'static str, String)> {
         let number = |number: u32| number.to_string();
         let through = (!self.through.is_mpi()).then_some(self.through);
         let all = [
@@ -332,7 +332,9 @@ impl fmt::Display for Parameters {
         if self.is_empty() {
             return Ok(());
         }
-        let given = self.given().map(|(name, value)| format!("{name}={value}"));
+        let given = self
+            .given_parameters()
+            .map(|(name, value)| format!("{name}={value}"));
         write!(f, "[{}]", given.collect::<Vec<_>>().join(","))
     }
 }

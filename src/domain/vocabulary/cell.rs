@@ -33,15 +33,15 @@ impl TryFrom<Counts> for CommShape {
     type Error = String;
 
     fn try_from(Counts { nodes, ppn }: Counts) -> Result<Self, String> {
-        Self::checked(nodes, ppn).ok_or_else(|| format!("{nodes}x{ppn} is not {RANKS}"))
+        Self::try_new(nodes, ppn).ok_or_else(|| format!("{nodes}x{ppn} is not {RANKS}"))
     }
 }
 
 impl CommShape {
     /// The shape, if its number of ranks is within [`RANKS`].
-    pub fn checked(nodes: u32, ppn: u32) -> Option<Self> {
+    pub fn try_new(nodes: u32, ppn: u32) -> Option<Self> {
         let ranks = nodes.checked_mul(ppn)?;
-        RANKS.hold(ranks).then_some(Self { nodes, ppn })
+        RANKS.contains(ranks).then_some(Self { nodes, ppn })
     }
 
     /// Number of ranks; saturates instead of overflowing.
@@ -178,7 +178,7 @@ impl Cell {
     }
 
     /// The request for a schedule, with root 0 and consecutive ranks on a node, in units of elements.
-    pub fn request<'a>(&self, parameters: &'a Parameters) -> Request<'a> {
+    pub fn schedule_request<'a>(&self, parameters: &'a Parameters) -> Request<'a> {
         let unit_bytes = self.datatype.size_bytes();
         Request {
             units: self.bytes.div_ceil(unit_bytes),
@@ -187,7 +187,7 @@ impl Cell {
             placed: Placed::Block {
                 per_node: self.shape.ppn,
             },
-            ..Request::ranks(self.shape.ranks())
+            ..Request::among_ranks(self.shape.ranks())
         }
     }
 }

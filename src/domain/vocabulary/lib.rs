@@ -39,6 +39,6 @@ pub use node::Node;
 pub use order::{RankOrder, RankPlace};
 pub use placement::Placement;
 pub use sample::{Sample, Subject};
-pub use shell::quote;
+pub use shell::quote_for_shell;
 pub use warning::Warning;
 pub use world::World;

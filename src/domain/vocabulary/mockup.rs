@@ -16,24 +16,24 @@ pub struct Mockup {
 
 impl Mockup {
     /// `mockup:collective/id`.
-    pub fn name(&self) -> String {
+    pub fn full_name(&self) -> String {
         format!("{}{}/{}", Candidate::MOCKUP, self.collective, self.id)
     }
 }
 
-const fn mockup(collective: Collective, id: &'static str) -> Mockup {
+const fn mockup_row(collective: Collective, id: &'static str) -> Mockup {
     Mockup { collective, id }
 }
 
 /// All measured mock-ups, in the order of collectives.
 pub const MOCKUPS: [Mockup; 9] = [
-    mockup(Collective::Bcast, "scatter+allgather"),
-    mockup(Collective::Reduce, "allreduce"),
-    mockup(Collective::Allreduce, "reduce+bcast"),
-    mockup(Collective::Allreduce, "reduce_scatter_block+allgather"),
-    mockup(Collective::Gather, "allgather"),
-    mockup(Collective::Gather, "reduce"),
-    mockup(Collective::Scatter, "bcast"),
-    mockup(Collective::Allgather, "gather+bcast"),
-    mockup(Collective::ReduceScatter, "reduce+scatterv"),
+    mockup_row(Collective::Bcast, "scatter+allgather"),
+    mockup_row(Collective::Reduce, "allreduce"),
+    mockup_row(Collective::Allreduce, "reduce+bcast"),
+    mockup_row(Collective::Allreduce, "reduce_scatter_block+allgather"),
+    mockup_row(Collective::Gather, "allgather"),
+    mockup_row(Collective::Gather, "reduce"),
+    mockup_row(Collective::Scatter, "bcast"),
+    mockup_row(Collective::Allgather, "gather+bcast"),
+    mockup_row(Collective::ReduceScatter, "reduce+scatterv"),
 ];

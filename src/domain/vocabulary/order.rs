@@ -53,7 +53,7 @@ impl RankOrder {
     }
 
     /// The order on a shape: with one node, or one rank per node, any known order is [`RankOrder::Block`].
-    pub fn on(self, shape: CommShape) -> Self {
+    pub fn on_shape(self, shape: CommShape) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
             _ if !shape.has_orders() => Self::Block,
@@ -62,12 +62,12 @@ impl RankOrder {
     }
 
     /// The order, if it is known and makes a difference on a shape.
-    pub fn told_on(self, shape: CommShape) -> Option<Self> {
+    pub fn known_on_shape(self, shape: CommShape) -> Option<Self> {
         self.known().filter(|_| shape.has_orders())
     }
 
     /// The order of a communicator, given whether all its ranks are placed as in block order, and as in cyclic order.
-    pub fn of(is_block: bool, is_cyclic: bool) -> Self {
+    pub fn from_checks(is_block: bool, is_cyclic: bool) -> Self {
         match (is_block, is_cyclic) {
             (true, _) => Self::Block,
             (false, true) => Self::Cyclic,
@@ -76,10 +76,14 @@ impl RankOrder {
     }
 
     /// The order of a communicator from the ranks on each of its nodes, ascending.
-    pub fn of_nodes(nodes: &[Vec<u32>]) -> Self {
+    pub fn from_nodes(nodes: &[Vec<u32>]) -> Self {
         let count = nodes.len() as u32;
-        let places = || nodes.iter().flat_map(|ranks| RankPlace::all(ranks));
-        Self::of(
+        let places = || {
+            nodes
+                .iter()
+                .flat_map(|ranks| RankPlace::of_node_ranks(ranks))
+        };
+        Self::from_checks(
             places().all(RankPlace::is_in_block),
             places().all(|place| place.is_in_turn(count)),
         )
@@ -99,7 +103,7 @@ pub struct RankPlace {
 
 impl RankPlace {
     /// The places of all ranks of one node, in ascending order.
-    fn all(ranks: &[u32]) -> impl Iterator<Item = Self> {
+    fn of_node_ranks(ranks: &[u32]) -> impl Iterator<Item = Self> {
         let numbered = ranks.iter().zip(0..);
         numbered.map(|(&rank, lower)| Self {
             rank,

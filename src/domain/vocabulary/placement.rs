@@ -28,7 +28,7 @@ impl Placement {
 
     /// The placement used for an order of ranks. Block is also used for [`RankOrder::Other`] and
     /// [`RankOrder::Unknown`].
-    pub const fn of(order: RankOrder) -> Self {
+    pub const fn for_order(order: RankOrder) -> Self {
         match order {
             RankOrder::Cyclic => Self::Cyclic,
             RankOrder::Block | RankOrder::Other | RankOrder::Unknown => Self::Block,

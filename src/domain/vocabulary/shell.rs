@@ -4,7 +4,7 @@ use printable::is_unprintable;
 
 /// Quotes a text so that a shell reads it as one word. The quotation has no unprintable characters except line ends
 /// and tabs.
-pub fn quote(text: &str) -> String {
+pub fn quote_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -63,7 +63,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
         .ok()
         .and_then(|number: u64| number.checked_mul(1 << shift));
     bytes
-        .and_then(|bytes| BYTES.of(bytes))
+        .and_then(|bytes| BYTES.if_within(bytes))
         .ok_or_else(|| UnitError::LargeSize(text.to_owned()))
 }
 
@@ -147,7 +147,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
         rest = tail.trim_start();
     }
     DURATION
-        .of(total)
+        .if_within(total)
         .ok_or_else(|| UnitError::LongDuration(text.to_owned()))
 }
 
@@ -230,7 +230,7 @@ pub fn format_seconds(seconds: f64) -> String {
 /// assert_eq!(vocabulary::units::counted(1, "cell"), "1 cell");
 /// assert_eq!(vocabulary::units::counted(0, "launch"), "0 launches");
 /// ```
-pub fn counted(number: impl std::fmt::Display, noun: &str) -> String {
+pub fn format_counted(number: impl std::fmt::Display, noun: &str) -> String {
     let number = number.to_string();
     let plural = match &*number {
         "1" => "",

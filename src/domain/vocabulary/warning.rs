@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::units::counted;
+use crate::units::format_counted;
 
 /// A reason to trust a measurement less, displayed as a full sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Error)]
@@ -20,8 +20,8 @@ pub enum Warning {
     #[error(
         "{ranks} ranks shared {}: times are dominated by the scheduler and say little about a \
          real machine; use at most {} per node",
-        counted(cores, "core"),
-        counted(cores, "rank")
+        format_counted(cores, "core"),
+        format_counted(cores, "rank")
     )]
     Oversubscribed { ranks: u32, cores: u32 },
     /// Ranks should start at agreed times, but share cores.
@@ -79,7 +79,7 @@ pub enum Warning {
         "{nodes} nodes are one machine, whose {} {ranks} ranks shared: what goes between them \
          crosses no network; deploy the table on nothing but such nodes, and measure others on hosts of \
          their own",
-        counted(cores, "core")
+        format_counted(cores, "core")
     )]
     SharedMachine { nodes: u32, ranks: u32, cores: u32 },
     /// Nodes differ in their CPUs or networks.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::CommShape;
-use crate::units::counted;
+use crate::units::format_counted;
 
 /// The ranks of `MPI_COMM_WORLD`, as a started program finds them.
 ///
@@ -20,7 +20,7 @@ pub struct World {
 impl World {
     /// Whether this world has the nodes and the ranks of a shape, and no others. Nodes that are unknown are not
     /// compared.
-    pub fn is(&self, shape: CommShape) -> bool {
+    pub fn is_exactly(&self, shape: CommShape) -> bool {
         let has_nodes = self.on_nodes.len() == shape.nodes as usize
             && self.on_nodes.iter().all(|ranks| *ranks == shape.ppn);
         self.ranks == shape.ranks() && (self.on_nodes.is_empty() || has_nodes)
@@ -28,7 +28,7 @@ impl World {
 
     /// Whether a communicator of this shape can be made of the first ranks of the first nodes. Nodes that are unknown
     /// are not compared.
-    pub fn holds(&self, shape: CommShape) -> bool {
+    pub fn has_room_for(&self, shape: CommShape) -> bool {
         let first = self.on_nodes.get(..shape.nodes as usize);
         let has_nodes = first.is_some_and(|nodes| nodes.iter().all(|ranks| *ranks >= shape.ppn));
         self.ranks >= shape.ranks() && (self.on_nodes.is_empty() || has_nodes)
@@ -38,12 +38,12 @@ impl World {
 impl fmt::Display for World {
     /// Displays it as in `4 ranks on 2 nodes (3 and 1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", counted(self.ranks, "rank"))?;
+        write!(f, "{}", format_counted(self.ranks, "rank"))?;
         let Some((last, others)) = self.on_nodes.split_last() else {
             return Ok(());
         };
         let nodes = u32::try_from(self.on_nodes.len()).unwrap_or(u32::MAX);
-        write!(f, " on {}", counted(nodes, "node"))?;
+        write!(f, " on {}", format_counted(nodes, "node"))?;
         if others.iter().all(|ranks| ranks == last) {
             return Ok(());
         }
@@ -72,7 +72,7 @@ mod tests {
         let check = |on_nodes: &[u32], asked, is, holds| {
             let world = world(on_nodes);
             assert_eq!(
-                (world.is(asked), world.holds(asked)),
+                (world.is_exactly(asked), world.has_room_for(asked)),
                 (is, holds),
                 "{on_nodes:?} {asked}"
             );
@@ -93,9 +93,9 @@ mod tests {
             ranks,
             on_nodes: Vec::new(),
         };
-        assert!(of_ranks(4).is(shape(2, 2)) && of_ranks(4).holds(shape(1, 2)));
-        assert!(!of_ranks(1).is(shape(1, 2)) && !of_ranks(1).holds(shape(1, 2)));
-        assert!(!of_ranks(4).is(shape(1, 2)));
+        assert!(of_ranks(4).is_exactly(shape(2, 2)) && of_ranks(4).has_room_for(shape(1, 2)));
+        assert!(!of_ranks(1).is_exactly(shape(1, 2)) && !of_ranks(1).has_room_for(shape(1, 2)));
+        assert!(!of_ranks(4).is_exactly(shape(1, 2)));
     }
 
     #[test]

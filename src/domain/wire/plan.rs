@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Plan {
             for task in &mut plan.tasks {
                 if let PlannedWork::Compare { candidates, .. } = &mut task.work {
                     let old = std::mem::take(candidates).into_iter();
-                    *candidates = old.map(Candidate::renamed).collect();
+                    *candidates = old.map(Candidate::with_current_name).collect();
                 }
             }
         }

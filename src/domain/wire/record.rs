@@ -249,7 +249,7 @@ pub struct TimeBreakdown {
 impl TimeBreakdown {
     /// The parts as shares of the elapsed time. With windows, a late call may overlap the next one, so that the parts
     /// exceed the elapsed time; then the shares are those of their sum.
-    pub fn shares(&self, elapsed_seconds: f64) -> Shares {
+    pub fn shares_of_elapsed(&self, elapsed_seconds: f64) -> Shares {
         let parts = self.preparing_seconds + self.starting_seconds + self.calling_seconds;
         let whole = elapsed_seconds.max(parts);
         Shares {
@@ -346,8 +346,14 @@ mod tests {
             preparing,
             own,
         };
-        assert_eq!(spent.shares(16.0), shares(0.3125, 0.125, 0.0625, 0.5));
-        assert_eq!(spent.shares(7.0), shares(0.625, 0.25, 0.125, 0.0));
+        assert_eq!(
+            spent.shares_of_elapsed(16.0),
+            shares(0.3125, 0.125, 0.0625, 0.5)
+        );
+        assert_eq!(
+            spent.shares_of_elapsed(7.0),
+            shares(0.625, 0.25, 0.125, 0.0)
+        );
     }
 
     #[test]

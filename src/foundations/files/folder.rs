@@ -40,7 +40,7 @@ pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
 pub fn set_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW);
-    set_mode(&options.open(path).map_err(of_link)?, mode)
+    set_mode(&options.open(path).map_err(explain_link)?, mode)
 }
 
 /// Sets the mode of an open file or folder, unless it has this mode.
@@ -64,7 +64,7 @@ pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
 /// other file that is not regular.
 pub fn open_in_place(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags(O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    let file = options.open(path).map_err(of_link)?;
+    let file = options.open(path).map_err(explain_link)?;
     require_regular(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -131,7 +131,7 @@ pub fn create_new(path: &Path, mode: u32) -> io::Result<File> {
 }
 
 /// Says what the system calls a loop of links.
-fn of_link(error: Error) -> Error {
+fn explain_link(error: Error) -> Error {
     match error.raw_os_error() {
         Some(ELOOP) => Error::new(
             ErrorKind::InvalidInput,

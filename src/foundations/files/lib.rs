@@ -22,7 +22,7 @@ pub use folder::{
 pub use hexadecimal::hexadecimal;
 pub use printable::{MOST_QUOTED, Plain, quoted, shortened};
 pub use private::{NotOwn, not_own};
-pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
-pub use remedy::remedy;
+pub use read::{MOST_BYTES, bytes_of, open_regular, read, read_text, text_of};
+pub use remedy::remedy_for;
 pub use trust::{UntrustedFolder, check_folder};
-pub use write::{is_disk_full, is_same, is_special, probe, write, write_by};
+pub use write::{check_writable, is_disk_full, is_same, is_special, write, write_by};

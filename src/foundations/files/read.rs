@@ -16,7 +16,7 @@ pub const MOST_BYTES: u64 = 64 << 20;
 ///
 /// Those of the system, [`ErrorKind::IsADirectory`] for a folder, and [`ErrorKind::InvalidInput`] for any other file
 /// that is not regular.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     require_regular(fs::metadata(path)?.file_type())?;
     let file = OpenOptions::new()
         .read(true)
@@ -79,7 +79,7 @@ pub fn text_of(file: &File) -> io::Result<String> {
 ///
 /// Those of [`open`] and [`bytes_of`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    bytes_of(&open(path)?, MOST_BYTES)
+    bytes_of(&open_regular(path)?, MOST_BYTES)
 }
 
 /// Reads a regular file of at most [`MOST_BYTES`] as UTF-8 text.
@@ -88,7 +88,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// Those of [`open`] and [`text_of`].
 pub fn read_text(path: &Path) -> io::Result<String> {
-    text_of(&open(path)?)
+    text_of(&open_regular(path)?)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io;
 
 /// The remedy if an error, or one of its sources, is that a file is missing, a folder or not text.
 #[must_use]
-pub fn remedy(error: &(dyn Error + 'static)) -> Option<&'static str> {
+pub fn remedy_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
     match error.downcast_ref::<io::Error>().map(io::Error::kind) {
         Some(io::ErrorKind::NotFound) => {
             Some("check the path; a relative path begins at the working directory")
@@ -14,6 +14,6 @@ pub fn remedy(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some(io::ErrorKind::InvalidData) => {
             Some("check that this is the right file, and convert it to UTF-8")
         }
-        _ => error.source().and_then(remedy),
+        _ => error.source().and_then(remedy_for),
     }
 }

@@ -74,18 +74,18 @@ pub fn check_folder(path: &Path) -> Result<(), UntrustedFolder> {
     };
     let path = std::path::absolute(path).map_err(file)?;
     let found = if Uid::effective().is_root() {
-        walk(&path)?
+        follow_path(&path)?
     } else {
         fs::metadata(&path).ok().map(|found| (path, found))
     };
     match found {
-        Some((place, found)) if found.is_dir() => check(&place, &found, false),
+        Some((place, found)) if found.is_dir() => check_entry(&place, &found, false),
         _ => Ok(()),
     }
 }
 
 /// Follows a path as the kernel does, and checks all on the way. Returns where it ends; `None` if that is missing.
-fn walk(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFolder> {
+fn follow_path(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFolder> {
     let mut links = 0;
     let mut place = PathBuf::from("/");
     let mut steps: VecDeque<OsString> = steps_of(path).collect();
@@ -98,7 +98,7 @@ fn walk(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFolder> {
         let Some(step) = steps.pop_front() else {
             return Ok(Some((place, found)));
         };
-        check(&place, &found, true)?;
+        check_entry(&place, &found, true)?;
         if step == ".." {
             place.pop();
             continue;
@@ -140,7 +140,7 @@ fn steps_of(path: &Path) -> impl Iterator<Item = OsString> + '_ {
 }
 
 /// Checks a folder. Where a path only leads through it, it may be sticky.
-fn check(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedFolder> {
+fn check_entry(path: &Path, found: &Metadata, is_above: bool) -> Result<(), UntrustedFolder> {
     check_owner(path, found, is_above)?;
     let is_open = found.mode() & OPEN_TO_ALL != 0;
     let is_sticky = found.mode() & STICKY != 0;

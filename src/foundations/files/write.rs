@@ -46,9 +46,9 @@ pub fn write_by<T, E: From<Error>>(
     path: &Path,
     produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
-    match Target::of(path)? {
+    match Target::of_path(path)? {
         Target::Special(name) => write_in_place(&name, produce),
-        Target::File { name, before } => replace(&name, before.as_ref(), produce),
+        Target::File { name, before } => replace_file(&name, before.as_ref(), produce),
     }
 }
 
@@ -57,14 +57,15 @@ pub fn write_by<T, E: From<Error>>(
 /// # Errors
 ///
 /// Those that [`write`] would return, except that a FIFO is not checked for a reader.
-pub fn probe(path: &Path) -> io::Result<()> {
-    match Target::of(path)? {
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    match Target::of_path(path)? {
         // Opening and closing a FIFO would signal the end of the data to its reader.
         Target::Special(name) => Ok(access(&name, AccessFlags::W_OK)?),
         Target::File { name, .. } => {
             let folder = created_folder(&name)?;
             let file = tempfile::tempfile_in(folder);
-            file.map(drop).map_err(|error| refused(folder, &error))
+            file.map(drop)
+                .map_err(|error| creation_error(folder, &error))
         }
     }
 }
@@ -83,7 +84,7 @@ pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
 /// process has open.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {
-    matches!(Target::of(path), Ok(Target::Special(_)))
+    matches!(Target::of_path(path), Ok(Target::Special(_)))
 }
 
 /// Whether two names are names of the same file, directly or by links. Files that do not exist yet are compared by
@@ -93,7 +94,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
     match (identity(one), identity(other)) {
         (Ok(one), Ok(other)) => one == other,
-        (Err(_), Err(_)) => whole(one) == whole(other),
+        (Err(_), Err(_)) => resolve_name(one) == resolve_name(other),
         _ => false,
     }
 }
@@ -112,21 +113,21 @@ enum Target {
 }
 
 impl Target {
-    fn of(path: &Path) -> io::Result<Self> {
+    fn of_path(path: &Path) -> io::Result<Self> {
         let mut name = path.to_owned();
         for _ in 0..=MOST_LINKS {
             match fs::read_link(&name) {
                 // The link leads to an open file, which may have been renamed or removed.
                 Ok(_) if is_in_proc(&name) => return Ok(Self::Special(name)),
                 Ok(next) => name = folder_of(&name).join(next),
-                Err(_) => return Self::named(name),
+                Err(_) => return Self::of_plain_name(name),
             }
         }
         Err(Error::from_raw_os_error(ELOOP))
     }
 
     /// The target of a name that is not a link.
-    fn named(name: PathBuf) -> io::Result<Self> {
+    fn of_plain_name(name: PathBuf) -> io::Result<Self> {
         let folder = |text: &str| Err(Error::new(ErrorKind::IsADirectory, text));
         match fs::metadata(&name) {
             Ok(found) if found.is_dir() => folder("it is a folder"),
@@ -157,16 +158,16 @@ fn names_a_file(path: &Path) -> bool {
 }
 
 /// Creates a regular file or replaces an existing one.
-fn replace<T, E: From<Error>>(
+fn replace_file<T, E: From<Error>>(
     name: &Path,
     before: Option<&Metadata>,
     produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
     let folder = created_folder(name)?;
-    let mut file = temporary(folder).map_err(|error| refused(folder, &error))?;
+    let mut file = create_temporary(folder).map_err(|error| creation_error(folder, &error))?;
     let produced = produce(&mut file)?;
     if let Some(before) = before {
-        keep(file.as_file(), before)?;
+        keep_properties(file.as_file(), before)?;
     }
     file.as_file().sync_all()?;
     file.persist(name).map_err(|error| error.error)?;
@@ -179,7 +180,7 @@ fn replace<T, E: From<Error>>(
 }
 
 /// Gives a file the owner, group and permissions of the file that it replaces.
-fn keep(file: &File, before: &Metadata) -> io::Result<()> {
+fn keep_properties(file: &File, before: &Metadata) -> io::Result<()> {
     let group = Some(before.gid());
     // Only root may change owners; other users may choose among their own groups.
     let kept = fchown(file, Some(before.uid()), group).or_else(|_| fchown(file, None, group));
@@ -245,8 +246,8 @@ fn is_own(name: &Path) -> bool {
 }
 
 /// The absolute name without links, `.` and `..`, as far as its folders exist.
-fn whole(path: &Path) -> PathBuf {
-    let name = match Target::of(path) {
+fn resolve_name(path: &Path) -> PathBuf {
+    let name = match Target::of_path(path) {
         Ok(Target::File { name, .. }) => name,
         _ => path.to_owned(),
     };
@@ -275,17 +276,17 @@ fn created_folder(name: &Path) -> io::Result<&Path> {
     let folder = folder_of(name);
     match fs::create_dir_all(folder) {
         Ok(()) => Ok(folder),
-        Err(error) => Err(refused(folder, &error)),
+        Err(error) => Err(creation_error(folder, &error)),
     }
 }
 
-fn refused(folder: &Path, error: &Error) -> Error {
+fn creation_error(folder: &Path, error: &Error) -> Error {
     let text = format!("no file can be created in {}: {error}", folder.display());
     Error::new(error.kind(), text)
 }
 
 /// A file that is removed unless it is renamed, with the permissions that the process's umask allows.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+fn create_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".colltune-")
         .permissions(Permissions::from_mode(0o666))

@@ -12,7 +12,7 @@ pub struct ClockResolution {
 }
 
 /// Measures the overhead and the resolution of [`Instant`] by ten thousand readings in a row.
-pub fn examine() -> ClockResolution {
+pub fn examine_clock() -> ClockResolution {
     const READS: u32 = 10_000;
     let mut readings = Vec::with_capacity(READS as usize + 1);
     let start = Instant::now();
@@ -22,7 +22,7 @@ pub fn examine() -> ClockResolution {
     }
     let overhead_seconds = start.elapsed().as_secs_f64() / f64::from(READS);
     let steps = readings.windows(2).map(|pair| pair[1] - pair[0]);
-    let resolution = resolution(steps.collect());
+    let resolution = clock_step(steps.collect());
     ClockResolution {
         overhead_seconds,
         resolution_seconds: resolution.map_or(overhead_seconds, |step| step.as_secs_f64()),
@@ -33,7 +33,7 @@ pub fn examine() -> ClockResolution {
 ///
 /// If the step is shorter than a reading takes, the times have all lengths, nanosecond by nanosecond. If it is
 /// longer, they are multiples of the step, each rounded down or up.
-fn resolution(mut steps: Vec<Duration>) -> Option<Duration> {
+fn clock_step(mut steps: Vec<Duration>) -> Option<Duration> {
     const NANOSECOND: Duration = Duration::from_nanos(1);
     /// The fewest consecutive lengths that rounding cannot produce.
     const ROW: usize = 4;
@@ -51,14 +51,14 @@ fn resolution(mut steps: Vec<Duration>) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::resolution;
+    use super::clock_step;
 
     #[test]
     fn the_step_is_told_from_the_cost_of_reading() {
         let check = |nanoseconds: &[u64], expected: Option<u64>| {
             let steps = nanoseconds.iter().map(|&n| Duration::from_nanos(n));
             let expected = expected.map(Duration::from_nanos);
-            assert_eq!(resolution(steps.collect()), expected, "{nanoseconds:?}");
+            assert_eq!(clock_step(steps.collect()), expected, "{nanoseconds:?}");
         };
         // A clock with steps of 1 ns; a reading takes 20 ns and more.
         check(&[22, 20, 21, 23, 21, 20, 800, 24], Some(1));

@@ -7,7 +7,7 @@ mod sign;
 use serde::Serialize;
 
 pub use sequential::sequential_median_interval;
-pub use sign::{holm, sign_test, values_for_sign_test};
+pub use sign::{holm_rejections, sign_test, values_for_sign_test};
 
 /// An interval for an unknown value.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -23,7 +23,7 @@ pub struct Interval {
 
 impl Interval {
     /// An interval of a single value of unknown accuracy, with a coverage of 0.
-    pub const fn point(value: f64) -> Self {
+    pub const fn single_value(value: f64) -> Self {
         Self {
             low: value,
             high: value,
@@ -32,7 +32,7 @@ impl Interval {
     }
 
     /// Both ends; `None` if the coverage is 0, as with a single launch.
-    pub fn ends(&self) -> Option<[f64; 2]> {
+    pub fn known_ends(&self) -> Option<[f64; 2]> {
         (self.coverage > 0.0).then_some([self.low, self.high])
     }
 
@@ -55,10 +55,10 @@ pub struct PairedRatio {
 
 impl PairedRatio {
     /// A ratio of unknown accuracy.
-    pub const fn point(value: f64) -> Self {
+    pub const fn single_value(value: f64) -> Self {
         Self {
             median: value,
-            interval: Interval::point(value),
+            interval: Interval::single_value(value),
             launches: 0,
         }
     }
@@ -76,7 +76,7 @@ pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
 
 /// The median; `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
-    quantile(&sorted(values), 0.5)
+    quantile(&sorted_ascending(values), 0.5)
 }
 
 /// The geometric mean of positive values; `None` if there are no values.
@@ -99,7 +99,7 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// launches lie below it. An interval that is computed again with each further value sooner or later excludes the
 /// median; [`sequential_median_interval`] serves that case.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    let values = sorted(values);
+    let values = sorted_ascending(values);
     let count = values.len();
     let last = count.checked_sub(1)?;
     // In logarithms, since 2^-n underflows for large n.
@@ -150,7 +150,7 @@ pub fn paired_ratios(numerator: &[(u32, f64)], denominator: &[(u32, f64)]) -> Ve
         .collect()
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+fn sorted_ascending(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values

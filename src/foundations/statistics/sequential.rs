@@ -1,6 +1,6 @@
 //! Confidence sequences: intervals that stay valid when they are computed again after each new value.
 
-use crate::{Interval, sorted};
+use crate::{Interval, sorted_ascending};
 
 /// The first stake of [`ln_capital`]; each further stake is half as high and has half the weight.
 const FIRST_STAKE: f64 = 0.95;
@@ -22,7 +22,7 @@ const STAKES: u32 = 8;
 /// the extremes do not reach `confidence`, they are the interval, with the coverage that they attain: 59 % for 3
 /// values, 93.5 % for 6, 96.6 % for 7, 99.5 % for 10.
 pub fn sequential_median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    let values = sorted(values);
+    let values = sorted_ascending(values);
     let count = values.len();
     let last = count.checked_sub(1)?;
     // The confidence of excluding a value with `wrong` values on its other side; the 2 is for both gamblers.

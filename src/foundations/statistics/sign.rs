@@ -25,7 +25,7 @@ pub fn values_for_sign_test(level: f64, contrary: u32) -> u32 {
 /// For each hypothesis, whether it is rejected when the probability of rejecting any true one may be at most `level`,
 /// however the hypotheses depend on each other (Holm 1979): the smallest of the p-values `probabilities` is compared
 /// with `level / n`, the next with `level / (n - 1)`, up to the first that is larger.
-pub fn holm(probabilities: &[f64], level: f64) -> Vec<bool> {
+pub fn holm_rejections(probabilities: &[f64], level: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut rejected = vec![false; probabilities.len()];

@@ -8,7 +8,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::error::{Error, What};
+use crate::error::{Error, Fault};
 use crate::field::Step;
 use crate::form::{ARGUMENT, ONE_OR_MANY, SCALAR, SHORTHAND, VERBATIM};
 use crate::plain::Meaning;
@@ -47,7 +47,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
                 text,
                 quoted: false,
                 ..
-            } => match Meaning::of(text) {
+            } => match Meaning::of_unquoted(text) {
                 Meaning::Nothing => visitor.visit_unit(),
                 Meaning::Truth(value) => visitor.visit_bool(value),
                 Meaning::Whole(number) => visitor.visit_u64(number),
@@ -81,7 +81,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         let meaning = if *quoted {
             Meaning::Text
         } else {
-            Meaning::of(text)
+            Meaning::of_unquoted(text)
         };
         match (self.form, meaning) {
             (_, Meaning::Text) | (Form::Verbatim, _) => visitor.visit_borrowed_str(text),
@@ -92,7 +92,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
                 visitor.visit_string(number.to_string())
             }
             (Form::Scalar, _) => Err(Error::unfit("a text or a whole number")),
-            _ => Err(Error::new(What::Unquoted {
+            _ => Err(Error::new(Fault::Unquoted {
                 text: text.clone().into_owned(),
             })),
         }
@@ -200,9 +200,9 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         let (index, is_list) = (self.index, self.is_list);
         (self.rest, self.index) = (rest, index + 1);
         let read = seed.deserialize(Value::new(node)).map_err(|error| {
-            let error = error.at(node);
+            let error = error.at_node(node);
             if is_list {
-                error.under(Step::Index(index))
+                error.under_step(Step::Index(index))
             } else {
                 error
             }
@@ -236,7 +236,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let key = seed.deserialize(BorrowedStrDeserializer::new(&entry.key));
         let key = key.map_err(|error: Error| {
             let step = Step::Key(entry.key.clone().into_owned());
-            error.with(entry.extent).under(step)
+            error.with_extent(entry.extent).under_step(step)
         });
         key.map(Some)
     }
@@ -247,7 +247,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let value = seed.deserialize(Value::new(&entry.value));
         value.map_err(|error| {
             let step = Step::Key(entry.key.clone().into_owned());
-            error.at(&entry.value).under(step)
+            error.at_node(&entry.value).under_step(step)
         })
     }
 }

@@ -70,7 +70,7 @@ impl Diagnostic {
             true => extent.column,
             false => source_line.chars().count() + 1,
         };
-        let (source_line, shown) = around(source_line, column, extent.length);
+        let (source_line, shown) = excerpt_around(source_line, column, extent.length);
         Box::new(Self {
             path: path.to_owned(),
             line,
@@ -87,7 +87,7 @@ impl Diagnostic {
 
 /// The displayed part of a line, around a column if the line is long; and the numbers of its characters before the
 /// column and of the `length` from there.
-fn around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) {
+fn excerpt_around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) {
     let before = column.saturating_sub(1);
     let is_long = line.chars().nth(MOST_QUOTED).is_some();
     let (left_out, most) = match is_long {

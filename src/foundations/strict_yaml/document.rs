@@ -40,7 +40,7 @@ impl<'a> Document<'a> {
         path: &'a Path,
         text: &'a str,
     ) -> Result<Self, Box<Diagnostic>> {
-        let error = match tree::read(text) {
+        let error = match tree::read_tree(text) {
             Ok(Some(root)) if matches!(root.content, Content::Mapping(_)) => {
                 return Ok(Self {
                     kind,
@@ -51,51 +51,54 @@ impl<'a> Document<'a> {
             }
             Ok(root) => {
                 let extent = root.map_or(Extent::START, |root| root.extent);
-                Error::from(Mistake::not_a_mapping(kind)).with(extent)
+                Error::from(Mistake::not_a_mapping(kind)).with_extent(extent)
             }
             Err(error) => error,
         };
-        Err(error.diagnose(kind, path, text))
+        Err(error.into_diagnostic(kind, path, text))
     }
 
     /// Reads all keys and values.
     ///
     /// # Errors
     /// Unknown or missing keys, values of another form than expected.
-    pub fn read<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Box<Diagnostic>> {
+    pub fn read_values<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Box<Diagnostic>> {
         let diagnose = |error: Error| {
             error
-                .at(&self.root)
-                .diagnose(self.kind, self.path, self.text)
+                .at_node(&self.root)
+                .into_diagnostic(self.kind, self.path, self.text)
         };
         T::deserialize(Value::new(&self.root)).map_err(diagnose)
     }
 
     /// An error about the value of a field.
-    pub fn at_value(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
-        let (_, value, found) = self.find(field);
+    pub fn error_at_value(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
+        let (_, value, found) = self.find_field(field);
         Diagnostic::new(self.path, self.text, value.extent, found, &problem)
     }
 
     /// An error about the key of a field.
-    pub fn at_key(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
-        let (key, value, found) = self.find(field);
+    pub fn error_at_key(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
+        let (key, value, found) = self.find_field(field);
         let is_there = found.steps().len() == field.steps().len();
         let extent = if is_there { key } else { value.extent };
         Diagnostic::new(self.path, self.text, extent, found, &problem)
     }
 
     /// An error about a value other than `expected`.
-    pub fn unfit(&self, field: &Field, expected: &str) -> Box<Diagnostic> {
-        let (_, value, _) = self.find(field);
-        self.at_value(field, Mistake::form(self.kind, expected, &value.describe()))
+    pub fn unfit_value_error(&self, field: &Field, expected: &str) -> Box<Diagnostic> {
+        let (_, value, _) = self.find_field(field);
+        self.error_at_value(
+            field,
+            Mistake::wrong_form(self.kind, expected, &value.describe()),
+        )
     }
 
     /// The meaning of one of several known words.
     ///
     /// # Errors
     /// An unknown word; `what` names the kind of word.
-    pub fn word<T: Copy>(
+    pub fn parse_word<T: Copy>(
         &self,
         field: &Field,
         word: &str,
@@ -106,14 +109,14 @@ impl<'a> Document<'a> {
             Some((_, value)) => Ok(*value),
             None => {
                 let known = known.iter().map(|(name, _)| *name);
-                Err(self.at_value(field, Mistake::unknown(what, word, known)))
+                Err(self.error_at_value(field, Mistake::unknown_word(what, word, known)))
             }
         }
     }
 
     /// The line of a field, from 1.
-    pub fn line(&self, field: &Field) -> usize {
-        self.find(field).1.extent.line
+    pub fn line_of_field(&self, field: &Field) -> usize {
+        self.find_field(field).1.extent.line
     }
 
     /// The text of a scalar, as written but without quotes; `None` if the field is not a scalar.
@@ -127,9 +130,9 @@ impl<'a> Document<'a> {
     }
 
     /// The text with another value of a field; `None` if the field is not written or not a scalar.
-    pub fn with(&self, field: &Field, value: &str) -> Option<String> {
+    pub fn with_value(&self, field: &Field, value: &str) -> Option<String> {
         self.text_of(field)?;
-        let (_, node, _) = self.find(field);
+        let (_, node, _) = self.find_field(field);
         let Content::Scalar { end, .. } = node.content else {
             return None;
         };
@@ -180,7 +183,7 @@ impl<'a> Document<'a> {
 
     /// The deepest written part of `field`, with the place of its key and its path: short forms and defaults omit parts
     /// of a path.
-    fn find(&self, field: &Field) -> (Extent, &Node<'a>, Field) {
+    fn find_field(&self, field: &Field) -> (Extent, &Node<'a>, Field) {
         let (mut key, mut node, mut found) = (self.root.extent, &self.root, 0);
         for step in field.steps() {
             let Some(child) = node.child(step) else {

@@ -12,14 +12,14 @@ use crate::{Diagnostic, Kind, Mistake};
 /// An error, with the known part of its place.
 #[derive(Debug)]
 pub(crate) struct Error {
-    what: What,
+    what: Fault,
     extent: Option<Extent>,
     /// The steps, the innermost first.
     steps: Vec<Step>,
 }
 
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum Fault {
     /// A feature of YAML that is not allowed, with its article.
     Feature(&'static str),
     Unfit {
@@ -37,7 +37,7 @@ pub(crate) enum What {
 }
 
 impl Error {
-    pub(crate) fn new(what: What) -> Self {
+    pub(crate) fn new(what: Fault) -> Self {
         let (extent, steps) = (None, Vec::new());
         Self {
             what,
@@ -60,41 +60,41 @@ impl Error {
             other => other.to_owned(),
         };
         let found = String::new();
-        Self::new(What::Unfit { expected, found })
+        Self::new(Fault::Unfit { expected, found })
     }
 
     /// Adds a place to an error without one.
-    pub(crate) fn with(mut self, extent: Extent) -> Self {
+    pub(crate) fn with_extent(mut self, extent: Extent) -> Self {
         self.extent.get_or_insert(extent);
         self
     }
 
     /// Adds a value's place to an error without one.
-    pub(crate) fn at(mut self, node: &Node<'_>) -> Self {
-        if let (None, What::Unfit { found, .. }) = (self.extent, &mut self.what) {
+    pub(crate) fn at_node(mut self, node: &Node<'_>) -> Self {
+        if let (None, Fault::Unfit { found, .. }) = (self.extent, &mut self.what) {
             *found = node.describe();
         }
-        self.with(node.extent)
+        self.with_extent(node.extent)
     }
 
     /// Adds the step of an enclosing list or mapping.
-    pub(crate) fn under(mut self, step: Step) -> Self {
+    pub(crate) fn under_step(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
     }
 
     /// The diagnostic for the error in its file.
-    pub(crate) fn diagnose(self, kind: &Kind, path: &Path, text: &str) -> Box<Diagnostic> {
+    pub(crate) fn into_diagnostic(self, kind: &Kind, path: &Path, text: &str) -> Box<Diagnostic> {
         let field: Field = self.steps.into_iter().rev().collect();
         let mistake = match self.what {
-            What::Feature(feature) => Mistake::feature(kind, feature),
-            What::Unfit { expected, found } => Mistake::form(kind, &expected, &found),
-            What::Unquoted { text } => Mistake::unquoted(field.last_key(), &text),
-            What::Unknown { word, known } => {
+            Fault::Feature(feature) => Mistake::forbidden_feature(kind, feature),
+            Fault::Unfit { expected, found } => Mistake::wrong_form(kind, &expected, &found),
+            Fault::Unquoted { text } => Mistake::unquoted_text(field.last_key(), &text),
+            Fault::Unknown { word, known } => {
                 let what = field.last_key().unwrap_or("word");
-                Mistake::unknown(what, &word, known.iter().copied())
+                Mistake::unknown_word(what, &word, known.iter().copied())
             }
-            What::Mistake(mistake) => mistake,
+            Fault::Mistake(mistake) => mistake,
         };
         let extent = self.extent.unwrap_or(Extent::START);
         Diagnostic::new(path, text, extent, field, &mistake)
@@ -103,7 +103,7 @@ impl Error {
 
 impl From<Mistake> for Error {
     fn from(mistake: Mistake) -> Self {
-        Self::new(What::Mistake(mistake))
+        Self::new(Fault::Mistake(mistake))
     }
 }
 
@@ -131,7 +131,7 @@ impl de::Error for Error {
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
         let word = word.to_owned();
-        Self::new(What::Unknown { word, known })
+        Self::new(Fault::Unknown { word, known })
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {

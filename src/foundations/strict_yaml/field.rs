@@ -17,21 +17,21 @@ pub struct Field(Vec<Step>);
 
 impl Field {
     /// A key of the file's own mapping.
-    pub fn of(key: &str) -> Self {
+    pub fn from_key(key: &str) -> Self {
         Self::default().key(key)
     }
 
     /// The value under `key` in this mapping.
     pub fn key(&self, key: &str) -> Self {
-        self.then(Step::Key(key.to_owned()))
+        self.with_step(Step::Key(key.to_owned()))
     }
 
     /// Entry `index` of this list.
     pub fn index(&self, index: usize) -> Self {
-        self.then(Step::Index(index))
+        self.with_step(Step::Index(index))
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn with_step(&self, step: Step) -> Self {
         self.0.iter().cloned().chain([step]).collect()
     }
 

@@ -52,4 +52,4 @@ pub use document::{Document, Kind};
 pub use field::Field;
 pub use form::{Argument, OneOrMany, Scalar, Shorthand, Verbatim};
 pub use mistake::Mistake;
-pub use nearest::nearest;
+pub use nearest::nearest_name;

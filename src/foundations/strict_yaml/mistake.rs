@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Kind, Problem, nearest};
+use crate::{Kind, Problem, nearest_name};
 
 /// A mistake that is possible in any kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,13 @@ impl Mistake {
     }
 
     /// An unknown word.
-    pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+    pub fn unknown_word<'k>(
+        what: &str,
+        word: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Self {
         let message = format!("unknown {what} `{word}`");
-        Self::new(message, choose(word, known, "choose one of"))
+        Self::new(message, suggest_names(word, known, "choose one of"))
     }
 
     /// An unknown key.
@@ -40,7 +44,7 @@ impl Mistake {
         let known = known.iter().copied();
         Self::new(
             format!("unknown key `{key}`"),
-            choose(key, known, "keys here"),
+            suggest_names(key, known, "keys here"),
         )
     }
 
@@ -65,7 +69,7 @@ impl Mistake {
         Self::new(message, format!("give it a value, {remedy}"))
     }
 
-    pub(crate) fn form(kind: &Kind, expected: &str, found: &str) -> Self {
+    pub(crate) fn wrong_form(kind: &Kind, expected: &str, found: &str) -> Self {
         let reference = kind.reference.map(|reference| format!("; {reference}"));
         let help = format!("write {expected}{}", reference.unwrap_or_default());
         Self::new(format!("expected {expected}, found {found}"), help)
@@ -73,7 +77,7 @@ impl Mistake {
 
     /// A text without quotes that YAML takes for another type. YAML would turn `4.10` into 4.1, so the text cannot be
     /// recovered from the value.
-    pub(crate) fn unquoted(key: Option<&str>, text: &str) -> Self {
+    pub(crate) fn unquoted_text(key: Option<&str>, text: &str) -> Self {
         let message =
             format!("YAML reads `{text}` as a number or truth value, where a text is expected");
         let key = key.map(|key| format!("{key}: ")).unwrap_or_default();
@@ -85,19 +89,19 @@ impl Mistake {
         Self::new(message, kind.start)
     }
 
-    pub(crate) fn syntax(message: &str) -> Self {
+    pub(crate) fn bad_syntax(message: &str) -> Self {
         Self::new(
             format!("this is not valid YAML: {message}"),
             "check indentation and brackets, and quote texts that hold a `: ` or begin with `*` or `[`",
         )
     }
 
-    pub(crate) fn tab() -> Self {
+    pub(crate) fn tab_indent() -> Self {
         let message = "this is not valid YAML: a tab indents the line";
         Self::new(message.to_owned(), "use spaces, not tabs")
     }
 
-    pub(crate) fn feature(kind: &Kind, feature: &str) -> Self {
+    pub(crate) fn forbidden_feature(kind: &Kind, feature: &str) -> Self {
         Self::new(
             format!("{feature} is not allowed in {}", kind.name),
             "write plain keys, values, lists and mappings, in one document",
@@ -106,9 +110,9 @@ impl Mistake {
 }
 
 /// A suggestion: the most similar name of `known`, or all of them.
-fn choose<'k>(written: &str, known: impl IntoIterator<Item = &'k str>, all: &str) -> String {
+fn suggest_names<'k>(written: &str, known: impl IntoIterator<Item = &'k str>, all: &str) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    match nearest(written, known.iter().copied()) {
+    match nearest_name(written, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("{all}: {}", known.join(", ")),
     }

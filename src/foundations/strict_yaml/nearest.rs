@@ -5,7 +5,10 @@ const LONGEST: usize = 200;
 
 /// The name most similar to `written`, if any is similar: at most one edit apart, plus one for every four letters. For
 /// `bcast/binomial`, `binomial` counts as the name too. `None` for a text longer than any name.
-pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest_name<'n>(
+    written: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
     if written.len() > LONGEST {
         return None;
     }

@@ -13,7 +13,7 @@ pub(crate) enum Meaning {
 
 impl Meaning {
     /// The meaning by YAML's core schema.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn of_unquoted(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Nothing,
             "true" | "True" | "TRUE" => return Self::Truth(true),
@@ -35,7 +35,7 @@ impl Meaning {
         if has_leading_zero && digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Self::Text;
         }
-        match (whole(digits), negative) {
+        match (parse_whole(digits), negative) {
             (Some(number), false) => return Self::Whole(number),
             (Some(number), true) => {
                 if let Some(number) = 0_i64.checked_sub_unsigned(number) {
@@ -51,7 +51,7 @@ impl Meaning {
     }
 }
 
-fn whole(digits: &str) -> Option<u64> {
+fn parse_whole(digits: &str) -> Option<u64> {
     let radices = [("0x", 16), ("0o", 8), ("0b", 2)];
     for (prefix, radix) in radices {
         if let Some(digits) = digits.strip_prefix(prefix) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
 use crate::Mistake;
-use crate::error::{Error, What};
+use crate::error::{Error, Fault};
 use crate::field::Step;
 use crate::plain::Meaning;
 
@@ -37,7 +37,7 @@ impl Extent {
         length: 1,
     };
 
-    fn of(mark: &Marker, length: usize) -> Self {
+    fn from_marker(mark: &Marker, length: usize) -> Self {
         Self {
             start: mark.index(),
             line: mark.line(),
@@ -50,7 +50,7 @@ impl Extent {
 impl From<Span> for Extent {
     fn from(span: Span) -> Self {
         let one_line = span.start.line() == span.end.line();
-        Self::of(&span.start, if one_line { span.len().max(1) } else { 1 })
+        Self::from_marker(&span.start, if one_line { span.len().max(1) } else { 1 })
     }
 }
 
@@ -113,10 +113,10 @@ impl<'a> Node<'a> {
     fn refuse_nothing(self, key: Option<Extent>) -> Result<Self, Error> {
         match &self.content {
             Content::Scalar { text, quoted, .. }
-                if !quoted && Meaning::of(text) == Meaning::Nothing =>
+                if !quoted && Meaning::of_unquoted(text) == Meaning::Nothing =>
             {
                 let mistake = Mistake::no_value(key.is_none());
-                Err(Error::from(mistake).with(key.unwrap_or(self.extent)))
+                Err(Error::from(mistake).with_extent(key.unwrap_or(self.extent)))
             }
             _ => Ok(self),
         }
@@ -124,21 +124,21 @@ impl<'a> Node<'a> {
 }
 
 /// Reads the only document of a text; `None` if the text is empty.
-pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
+pub(crate) fn read_tree(text: &str) -> Result<Option<Node<'_>>, Error> {
     let separators = text.bytes().filter(|byte| b",:[{\n".contains(byte));
     if separators.count() > MAXIMUM_VALUES {
-        return Err(refuse("such a number of values", Extent::START));
+        return Err(refuse_feature("such a number of values", Extent::START));
     }
     let mut reader = Reader(Parser::new_from_str(text), text);
     let mut root = None;
     loop {
-        match reader.next()? {
+        match reader.next_event()? {
             (Event::StreamEnd, _) => return Ok(root),
             (Event::DocumentStart(_), span) if root.is_some() => {
-                return Err(refuse("a second document", span.into()));
+                return Err(refuse_feature("a second document", span.into()));
             }
             (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd, _) => {}
-            (event, span) => root = Some(reader.node(event, span, 0)?),
+            (event, span) => root = Some(reader.read_node(event, span, 0)?),
         }
     }
 }
@@ -147,23 +147,23 @@ pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
 struct Reader<'a>(Parser<'a, StrInput<'a>>, &'a str);
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Error> {
+    fn next_event(&mut self) -> Result<(Event<'a>, Span), Error> {
         let error = match self.0.next() {
             None => return Ok((Event::StreamEnd, Span::default())),
-            Some(Ok((Event::Nothing, _))) => return self.next(),
+            Some(Ok((Event::Nothing, _))) => return self.next_event(),
             Some(Ok(next)) => return Ok(next),
             Some(Err(error)) => error,
         };
-        let extent = Extent::of(error.marker(), 1);
+        let extent = Extent::from_marker(error.marker(), 1);
         let (mistake, extent) = match indenting_tab(self.1, extent.line) {
-            Some(tab) => (Mistake::tab(), tab),
-            None => (Mistake::syntax(error.info()), extent),
+            Some(tab) => (Mistake::tab_indent(), tab),
+            None => (Mistake::bad_syntax(error.info()), extent),
         };
-        Err(Error::from(mistake).with(extent))
+        Err(Error::from(mistake).with_extent(extent))
     }
 
     /// The node that begins with an event, within `depth` others.
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
+    fn read_node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
         let extent = Extent::from(span);
         // The start of a collection spans at most its bracket, which is enough for a caret.
         let bracket = Extent {
@@ -178,59 +178,61 @@ impl<'a> Reader<'a> {
                 (extent, Content::Scalar { text, quoted, end })
             }
             Event::SequenceStart(..) | Event::MappingStart(..) if depth == MAXIMUM_DEPTH => {
-                return Err(refuse("such deep nesting", extent));
+                return Err(refuse_feature("such deep nesting", extent));
             }
             Event::SequenceStart(anchor, tag) => {
                 refuse_decoration(anchor, tag.is_some(), extent)?;
-                (bracket, Content::Sequence(self.items(depth + 1)?))
+                (bracket, Content::Sequence(self.read_items(depth + 1)?))
             }
             Event::MappingStart(anchor, tag) => {
                 refuse_decoration(anchor, tag.is_some(), extent)?;
-                (bracket, Content::Mapping(self.entries(depth + 1)?))
+                (bracket, Content::Mapping(self.read_entries(depth + 1)?))
             }
-            _ => return Err(refuse("an alias", extent)),
+            _ => return Err(refuse_feature("an alias", extent)),
         };
         Ok(Node { extent, content })
     }
 
-    fn items(&mut self, depth: usize) -> Result<Vec<Node<'a>>, Error> {
+    fn read_items(&mut self, depth: usize) -> Result<Vec<Node<'a>>, Error> {
         let mut items = Vec::new();
         loop {
-            let item = match self.next() {
+            let item = match self.next_event() {
                 Ok((Event::SequenceEnd, _)) => return Ok(items),
-                Ok((event, span)) => self.node(event, span, depth),
+                Ok((event, span)) => self.read_node(event, span, depth),
                 Err(error) => Err(error),
             };
             let item = item.and_then(|item| item.refuse_nothing(None));
-            items.push(item.map_err(|error| error.under(Step::Index(items.len())))?);
+            items.push(item.map_err(|error| error.under_step(Step::Index(items.len())))?);
         }
     }
 
-    fn entries(&mut self, depth: usize) -> Result<Vec<Entry<'a>>, Error> {
+    fn read_entries(&mut self, depth: usize) -> Result<Vec<Entry<'a>>, Error> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut lines: HashMap<Cow<'a, str>, usize> = HashMap::new();
         loop {
-            let (event, span) = self.next()?;
+            let (event, span) = self.next_event()?;
             let (key, extent) = match event {
                 Event::MappingEnd => return Ok(entries),
                 Event::SequenceStart(..) | Event::MappingStart(..) => {
-                    return Err(refuse("a key that is not text", span.into()));
+                    return Err(refuse_feature("a key that is not text", span.into()));
                 }
-                event => match self.node(event, span, depth)? {
+                event => match self.read_node(event, span, depth)? {
                     Node {
                         content: Content::Scalar { text, .. },
                         extent,
                     } => (text, extent),
-                    Node { extent, .. } => return Err(refuse("a key that is not text", extent)),
+                    Node { extent, .. } => {
+                        return Err(refuse_feature("a key that is not text", extent));
+                    }
                 },
             };
-            let under = |error: Error| error.under(Step::Key(key.clone().into_owned()));
+            let under = |error: Error| error.under_step(Step::Key(key.clone().into_owned()));
             if let Some(earlier) = lines.insert(key.clone(), extent.line) {
                 let mistake = Mistake::duplicate_key(&key, Some(earlier));
-                return Err(under(Error::from(mistake).with(extent)));
+                return Err(under(Error::from(mistake).with_extent(extent)));
             }
-            let value = self.next();
-            let value = value.and_then(|(event, span)| self.node(event, span, depth));
+            let value = self.next_event();
+            let value = value.and_then(|(event, span)| self.read_node(event, span, depth));
             let value = value.and_then(|value| value.refuse_nothing(Some(extent)));
             let value = value.map_err(under)?;
             entries.push(Entry { key, extent, value });
@@ -253,14 +255,14 @@ fn indenting_tab(text: &str, line: usize) -> Option<Extent> {
     tabs.next()
 }
 
-fn refuse(feature: &'static str, extent: Extent) -> Error {
-    Error::new(What::Feature(feature)).with(extent)
+fn refuse_feature(feature: &'static str, extent: Extent) -> Error {
+    Error::new(Fault::Feature(feature)).with_extent(extent)
 }
 
 fn refuse_decoration(anchor: usize, tag: bool, extent: Extent) -> Result<(), Error> {
     match (anchor, tag) {
         (0, false) => Ok(()),
-        (0, true) => Err(refuse("a tag", extent)),
-        _ => Err(refuse("an anchor", extent)),
+        (0, true) => Err(refuse_feature("a tag", extent)),
+        _ => Err(refuse_feature("an anchor", extent)),
     }
 }

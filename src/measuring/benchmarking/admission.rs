@@ -22,7 +22,7 @@ impl CellBenchmark<'_> {
         let mut fastest_seconds = f64::INFINITY;
         for (index, candidate) in self.order_of_admission() {
             executor.begin_turn(index)?;
-            match self.admit(executor, (index, candidate), fastest_seconds)? {
+            match self.admit_candidate(executor, (index, candidate), fastest_seconds)? {
                 Ok(entrant) => {
                     fastest_seconds = fastest_seconds.min(entrant.call_seconds);
                     entrants.push(entrant);
@@ -34,9 +34,10 @@ impl CellBenchmark<'_> {
         // All candidates have equally many calls in a repetition, since only such times can be compared.
         let call_seconds = entrants.iter().map(|entrant| entrant.call_seconds);
         let slowest_seconds = call_seconds.fold(0.0, f64::max);
-        let calls = self.calls(fastest_seconds, slowest_seconds);
+        let calls = self.choose_calls(fastest_seconds, slowest_seconds);
         for entrant in &mut entrants {
-            let more = f64::from(calls.all()) - f64::from(entrant.calls.all());
+            let more = f64::from(calls.calls_per_repetition())
+                - f64::from(entrant.calls.calls_per_repetition());
             entrant.calls = calls;
             entrant.estimate_seconds += entrant.call_seconds * more;
         }
@@ -44,19 +45,20 @@ impl CellBenchmark<'_> {
     }
 
     /// The calls of a repetition, if the candidates' calls take times between these two.
-    fn calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
+    fn choose_calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
         match self.pattern {
             // If a call is too short for the clock, several make a repetition.
             Pattern::Together => Calls::Together(match self.together {
                 Some(calls) => calls.get(),
-                None => batch::calls(fastest_seconds, &self.timer),
+                None => batch::calls_per_batch(fastest_seconds, &self.timer),
             }),
             Pattern::Repeated => {
                 // The watchdog must not mistake a turn for a hang.
                 let most_seconds = self.patience_seconds / 4.0;
                 let timer = &self.timer;
-                let timed = batch::block(fastest_seconds, slowest_seconds, most_seconds, timer);
-                Calls::block(timed)
+                let timed =
+                    batch::calls_per_block(fastest_seconds, slowest_seconds, most_seconds, timer);
+                Calls::steady_block(timed)
             }
             // All candidates meet the same arrivals.
             Pattern::Skewed => Calls::Skewed {
@@ -70,7 +72,7 @@ impl CellBenchmark<'_> {
     /// up in it, so that their time there is known.
     fn first_calls(&self, first_seconds: f64) -> Calls {
         match self.pattern {
-            Pattern::Repeated => self.calls(first_seconds, first_seconds),
+            Pattern::Repeated => self.choose_calls(first_seconds, first_seconds),
             Pattern::Together | Pattern::Skewed => Calls::Together(1),
         }
     }
@@ -80,7 +82,7 @@ impl CellBenchmark<'_> {
     /// so a fixed order would favour the same candidates in all launches.
     fn order_of_admission(&self) -> Vec<(u32, &Candidate)> {
         let mut order: Vec<(u32, &Candidate)> = (0..).zip(self.candidates).collect();
-        if let Some(mut random) = self.random() {
+        if let Some(mut random) = self.shuffling_generator() {
             random.shuffle(&mut order);
         }
         order.sort_by_key(|(_, candidate)| **candidate != Candidate::Default);
@@ -89,7 +91,7 @@ impl CellBenchmark<'_> {
 
     /// Makes the first call, checks its result, and warms up. `fastest_seconds` is the time of a call of the fastest
     /// candidate so far.
-    fn admit<E: Executor>(
+    fn admit_candidate<E: Executor>(
         &self,
         executor: &mut E,
         (index, candidate): (u32, &Candidate),
@@ -113,14 +115,14 @@ impl CellBenchmark<'_> {
             prepared,
             samples: Samples::default(),
             call_seconds: first_seconds,
-            estimate_seconds: first_seconds * f64::from(calls.all()),
+            estimate_seconds: first_seconds * f64::from(calls.calls_per_repetition()),
             warmup: 1,
             calls,
         };
         match executor.known_times(&entrant.prepared) {
             Some(known) => {
                 entrant.call_seconds = known.call_seconds;
-                let further = known.call_seconds * f64::from(calls.all() - 1);
+                let further = known.call_seconds * f64::from(calls.calls_per_repetition() - 1);
                 entrant.estimate_seconds = known.repetition_seconds + further;
             }
             None => {
@@ -148,14 +150,15 @@ impl CellBenchmark<'_> {
                 0 => 1,
                 _ => self.warm_up_repetitions(entrant.estimate_seconds),
             };
-            let samples = match self.repeat(executor, entrant, repetitions)? {
+            let samples = match self.repeat_until_valid(executor, entrant, repetitions)? {
                 Ok(samples) => samples,
                 Err(failure) => return Ok(Err(failure)),
             };
-            let seconds = samples.valid();
-            entrant.warmup += samples.seconds.len() as u32 * entrant.calls.all();
+            let seconds = samples.valid_seconds();
+            entrant.warmup += samples.seconds.len() as u32 * entrant.calls.calls_per_repetition();
             // If no repetition is valid, the time includes the common starts.
-            let counted_in = entrant.estimate_seconds / f64::from(entrant.calls.all());
+            let counted_in =
+                entrant.estimate_seconds / f64::from(entrant.calls.calls_per_repetition());
             entrant.call_seconds = median(&seconds).unwrap_or(counted_in);
             spent += samples.elapsed_seconds;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
@@ -169,7 +172,7 @@ impl CellBenchmark<'_> {
     /// The number of repetitions of a warm-up turn, given the time of one.
     fn warm_up_repetitions(&self, estimate_seconds: f64) -> usize {
         Progress::default()
-            .turn(
+            .turn_repetitions(
                 4.0 * estimate_seconds,
                 self.repetition,
                 self.patience_seconds,

@@ -39,7 +39,7 @@ const MOST_OF_BLOCK: u32 = 4096;
 /// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
 /// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
 /// ```
-pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
+pub fn calls_per_batch(call_seconds: f64, clock: &ClockResolution) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;
     if !(least_seconds > 0.0 && least_seconds.is_finite()) {
         // The steps of a clock that has not been observed to move are unknown.
@@ -67,7 +67,7 @@ pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
 /// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
 /// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 5);
 /// ```
-pub fn block(
+pub fn calls_per_block(
     call_seconds: f64,
     slowest_seconds: f64,
     most_seconds: f64,

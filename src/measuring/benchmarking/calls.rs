@@ -21,7 +21,7 @@ pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
                 overhead_seconds: 0.0,
                 resolution_seconds: 0.0,
             };
-            Calls::block(batch::block(
+            Calls::steady_block(batch::calls_per_block(
                 call_seconds,
                 call_seconds,
                 f64::INFINITY,
@@ -33,7 +33,7 @@ pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
             first: 0,
         },
     };
-    (calls.least_repetitions(minimum) + LEAST_WARMUP) * calls.all()
+    (calls.least_repetitions(minimum) + LEAST_WARMUP) * calls.calls_per_repetition()
 }
 
 /// The calls of a repetition.
@@ -61,7 +61,7 @@ pub enum Calls {
 
 impl Calls {
     /// A block of `timed` calls in steady state, after an eighth as many untimed calls.
-    pub(crate) fn block(timed: u32) -> Self {
+    pub(crate) fn steady_block(timed: u32) -> Self {
         let before = (timed / 8).max(1);
         Self::Repeated { before, timed }
     }
@@ -76,7 +76,7 @@ impl Calls {
     }
 
     /// The untimed calls before the others.
-    pub fn before(self) -> u32 {
+    pub fn untimed_calls(self) -> u32 {
         match self {
             Self::Repeated { before, .. } => before,
             Self::Together(_) | Self::Skewed { .. } => 0,
@@ -84,7 +84,7 @@ impl Calls {
     }
 
     /// The calls that are timed together.
-    pub fn timed(self) -> u32 {
+    pub fn timed_calls(self) -> u32 {
         match self {
             Self::Together(timed) | Self::Repeated { timed, .. } => timed,
             Self::Skewed { .. } => 1,
@@ -102,7 +102,7 @@ impl Calls {
     }
 
     /// The number of starts in a repetition: a skewed call is made once with each order of arrival.
-    pub(crate) fn starts(self) -> usize {
+    pub(crate) fn starts_per_repetition(self) -> usize {
         match self {
             Self::Together(_) | Self::Repeated { .. } => 1,
             Self::Skewed { .. } => arrivals::ORDERS,
@@ -110,13 +110,13 @@ impl Calls {
     }
 
     /// All calls of a repetition.
-    pub(crate) fn all(self) -> u32 {
-        self.starts() as u32 * (self.before() + self.timed())
+    pub(crate) fn calls_per_repetition(self) -> u32 {
+        self.starts_per_repetition() as u32 * (self.untimed_calls() + self.timed_calls())
     }
 
     /// The number by which the time of a repetition is divided, which is recorded as its batch.
-    pub(crate) fn batch(self) -> u32 {
-        self.starts() as u32 * self.timed()
+    pub(crate) fn recorded_batch(self) -> u32 {
+        self.starts_per_repetition() as u32 * self.timed_calls()
     }
 
     /// The fewest repetitions, if a single call is to be repeated `minimum` times.
@@ -128,7 +128,7 @@ impl Calls {
     }
 
     /// The calls of the repetition after `repetitions` others.
-    pub(crate) fn after(self, repetitions: usize) -> Self {
+    pub(crate) fn after_repetitions(self, repetitions: usize) -> Self {
         match self {
             Self::Skewed {
                 longest_seconds,

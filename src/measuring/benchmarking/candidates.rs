@@ -7,7 +7,7 @@ use crate::{Race, RaceRules, Role};
 impl Race {
     /// A race of these candidates. The default, with which all others are compared, stays to the end; without `racing`
     /// all do.
-    pub fn between<'a>(
+    pub fn between_candidates<'a>(
         candidates: impl IntoIterator<Item = &'a Candidate>,
         racing: Option<Racing>,
         wanted: Repetition,
@@ -27,7 +27,7 @@ impl Race {
 
     /// The elimination of each entrant, if any, in the order in which they entered. `indices` are the entrants' places
     /// among the task's candidates.
-    pub fn left(&self, indices: &[u32]) -> Vec<Option<Elimination>> {
+    pub fn eliminations_by_entrant(&self, indices: &[u32]) -> Vec<Option<Elimination>> {
         let mut left = vec![None; indices.len()];
         for &(entrant, how) in self.leavers() {
             let leader = indices[how.leader as usize];

@@ -59,7 +59,7 @@ impl CellBenchmark<'_> {
     ///
     /// # Errors
     /// The executor's errors, which end the launch.
-    pub fn run<E: Executor>(
+    pub fn measure_candidates<E: Executor>(
         &self,
         executor: &mut E,
     ) -> Result<(Vec<Measurement>, TimeBreakdown), E::Error> {
@@ -70,17 +70,19 @@ impl CellBenchmark<'_> {
             preparing_seconds: executor.elapsed_seconds(),
             ..TimeBreakdown::default()
         };
-        let race = self.race(executor, &mut entrants, &mut spent)?;
+        let race = self.race_candidates(executor, &mut entrants, &mut spent)?;
         let looking = executor.elapsed_seconds();
         let residual_seconds = executor.residual_seconds()?;
         spent.starting_seconds += executor.elapsed_seconds() - looking;
-        let results = entrants.into_iter().zip(race.left(&indices));
+        let results = entrants
+            .into_iter()
+            .zip(race.eliminations_by_entrant(&indices));
         let measured = results.filter_map(|(entrant, left)| {
             let entrant = entrant?;
             Some(Measurement {
                 candidate: entrant.index,
                 warmup: entrant.warmup,
-                batch: entrant.calls.batch(),
+                batch: entrant.calls.recorded_batch(),
                 seconds: entrant.samples.seconds,
                 invalid: entrant.samples.invalid,
                 residual_seconds,
@@ -91,31 +93,31 @@ impl CellBenchmark<'_> {
     }
 
     /// The generator of the orders of this launch.
-    pub(crate) fn random(&self) -> Option<fastrand::Rng> {
+    pub(crate) fn shuffling_generator(&self) -> Option<fastrand::Rng> {
         self.seed.map(fastrand::Rng::with_seed)
     }
 
     /// Lets the candidates take turns, in an order shuffled again each round, until all are known well enough or have
     /// left. A candidate that fails is dropped.
-    fn race<E: Executor>(
+    fn race_candidates<E: Executor>(
         &self,
         executor: &mut E,
         entrants: &mut [Option<Entrant<E::Prepared>>],
         spent: &mut TimeBreakdown,
     ) -> Result<Race, E::Error> {
         let admitted = || entrants.iter().flatten();
-        let candidates = admitted().map(|entrant| self.candidate(entrant));
+        let candidates = admitted().map(|entrant| self.candidate_of_entrant(entrant));
         let mut wanted = *self.repetition;
         // All candidates have the same calls.
         if let Some(entrant) = admitted().next() {
             wanted.minimum = entrant.calls.least_repetitions(wanted.minimum);
         }
-        let mut race = Race::between(candidates, self.racing, wanted);
+        let mut race = Race::between_candidates(candidates, self.racing, wanted);
         let call_seconds = admitted().map(|entrant| entrant.call_seconds);
         let fastest_seconds = call_seconds.fold(f64::INFINITY, f64::min);
-        let mut random = self.random();
+        let mut random = self.shuffling_generator();
         while !race.is_over() {
-            let mut order = race.running();
+            let mut order = race.running_entrants();
             if let Some(random) = &mut random {
                 random.shuffle(&mut order);
             }
@@ -124,8 +126,9 @@ impl CellBenchmark<'_> {
                     continue;
                 };
                 executor.begin_turn(entrant.index)?;
-                let repetitions = race.turn(place, entrant.estimate_seconds, self.patience_seconds);
-                let samples = match self.repeat(executor, entrant, repetitions)? {
+                let repetitions =
+                    race.turn_repetitions(place, entrant.estimate_seconds, self.patience_seconds);
+                let samples = match self.repeat_until_valid(executor, entrant, repetitions)? {
                     Ok(samples) => samples,
                     Err(failure) => {
                         executor.record_failure(entrant.index, failure)?;
@@ -135,18 +138,18 @@ impl CellBenchmark<'_> {
                         break;
                     }
                 };
-                let seconds = samples.valid();
+                let seconds = samples.valid_seconds();
                 spent.calling_seconds += samples.calling_seconds;
                 spent.starting_seconds += samples.starting_seconds;
-                race.add(place, &seconds, samples.elapsed_seconds);
-                entrant.samples.add(samples);
+                race.add_turn(place, &seconds, samples.elapsed_seconds);
+                entrant.samples.append(samples);
                 let is_unaffordable =
                     is_unaffordable(&race, place, fastest_seconds, self.repetition);
                 if seconds.is_empty() || is_unaffordable {
                     // Its repetitions so far must suffice for this launch.
                     race.withdraw(place);
                 }
-                if is_unaffordable && *self.candidate(entrant) != Candidate::Default {
+                if is_unaffordable && *self.candidate_of_entrant(entrant) != Candidate::Default {
                     let failure = Failure::too_slow(entrant.call_seconds, fastest_seconds);
                     executor.record_failure(entrant.index, failure)?;
                     entrants[place] = None;
@@ -157,30 +160,35 @@ impl CellBenchmark<'_> {
         Ok(race)
     }
 
-    fn candidate<P>(&self, entrant: &Entrant<P>) -> &Candidate {
+    fn candidate_of_entrant<P>(&self, entrant: &Entrant<P>) -> &Candidate {
         &self.candidates[entrant.index as usize]
     }
 
     /// Repeats a candidate, and again if too few repetitions are valid and the slice is not used up. Possibly none is
     /// valid in the end.
-    pub(crate) fn repeat<E: Executor>(
+    pub(crate) fn repeat_until_valid<E: Executor>(
         &self,
         executor: &mut E,
         entrant: &mut Entrant<E::Prepared>,
         repetitions: usize,
     ) -> Attempt<Samples, E::Error> {
         let mut samples = Samples::default();
-        while let Some(missing) = samples.missing(repetitions) {
+        while let Some(missing) = samples.missing_repetitions(repetitions) {
             let is_slice_used_up = samples.elapsed_seconds > self.repetition.slice_seconds;
             if !samples.seconds.is_empty() && is_slice_used_up {
                 break;
             }
             let taken = entrant.samples.seconds.len() + samples.seconds.len();
-            let (prepared, calls) = (&mut entrant.prepared, entrant.calls.after(taken));
-            let starts = calls.starts();
+            let (prepared, calls) = (
+                &mut entrant.prepared,
+                entrant.calls.after_repetitions(taken),
+            );
+            let starts = calls.starts_per_repetition();
             let most = (executor.most_repetitions(prepared) / starts).max(1);
             match executor.repeat(prepared, missing.min(most) * starts, calls)? {
-                Ok(series) => samples.add(series.a_call(starts, calls.batch())),
+                Ok(series) => {
+                    samples.append(series.merge_into_repetitions(starts, calls.recorded_batch()))
+                }
                 Err(failure) => return Ok(Err(failure)),
             }
         }

@@ -20,18 +20,18 @@ mod window;
 pub type Nanoseconds = i64;
 
 pub use clock::Clock;
-pub use learning::Learning;
+pub use learning::ClockLearning;
 pub use offset::{Exchange, Offset};
 pub use pace::Pace;
-pub use tree::{ClockPair, rounds};
-pub use window::{Judged, Readings, RepetitionTimes, Windows, judge};
+pub use tree::{ClockPair, synchronisation_rounds};
+pub use window::{JudgedSeries, Readings, RepetitionTimes, Windows, judge_series};
 
 /// A span in seconds.
-pub fn seconds(span: Nanoseconds) -> f64 {
+pub fn span_in_seconds(span: Nanoseconds) -> f64 {
     span as f64 * 1e-9
 }
 
 /// A span in whole nanoseconds.
-pub fn nanoseconds(seconds: f64) -> Nanoseconds {
+pub fn span_in_nanoseconds(seconds: f64) -> Nanoseconds {
     (seconds * 1e9).round() as Nanoseconds
 }

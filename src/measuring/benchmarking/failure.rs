@@ -25,7 +25,7 @@ impl Failure {
     }
 
     /// The record of the failure of a task's candidate.
-    pub fn record(self, task: u32, candidate: u32) -> Record {
+    pub fn into_record(self, task: u32, candidate: u32) -> Record {
         let Self { kind, message } = self;
         Record::Failed {
             task,
@@ -60,19 +60,19 @@ pub trait Ranks {
     fn size(&self) -> u32;
 
     /// Replaces each number by the maximum over all ranks. Collective.
-    fn maximum(&self, values: &mut [f64]) -> Result<(), Self::Error>;
+    fn maximum_over_ranks(&self, values: &mut [f64]) -> Result<(), Self::Error>;
 
     /// Broadcasts one rank's bytes. Collective.
-    fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Self::Error>;
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Self::Error>;
 
     /// Distributes a failure to all ranks: that of the lowest rank with one. Collective.
-    fn agree<T>(&self, mine: Result<T, Failure>) -> Attempt<T, Self::Error> {
+    fn agree_on_failure<T>(&self, mine: Result<T, Failure>) -> Attempt<T, Self::Error> {
         let size = self.size();
         let mut failing = [match &mine {
             Ok(_) => 0.0,
             Err(_) => f64::from(size - self.rank()),
         }];
-        self.maximum(&mut failing)?;
+        self.maximum_over_ranks(&mut failing)?;
         if failing[0] == 0.0 {
             return Ok(mine);
         }
@@ -80,7 +80,7 @@ pub trait Ranks {
             Ok(_) => Vec::new(),
             Err(failure) => serde_json::to_vec(failure)?,
         };
-        self.share(&mut text, size - failing[0] as u32)?;
+        self.broadcast_bytes(&mut text, size - failing[0] as u32)?;
         Ok(Err(serde_json::from_slice(&text)?))
     }
 }

@@ -24,7 +24,7 @@ pub struct Progress {
 
 impl Progress {
     /// Adds a turn: the slowest ranks' times, and the total time of the turn.
-    pub fn add(&mut self, seconds: &[f64], spent_seconds: f64) {
+    pub fn add_turn(&mut self, seconds: &[f64], spent_seconds: f64) {
         self.seconds.extend(seconds);
         self.spent_seconds += spent_seconds;
         self.turns += 1;
@@ -95,7 +95,12 @@ impl Progress {
 
     /// The number of repetitions of the next turn: a tenth of the slice, so that candidates alternate often; no more
     /// than are still wanted; and so few that a watchdog of that patience does not take them for a hang.
-    pub fn turn(&self, estimate_seconds: f64, wanted: &Repetition, patience_seconds: f64) -> usize {
+    pub fn turn_repetitions(
+        &self,
+        estimate_seconds: f64,
+        wanted: &Repetition,
+        patience_seconds: f64,
+    ) -> usize {
         let maximum = wanted.maximum as usize;
         let left = maximum.saturating_sub(self.seconds.len()).max(1);
         let most = if self.turns < TURNS {

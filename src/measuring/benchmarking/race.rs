@@ -133,7 +133,7 @@ impl Race {
     }
 
     /// The candidates that take turns in this round, in the order in which they entered.
-    pub fn running(&self) -> Vec<usize> {
+    pub fn running_entrants(&self) -> Vec<usize> {
         (0..self.entrants.len())
             .filter(|&entrant| self.is_running(entrant))
             .collect()
@@ -160,7 +160,12 @@ impl Race {
 
     /// The number of repetitions of the next turn of an entrant: as [`Progress::turn`], but an eighth as long in the
     /// first 24 rounds.
-    pub fn turn(&self, entrant: usize, estimate_seconds: f64, patience_seconds: f64) -> usize {
+    pub fn turn_repetitions(
+        &self,
+        entrant: usize,
+        estimate_seconds: f64,
+        patience_seconds: f64,
+    ) -> usize {
         let share = if self.round <= OPENING_ROUNDS {
             OPENING_SHARE
         } else {
@@ -170,16 +175,18 @@ impl Race {
             slice_seconds: self.wanted.slice_seconds * share,
             ..self.wanted
         };
-        self.entrants[entrant]
-            .progress
-            .turn(estimate_seconds, &wanted, patience_seconds)
+        self.entrants[entrant].progress.turn_repetitions(
+            estimate_seconds,
+            &wanted,
+            patience_seconds,
+        )
     }
 
     /// Adds an entrant's turn in this round: the slowest ranks' times, and the total time of the turn. An entrant has
     /// one turn per round.
-    pub fn add(&mut self, entrant: usize, seconds: &[f64], spent_seconds: f64) {
+    pub fn add_turn(&mut self, entrant: usize, seconds: &[f64], spent_seconds: f64) {
         let runner = &mut self.entrants[entrant];
-        runner.progress.add(seconds, spent_seconds);
+        runner.progress.add_turn(seconds, spent_seconds);
         runner.is_precise |=
             runner.progress.is_enough(&self.wanted) && !runner.progress.is_used_up(&self.wanted);
         // A time of 0 has no ratio.
@@ -195,10 +202,10 @@ impl Race {
 
     /// Ends the round; returns the candidates that leave after it.
     pub fn end_round(&mut self) -> Vec<EliminatedEntrant> {
-        self.leader = self.fastest();
+        self.leader = self.fastest_entrant();
         let leavers: Vec<EliminatedEntrant> = match self.leader {
             Some(leader) if self.round >= self.rules.minimum_rounds => (0..self.entrants.len())
-                .filter_map(|entrant| self.leaver(entrant, leader))
+                .filter_map(|entrant| self.find_elimination(entrant, leader))
                 .collect(),
             _ => Vec::new(),
         };
@@ -212,20 +219,22 @@ impl Race {
 
     /// The fastest of those that can take further turns: in sequence, each one that is faster, by the median ratio in
     /// common rounds, than the fastest before it.
-    fn fastest(&self) -> Option<usize> {
+    fn fastest_entrant(&self) -> Option<usize> {
         let able = (0..self.entrants.len())
             .filter(|&entrant| self.entrants[entrant].can_go_on(&self.wanted));
-        able.reduce(|fastest, next| match median(&self.ratios(next, fastest)) {
-            Some(ratio) if ratio < 1.0 => next,
-            _ => fastest,
-        })
+        able.reduce(
+            |fastest, next| match median(&self.paired_turn_ratios(next, fastest)) {
+                Some(ratio) if ratio < 1.0 => next,
+                _ => fastest,
+            },
+        )
     }
 
-    fn ratios(&self, entrant: usize, other: usize) -> Vec<f64> {
+    fn paired_turn_ratios(&self, entrant: usize, other: usize) -> Vec<f64> {
         paired_ratios(&self.entrants[entrant].turns, &self.entrants[other].turns)
     }
 
-    fn leaver(&self, entrant: usize, leader: usize) -> Option<EliminatedEntrant> {
+    fn find_elimination(&self, entrant: usize, leader: usize) -> Option<EliminatedEntrant> {
         let runner = &self.entrants[entrant];
         if entrant == leader
             || runner.role == Role::Reference
@@ -237,7 +246,7 @@ impl Race {
         let others = self.entrants.len().saturating_sub(1).max(1) as f64;
         // Only the lower end matters, so the error of the two-sided interval may be twice as large.
         let confidence = 1.0 - 2.0 * self.rules.error / others;
-        let ratios = self.ratios(entrant, leader);
+        let ratios = self.paired_turn_ratios(entrant, leader);
         let interval = sequential_median_interval(&ratios, confidence)?;
         let ratio = median(&ratios)?;
         let is_worse = interval.coverage >= confidence && interval.low > 1.0;

@@ -44,7 +44,7 @@ impl Samples {
 
     /// Merges `starts` samples into a repetition with their sum divided by `calls` as its time. A repetition is invalid
     /// if one of its samples is; samples that do not fill a repetition are dropped.
-    pub(crate) fn a_call(self, starts: usize, calls: u32) -> Self {
+    pub(crate) fn merge_into_repetitions(self, starts: usize, calls: u32) -> Self {
         let repetitions = self.seconds.chunks_exact(starts);
         let sums = repetitions.map(|starts| starts.iter().sum());
         let seconds: Vec<f64> = sums.map(|sum| seconds_a_call(sum, calls)).collect();
@@ -61,7 +61,7 @@ impl Samples {
     }
 
     /// Appends samples that were taken later.
-    pub fn add(&mut self, more: Self) {
+    pub fn append(&mut self, more: Self) {
         let before = self.seconds.len() as u32;
         self.seconds.extend(more.seconds);
         let places = more.invalid.iter().map(|place| before + place);
@@ -73,7 +73,7 @@ impl Samples {
 
     /// The number of further repetitions that a turn of `calls` repetitions needs, if any. It needs more than `calls`
     /// if fewer than half of `calls` are valid, up to a limit.
-    pub fn missing(&self, calls: usize) -> Option<usize> {
+    pub fn missing_repetitions(&self, calls: usize) -> Option<usize> {
         let taken = self.seconds.len();
         let valid = taken - self.invalid.len();
         if taken < calls {
@@ -84,7 +84,7 @@ impl Samples {
     }
 
     /// The valid times, in the order in which they were taken.
-    pub fn valid(&self) -> Vec<f64> {
+    pub fn valid_seconds(&self) -> Vec<f64> {
         let mut invalid = self.invalid.iter().peekable();
         let is_valid = |place: u32| invalid.next_if_eq(&&place).is_none();
         let times = self.seconds.iter().zip((0..).map(is_valid));
@@ -105,10 +105,10 @@ mod tests {
             invalid: invalid.to_vec(),
             ..Samples::default()
         };
-        let alone = taken(&[4.0, 2.0], &[1]).a_call(1, 2);
+        let alone = taken(&[4.0, 2.0], &[1]).merge_into_repetitions(1, 2);
         assert_eq!(alone, taken(&[2.0, 1.0], &[1]));
         let seven = taken(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &[3, 5, 6]);
         // The seventh sample does not fill a repetition.
-        assert_eq!(seven.a_call(3, 3), taken(&[2.0, 5.0], &[1]));
+        assert_eq!(seven.merge_into_repetitions(3, 3), taken(&[2.0, 5.0], &[1]));
     }
 }

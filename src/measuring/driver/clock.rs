@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use benchmarking::clocks::{Clock, ClockPair, Exchange, Learning, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, ClockLearning, ClockPair, Exchange, Nanoseconds, Offset};
 use exec::Communicator;
 use nix::time::ClockId;
 use wire::RankClock;
@@ -115,17 +115,17 @@ impl GlobalClock {
 
     /// The global time.
     pub(crate) fn now(&self) -> Result<Nanoseconds, DriverError> {
-        Ok(self.mine.get().global(now()?))
+        Ok(self.mine.get().global_time(now()?))
     }
 
     /// The time of this rank's clock at a global time.
     pub(crate) fn local(&self, global: Nanoseconds) -> Nanoseconds {
-        self.mine.get().local(global)
+        self.mine.get().local_time(global)
     }
 
     /// The global time at a time of this rank's clock.
     pub(crate) fn global(&self, local: Nanoseconds) -> Nanoseconds {
-        self.mine.get().global(local)
+        self.mine.get().global_time(local)
     }
 
     /// The learned clocks of all ranks, by rank. Collective.
@@ -187,15 +187,17 @@ fn answer(
 }
 
 fn synchronise_with(communicator: &Communicator, reference: u32) -> Result<Clock, DriverError> {
-    let mut learning = Learning::default();
-    learning.add(&exchange(communicator, reference)?);
+    let mut learning = ClockLearning::default();
+    learning.add_batch(&exchange(communicator, reference)?);
     while learning.is_unfinished() {
         std::thread::sleep(PAUSE);
-        learning.add(&exchange(communicator, reference)?);
+        learning.add_batch(&exchange(communicator, reference)?);
     }
     communicator.send_bytes(&END, reference)?;
     let mut bytes = [0; 40];
     communicator.recv_bytes(&mut bytes, reference)?;
     let global = Clock::from_bytes(&bytes);
-    Ok(learning.clock().map_or(global, |clock| clock.then(&global)))
+    Ok(learning
+        .learned_clock()
+        .map_or(global, |clock| clock.composed_with(&global)))
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ::environment::{
-    ASSUMED_LAST_LEVEL_BYTES, available_bytes, governor, judge, kernel, last_level_bytes,
-    others_running, own_cpus,
+    ASSUMED_LAST_LEVEL_BYTES, available_bytes, frequency_governor, judge_environment,
+    kernel_release, last_level_bytes, others_running, own_cpus,
 };
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, ClockResolution};
@@ -32,7 +32,7 @@ pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> 
     let switches = known.find_map(|names| switches(names, |name| std::env::var(name).ok()));
     Ok(Node {
         switches: switches.unwrap_or_default(),
-        ..::environment::node(ranks, plan.cores)
+        ..::environment::this_node(ranks, plan.cores)
     })
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn collect(
         ..
     } = given;
     if let (0, Some(first)) = (world.rank(), nodes.first()) {
-        let clock = clock::examine();
+        let clock = clock::examine_clock();
         environment = Environment {
             library: Some(library),
             library_text: exec::library_text(),
@@ -90,8 +90,8 @@ pub(crate) fn collect(
             ranks: world.size(),
             cores: first.cores,
             cpu: first.cpu.clone(),
-            kernel: kernel(),
-            governor: governor(),
+            kernel: kernel_release(),
+            governor: frequency_governor(),
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
@@ -103,11 +103,14 @@ pub(crate) fn collect(
             set_aside,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
             transports: exec::transports()?,
-            preset: exec::preset()?.iter().map(|native| native.name()).collect(),
+            preset: exec::preset()?
+                .iter()
+                .map(|native| native.full_name())
+                .collect(),
             natives: exec::natives()?,
             ..environment
         };
-        environment.warnings = judge(&environment);
+        environment.warnings = judge_environment(&environment);
     }
     // The other ranks sleep meanwhile, so that rank 0 can measure the load of an otherwise idle machine.
     world.sleeping_barrier(NAP)?;
@@ -150,7 +153,7 @@ pub(crate) fn cold_caches(
 
 /// The coarsest clock resolution of all ranks. Collective.
 pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, ExecError> {
-    let mine = clock::examine();
+    let mine = clock::examine_clock();
     let mut both = [mine.overhead_seconds, mine.resolution_seconds];
     world.maximum(&mut both)?;
     let [overhead_seconds, resolution_seconds] = both;

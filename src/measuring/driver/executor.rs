@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use benchmarking::clocks::{Nanoseconds, Pace, nanoseconds};
+use benchmarking::clocks::{Nanoseconds, Pace, span_in_nanoseconds};
 use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples};
 use exec::{Call, Communicator, NoChannels, NodeChannels};
 use schedule::Collective;
@@ -58,13 +58,13 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
-        self.spool.write(&failure.record(self.task, candidate))
+        self.spool.write(&failure.into_record(self.task, candidate))
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
         let channels = self.channels.as_ref().map_err(|reason| *reason);
         let call = CandidateCall::new(candidate, &self.call, self.communicator, channels)?;
-        Ok(self.agree(call)?.map(|call| Prepared {
+        Ok(self.agree_on_failure(call)?.map(|call| Prepared {
             index,
             call,
             pace: Pace::default(),
@@ -73,7 +73,7 @@ impl<'a> Executor for MpiExecutor<'a> {
 
     fn first_call(&mut self, prepared: &mut Prepared<'a>) -> Attempt<f64, DriverError> {
         let checked = self.check(prepared);
-        let mut seconds = match self.agree(checked)? {
+        let mut seconds = match self.agree_on_failure(checked)? {
             Ok(seconds) => [seconds],
             Err(failure) => return Ok(Err(failure)),
         };
@@ -112,18 +112,18 @@ impl<'a> Executor for MpiExecutor<'a> {
                     turn.call(input, output)
                 })
             };
-            let mut called = call(calls.before());
-            if calls.before() > 0 {
+            let mut called = call(calls.untimed_calls());
+            if calls.untimed_calls() > 0 {
                 series.begin_timing()?;
             }
-            called = called.and_then(|()| call(calls.timed()));
+            called = called.and_then(|()| call(calls.timed_calls()));
             series.end()?;
             if let Err(error) = called {
                 outcome = Err(failure(&error));
             }
         }
         turn.end()?;
-        match self.agree(outcome)? {
+        match self.agree_on_failure(outcome)? {
             Ok(()) => series.agree().map(Ok),
             Err(failure) => Ok(Err(failure)),
         }
@@ -158,7 +158,7 @@ impl MpiExecutor<'_> {
         let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
         let places = first..first + repetitions;
         let offsets = places.map(|place| arrivals.offset_seconds(place, rank, ranks));
-        offsets.map(nanoseconds).collect()
+        offsets.map(span_in_nanoseconds).collect()
     }
 
     /// Calls the candidate once and checks its result. Returns this rank's time in seconds.
@@ -195,11 +195,11 @@ impl Ranks for MpiExecutor<'_> {
         self.communicator.size()
     }
 
-    fn maximum(&self, values: &mut [f64]) -> Result<(), DriverError> {
+    fn maximum_over_ranks(&self, values: &mut [f64]) -> Result<(), DriverError> {
         Ok(self.communicator.maximum(values)?)
     }
 
-    fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), DriverError> {
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), DriverError> {
         Ok(self.communicator.share(bytes, root)?)
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(
         let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
             .ceil()
             .clamp(1.0, 10_000.0)
-            .max(batch::calls(estimate[0], timer).into());
+            .max(batch::calls_per_batch(estimate[0], timer).into());
         (batch as u32, repetitions(estimate[0] * batch, repetition))
     };
     let mut seconds = Vec::with_capacity(repetitions as usize);

@@ -45,7 +45,7 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
         let mut libraries = LibraryName::ALL.into_iter();
         libraries.any(|library| is_kept_setting(library, setting))
     };
-    let mut by_variables = variables::rules(&given.variables);
+    let mut by_variables = variables::rules_variables(&given.variables);
     by_variables.retain(|name, _| !is_kept(name));
     for (name, value) in &by_variables {
         given.variables.remove(name);
@@ -97,7 +97,7 @@ fn place(rules: &exec::RulesInFiles) -> String {
             return None;
         }
         let goes_with_them = |name: &str| {
-            let name = variables::variable(name);
+            let name = variables::variable_of_setting(name);
             let mut libraries = LibraryName::ALL.iter();
             libraries.any(|library| library.goes_with_rules(&name))
         };

@@ -137,7 +137,7 @@ fn carry_out(
 fn too_large(plan: &Plan, topology: &Topology) -> Option<CommShape> {
     let world = topology.world();
     let mut shapes = plan.tasks.iter().map(|task| task.work.shape());
-    shapes.find(|shape| !world.holds(*shape))
+    shapes.find(|shape| !world.has_room_for(*shape))
 }
 
 /// Whether any task sends messages through shared memory.
@@ -161,7 +161,7 @@ fn started(plan: &Plan, environment: Environment) -> Record {
 /// The limit of memory that this process may share with others on its node, in bytes.
 fn shared_bytes() -> Result<u64, DriverError> {
     let value = std::env::var_os(shared_memory::VARIABLE);
-    shared_memory::limit(value.as_deref()).ok_or_else(|| DriverError::SharedMemory {
+    shared_memory::limit_from_value(value.as_deref()).ok_or_else(|| DriverError::SharedMemory {
         value: value.unwrap_or_default(),
     })
 }
@@ -189,7 +189,7 @@ fn learn_clock(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<Option<GlobalClock>, DriverError> {
-    let pairs = benchmarking::clocks::rounds(topology.nodes());
+    let pairs = benchmarking::clocks::synchronisation_rounds(topology.nodes());
     match way {
         Synchronisation::Barrier => Ok(None),
         Synchronisation::Window => GlobalClock::learn(world, &pairs).map(Some),
@@ -266,7 +266,10 @@ impl Session<'_> {
         if self.world.rank() != 0 {
             std::thread::sleep(AFTER_RANK_0);
         }
-        match self.spool.write(&failure(&source).record(task, candidate)) {
+        match self
+            .spool
+            .write(&failure(&source).into_record(task, candidate))
+        {
             Ok(()) => DriverError::Turn {
                 task,
                 candidate,
@@ -296,7 +299,7 @@ impl Session<'_> {
         let Some(mut communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
-        communicator.set_nodes(schedule::Nodes::of_lists(&nodes));
+        communicator.set_nodes(schedule::Nodes::from_rank_lists(&nodes));
         let (measurements, spent) = match &task.work {
             PlannedWork::Compare { cell, candidates } => {
                 self.compare(task, (cell, candidates), &communicator, &nodes)?
@@ -306,7 +309,7 @@ impl Session<'_> {
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
             task: task.id,
-            order: RankOrder::of_nodes(&nodes),
+            order: RankOrder::from_nodes(&nodes),
             elapsed_seconds,
             spent: Some(spent),
             measurements,
@@ -359,7 +362,7 @@ impl Session<'_> {
             watchdog: &self.watchdog,
             began,
         };
-        let (measurements, mut spent) = benchmark.run(&mut executor)?;
+        let (measurements, mut spent) = benchmark.measure_candidates(&mut executor)?;
         spent.starting_seconds += comparing_seconds;
         Ok((measurements, spent))
     }
@@ -402,7 +405,8 @@ impl Session<'_> {
                 Ok(channels) => Some(channels),
                 Err(reason) => {
                     self.watchdog.end();
-                    self.spool.write(&no_channels(reason).record(task.id, 0))?;
+                    self.spool
+                        .write(&no_channels(reason).into_record(task.id, 0))?;
                     return Ok((Vec::new(), TimeBreakdown::default()));
                 }
             },

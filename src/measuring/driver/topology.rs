@@ -112,7 +112,11 @@ mod tests {
             let shape = CommShape { nodes, ppn };
             let members = topology.members(shape);
             assert_eq!(members.as_deref(), expected, "{shape}");
-            assert_eq!(topology.world().holds(shape), expected.is_some(), "{shape}");
+            assert_eq!(
+                topology.world().has_room_for(shape),
+                expected.is_some(),
+                "{shape}"
+            );
         };
         check(1, 1, Some(&[0]));
         check(1, 3, Some(&[0, 2, 4]));

@@ -115,7 +115,7 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
             patience.as_secs_f64()
         ),
     };
-    if let Err(error) = spool.write(&failure.record(task, candidate)) {
+    if let Err(error) = spool.write(&failure.into_record(task, candidate)) {
         eprintln!("colltune-driver: {}", Plain(error));
     }
     exec::exit_now(exit_code::HANG);
@@ -123,7 +123,7 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
 
 /// Whether no process holds the lock any more. False if the file cannot be opened.
 fn is_unlocked(lock: &Path) -> bool {
-    let Ok(file) = files::open(lock) else {
+    let Ok(file) = files::open_regular(lock) else {
         return false;
     };
     Flock::lock(file, FlockArg::LockSharedNonblock).is_ok()

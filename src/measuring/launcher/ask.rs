@@ -19,7 +19,7 @@ pub(super) enum Streams {
 }
 
 /// The output of a program for this single argument.
-pub(super) fn ask(
+pub(super) fn query_program(
     program: &Path,
     argument: &str,
     streams: Streams,
@@ -45,11 +45,11 @@ pub(super) fn ask(
         Some(status) if !status.success() => return Err(Refusal::Failed(status)),
         Some(_) => {}
     }
-    Ok(written(&mut file)?)
+    Ok(read_output(&mut file)?)
 }
 
 /// The text that a program has written to a file.
-pub(super) fn written(file: &mut File) -> io::Result<String> {
+pub(super) fn read_output(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;

@@ -17,12 +17,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use self::order::{Folder, Stage};
-use self::place::Place;
+use self::order::{JobFolder, Stage};
+use self::place::LaunchFiles;
 pub use self::place::is_variable as is_shell_variable;
 use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
-use self::script::{Purpose, Times};
+use self::script::{Purpose, WallTimeDivision};
 pub use self::script::{check_syntax as check_template, takes_orders};
 use super::batch_system::{JobId, JobRequest, JobStatus, Receipt};
 use super::commands::Commands;
@@ -57,7 +57,7 @@ pub struct BatchLauncher {
 /// A job that may serve further launches.
 struct Allocation {
     submission: Submission,
-    folder: Folder,
+    folder: JobFolder,
     /// One of the launches that it serves.
     job: Job,
 }
@@ -81,7 +81,7 @@ impl BatchLauncher {
         path: OsString,
     ) -> Self {
         Self {
-            commands: Commands::on(path),
+            commands: Commands::on_path(path),
             installation,
             options,
             name,
@@ -99,7 +99,12 @@ impl BatchLauncher {
         }
     }
 
-    fn script(&self, job: &Job, place: &Place, folder: &Folder) -> Result<String, LaunchError> {
+    fn script_for_folder(
+        &self,
+        job: &Job,
+        place: &LaunchFiles,
+        folder: &JobFolder,
+    ) -> Result<String, LaunchError> {
         let purpose = Purpose {
             campaign: &self.name,
             nodes: job.shape().nodes,
@@ -107,32 +112,36 @@ impl BatchLauncher {
             driver: &place.driver,
             folder,
             idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
-            launch: lines::launch(&self.installation, &self.options, job, folder)?,
+            launch: lines::launch_commands(&self.installation, &self.options, job, folder)?,
         };
-        script::render(&self.options, &purpose)
+        script::render_from_template(&self.options, &purpose)
     }
 
     /// Makes an existing job carry out a launch; `None` if no job can.
-    fn join(&self, job: &Job, place: &Place) -> Result<Option<BatchRun>, LaunchError> {
+    fn join_open_allocation(
+        &self,
+        job: &Job,
+        place: &LaunchFiles,
+    ) -> Result<Option<BatchRun>, LaunchError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(allocation) = open.take_if(|open| is_kept(job) && open.can_serve(job)) else {
             return Ok(None);
         };
-        let least = Times::of(self.options.job.wall_time).least();
+        let least = WallTimeDivision::from_wall_time(self.options.job.wall_time).least_for_launch();
         if !allocation.folder.has_time(least) || !self.is_alive(&allocation.submission) {
-            allocation.folder.finish()?;
+            allocation.folder.request_end()?;
             return Ok(None);
         }
-        place.record(&allocation.submission)?;
-        place.order(&allocation.folder, job.timeout)?;
+        place.record_submission(&allocation.submission)?;
+        place.order_launch(&allocation.folder, job.timeout)?;
         // If the job closed at this moment, it may or may not have taken the order; the stage shows which.
-        let stage = allocation.folder.stage(&place.number)?;
+        let stage = allocation.folder.read_stage(&place.number)?;
         if matches!(stage, Stage::Waiting { closed: Some(_) })
-            && allocation.folder.withdraw(&place.number)?
+            && allocation.folder.withdraw_order(&place.number)?
         {
             return Ok(None);
         }
-        let run = self.run(job, place, &allocation.submission);
+        let run = self.follow_job(job, place, &allocation.submission);
         *open = Some(allocation);
         Ok(Some(run))
     }
@@ -140,23 +149,30 @@ impl BatchLauncher {
     /// Whether a job is not known to have ended.
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
-        let status = self.options.system.status_of(&self.commands, &id);
+        let status = self.options.system.query_status(&self.commands, &id);
         !matches!(status, Ok(JobStatus::Ended { .. }))
     }
 
     /// Submits a job that begins with a launch.
-    fn submit(&self, job: &Job, place: &Place, stop: &AtomicBool) -> Result<BatchRun, LaunchError> {
-        let folder = Folder::create(&place.launches, &place.number)?;
-        let submission = self.prepare(job, place, &folder, stop).inspect_err(|_| {
-            // The folder is unused.
-            let _ = std::fs::remove_dir_all(folder.path());
-        })?;
-        place.record(&submission)?;
+    fn submit_job(
+        &self,
+        job: &Job,
+        place: &LaunchFiles,
+        stop: &AtomicBool,
+    ) -> Result<BatchRun, LaunchError> {
+        let folder = JobFolder::create_next(&place.launches, &place.number)?;
+        let submission = self
+            .write_and_submit(job, place, &folder, stop)
+            .inspect_err(|_| {
+                // The folder is unused.
+                let _ = std::fs::remove_dir_all(folder.path());
+            })?;
+        place.record_submission(&submission)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(older) = open.take() {
-            older.folder.finish()?;
+            older.folder.request_end()?;
         }
-        let run = self.run(job, place, &submission).known();
+        let run = self.follow_job(job, place, &submission).known_to_system();
         *open = is_kept(job).then(|| Allocation {
             submission,
             folder,
@@ -166,29 +182,38 @@ impl BatchLauncher {
     }
 
     /// Writes script and order and submits the script to the batch system.
-    fn prepare(
+    fn write_and_submit(
         &self,
         job: &Job,
-        place: &Place,
-        folder: &Folder,
+        place: &LaunchFiles,
+        folder: &JobFolder,
         stop: &AtomicBool,
     ) -> Result<Submission, LaunchError> {
-        order::write(&folder.script(), &self.script(job, place, folder)?)?;
-        place.order(folder, job.timeout)?;
+        order::write_atomically(
+            &folder.script_path(),
+            &self.script_for_folder(job, place, folder)?,
+        )?;
+        place.order_launch(folder, job.timeout)?;
         let name = place.job_name(self.options.system, &self.name, folder);
         let request = JobRequest {
             name: &name,
-            script: &folder.script(),
-            output: &folder.output(),
+            script: &folder.script_path(),
+            output: &folder.output_path(),
             begin_in: job.begin_in.unwrap_or_default(),
         };
         let id = self.hand_over(&request, stop)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let submitted = now.map_or(0, |now| now.as_secs());
-        Ok(self.submission(job, folder, id, submitted))
+        Ok(self.submission_record(job, folder, id, submitted))
     }
 
-    fn submission(&self, job: &Job, folder: &Folder, id: JobId, submitted: u64) -> Submission {
+    fn submission_record(
+        &self,
+        job: &Job,
+        folder: &JobFolder,
+        id: JobId,
+        submitted: u64,
+    ) -> Submission {
         Submission {
             system: self.options.system.name().to_owned(),
             id: id.id,
@@ -196,8 +221,8 @@ impl BatchLauncher {
             name: id.name,
             submitted,
             nodes: job.shape().nodes,
-            script: folder.script(),
-            output: folder.output(),
+            script: folder.script_path(),
+            output: folder.output_path(),
             allocation: folder.path().to_owned(),
         }
     }
@@ -205,26 +230,32 @@ impl BatchLauncher {
     /// Submits a script once, even if the batch system is briefly unreachable, its reply is lost or has no id. A job
     /// that may exist but is not found is cancelled by its name, and finds nothing to do if that has no effect.
     fn hand_over(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
-        let (system, commands) = (self.options.system, &self.commands.until(stop));
-        self.check(request, stop)?;
+        let (system, commands) = (self.options.system, &self.commands.stopped_by(stop));
+        self.check_request(request, stop)?;
         let known = self
             .submit_once(request, stop)
-            .and_then(|receipt| self.identify(request, receipt, stop));
+            .and_then(|receipt| self.wait_until_known(request, receipt, stop));
         known.inspect_err(|error| {
             // A command may fail after its script was submitted.
             if !matches!(error, LaunchError::Unknown { .. }) {
-                let _ = system.cancel_named(commands, request.name, None);
+                let _ = system.cancel_jobs_named(commands, request.name, None);
             }
         })
     }
 
     /// Refuses an impossible request, which would wait in the queue forever.
-    fn check(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<(), LaunchError> {
+    fn check_request(
+        &self,
+        request: &JobRequest<'_>,
+        stop: &AtomicBool,
+    ) -> Result<(), LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
-        let commands = &self.commands.until(stop);
+        let commands = &self.commands.stopped_by(stop);
         loop {
             match self.options.system.check(commands, request) {
-                Err(LaunchError::Silent { .. }) if Instant::now() < deadline => pause(stop)?,
+                Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
+                    pause_unless_stopped(stop)?
+                }
                 answer => return answer,
             }
         }
@@ -237,13 +268,13 @@ impl BatchLauncher {
         stop: &AtomicBool,
     ) -> Result<Receipt, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
-        let (system, commands) = (self.options.system, &self.commands.until(stop));
-        let mut answer = system.submit(commands, request);
+        let (system, commands) = (self.options.system, &self.commands.stopped_by(stop));
+        let mut answer = system.submit_script(commands, request);
         while matches!(answer, Err(LaunchError::Silent { .. })) && Instant::now() < deadline {
-            pause(stop)?;
-            answer = match system.find(commands, request.name) {
+            pause_unless_stopped(stop)?;
+            answer = match system.find_job_named(commands, request.name) {
                 Ok(Some(id)) => Ok(Receipt::Id(id)),
-                Ok(None) => system.submit(commands, request),
+                Ok(None) => system.submit_script(commands, request),
                 Err(error) => Err(error),
             };
         }
@@ -254,28 +285,28 @@ impl BatchLauncher {
     ///
     /// # Errors
     /// [`LaunchError::Unknown`] if it does not know the job in time: jobs of this name were cancelled.
-    fn identify(
+    fn wait_until_known(
         &self,
         request: &JobRequest<'_>,
         receipt: Receipt,
         stop: &AtomicBool,
     ) -> Result<JobId, LaunchError> {
-        let (system, commands) = (self.options.system, &self.commands.until(stop));
+        let (system, commands) = (self.options.system, &self.commands.stopped_by(stop));
         let deadline = Instant::now() + self.known_within;
         loop {
-            if let Some(id) = known(system, commands, request.name, &receipt)? {
+            if let Some(id) = find_submitted_job(system, commands, request.name, &receipt)? {
                 return Ok(id);
             }
             if Instant::now() >= deadline {
                 break;
             }
-            pause(stop)?;
+            pause_unless_stopped(stop)?;
         }
         let (answer, cluster) = match receipt {
             Receipt::Id(id) => (id.id, id.cluster),
             Receipt::Unreadable(text) => (files::quoted(&text, files::MOST_QUOTED), None),
         };
-        let cancelled = system.cancel_named(commands, request.name, cluster.as_deref());
+        let cancelled = system.cancel_jobs_named(commands, request.name, cluster.as_deref());
         Err(LaunchError::Unknown {
             program: system.words().submit,
             name: request.name.to_owned(),
@@ -285,7 +316,7 @@ impl BatchLauncher {
         })
     }
 
-    fn run(&self, job: &Job, place: &Place, submission: &Submission) -> BatchRun {
+    fn follow_job(&self, job: &Job, place: &LaunchFiles, submission: &Submission) -> BatchRun {
         let (system, commands) = (self.options.system, self.commands.clone());
         BatchRun::follow(system, commands, submission, place, job.timeout)
     }
@@ -297,29 +328,29 @@ impl Launcher for BatchLauncher {
     }
 
     fn start_unless(&self, job: &Job, stop: &AtomicBool) -> Result<Box<dyn Running>, LaunchError> {
-        let place = Place::of(job)?;
-        let run = match self.join(job, &place)? {
+        let place = LaunchFiles::for_job(job)?;
+        let run = match self.join_open_allocation(job, &place)? {
             Some(run) => run,
-            None => self.submit(job, &place, stop)?,
+            None => self.submit_job(job, &place, stop)?,
         };
         Ok(Box::new(run))
     }
 
-    fn outlives(&self) -> bool {
+    fn has_outliving_jobs(&self) -> bool {
         true
     }
 
     fn resume(&self, job: &Job) -> Result<Option<Box<dyn Running>>, LaunchError> {
-        let place = Place::of(job)?;
-        let submission = match place.recorded()? {
+        let place = LaunchFiles::for_job(job)?;
+        let submission = match place.read_submission()? {
             Some(submission) => submission,
-            None => match self.lost(job, &place)? {
+            None => match self.find_lost_submission(job, &place)? {
                 Some(submission) => submission,
                 None => return Ok(None),
             },
         };
-        let run = self.run(job, &place, &submission);
-        let folder = Folder::at(submission.allocation.clone());
+        let run = self.follow_job(job, &place, &submission);
+        let folder = JobFolder::at_path(submission.allocation.clone());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if is_kept(job) && folder.has_time(Duration::ZERO) {
             *open = Some(Allocation {
@@ -331,33 +362,38 @@ impl Launcher for BatchLauncher {
         Ok(Some(Box::new(run)))
     }
 
-    fn render(&self, job: &Job) -> Result<Option<String>, LaunchError> {
-        let place = Place::of(job)?;
-        self.script(job, &place, &place.first_folder()).map(Some)
+    fn render_script(&self, job: &Job) -> Result<Option<String>, LaunchError> {
+        let place = LaunchFiles::for_job(job)?;
+        self.script_for_folder(job, &place, &place.first_folder())
+            .map(Some)
     }
 
     fn close(&self) -> Result<(), LaunchError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.take()
-            .map_or(Ok(()), |allocation| allocation.folder.finish())
+            .map_or(Ok(()), |allocation| allocation.folder.request_end())
     }
 }
 
 impl BatchLauncher {
     /// The job of a process that ended before it could record the submission. One that may exist but is not found is
     /// cancelled by its name.
-    fn lost(&self, job: &Job, place: &Place) -> Result<Option<Submission>, LaunchError> {
+    fn find_lost_submission(
+        &self,
+        job: &Job,
+        place: &LaunchFiles,
+    ) -> Result<Option<Submission>, LaunchError> {
         let Some(folder) = place.last_folder() else {
             return Ok(None);
         };
         let system = self.options.system;
         let name = place.job_name(system, &self.name, &folder);
-        let submitted = place::changed(&folder.script());
+        let submitted = place::modification_time(&folder.script_path());
         let known_from = UNIX_EPOCH + Duration::from_secs(submitted) + self.known_within;
         loop {
-            if let Some(id) = system.find(&self.commands, &name)? {
-                let submission = self.submission(job, &folder, id, submitted);
-                place.record(&submission)?;
+            if let Some(id) = system.find_job_named(&self.commands, &name)? {
+                let submission = self.submission_record(job, &folder, id, submitted);
+                place.record_submission(&submission)?;
                 return Ok(Some(submission));
             }
             if SystemTime::now() >= known_from {
@@ -366,22 +402,22 @@ impl BatchLauncher {
             thread::sleep(SUBMIT_PAUSE);
         }
         // It has no effect if nothing was submitted.
-        let _ = system.cancel_named(&self.commands, &name, None);
-        folder.withdraw(&place.number)?;
+        let _ = system.cancel_jobs_named(&self.commands, &name, None);
+        folder.withdraw_order(&place.number)?;
         Ok(None)
     }
 }
 
 /// The submitted job as the batch system knows it: by the printed id or else by its name. `None` if it knows neither, or
 /// does not answer about a job without an id.
-fn known(
+fn find_submitted_job(
     system: &dyn BatchSystem,
     commands: &Commands,
     name: &str,
     receipt: &Receipt,
 ) -> Result<Option<JobId>, LaunchError> {
     if let Receipt::Id(id) = receipt {
-        match system.status(commands, std::slice::from_ref(id)) {
+        match system.query_statuses(commands, std::slice::from_ref(id)) {
             Ok(known) if known.contains_key(id) => return Ok(Some(id.clone())),
             Ok(_) => {}
             // Nothing contradicts the printed id.
@@ -389,7 +425,7 @@ fn known(
             Err(error) => return Err(error),
         }
     }
-    match system.find(commands, name) {
+    match system.find_job_named(commands, name) {
         Err(LaunchError::Silent { .. }) => Ok(None),
         found => found,
     }
@@ -399,7 +435,7 @@ fn known(
 ///
 /// # Errors
 /// [`LaunchError::Interrupted`] as soon as `stop` is set.
-fn pause(stop: &AtomicBool) -> Result<(), LaunchError> {
+fn pause_unless_stopped(stop: &AtomicBool) -> Result<(), LaunchError> {
     let again = Instant::now() + SUBMIT_PAUSE;
     while Instant::now() < again {
         if stop.load(Ordering::Relaxed) {

@@ -47,7 +47,7 @@ pub trait BatchSystem: Debug + Send + Sync {
 
     /// A wall time in the form of its directive.
     fn wall_time(&self, seconds: u64) -> String {
-        clock(seconds)
+        hours_minutes_seconds(seconds)
     }
 
     /// The name of a job in the queue: the campaign and the launch's number, for users, as far as the length of names
@@ -82,14 +82,17 @@ pub trait BatchSystem: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`LaunchError::Refused`] with the batch system's message; [`LaunchError::Silent`] if it was not reached.
-    fn submit(&self, commands: &Commands, request: &JobRequest<'_>)
-    -> Result<Receipt, LaunchError>;
+    fn submit_script(
+        &self,
+        commands: &Commands,
+        request: &JobRequest<'_>,
+    ) -> Result<Receipt, LaunchError>;
 
     /// The statuses of these jobs; jobs that are missing in the result are no longer known.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached.
-    fn status(
+    fn query_statuses(
         &self,
         commands: &Commands,
         jobs: &[JobId],
@@ -99,8 +102,8 @@ pub trait BatchSystem: Debug + Send + Sync {
     ///
     /// # Errors
     /// The errors of [`BatchSystem::status`].
-    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
-        let mut known = self.status(commands, std::slice::from_ref(job))?;
+    fn query_status(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
+        let mut known = self.query_statuses(commands, std::slice::from_ref(job))?;
         Ok(known.remove(job).unwrap_or(JobStatus::LOST))
     }
 
@@ -108,19 +111,20 @@ pub trait BatchSystem: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached.
-    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError>;
+    fn find_job_named(&self, commands: &Commands, name: &str)
+    -> Result<Option<JobId>, LaunchError>;
 
     /// Requests the end of a job; does nothing if it has ended.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached, [`LaunchError::Refused`].
-    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError>;
+    fn cancel_job(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError>;
 
     /// Requests the end of all jobs of this name on a cluster, or on the usual one; does nothing if there are none.
     ///
     /// # Errors
     /// Those of [`BatchSystem::cancel`].
-    fn cancel_named(
+    fn cancel_jobs_named(
         &self,
         commands: &Commands,
         name: &str,
@@ -167,7 +171,7 @@ pub struct Words {
 }
 
 /// `HH:MM:SS`, with any number of hours.
-pub(crate) fn clock(seconds: u64) -> String {
+pub(crate) fn hours_minutes_seconds(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{hours:02}:{minutes:02}:{seconds:02}")
 }
@@ -218,7 +222,7 @@ pub enum JobStatus {
     /// The job has ended.
     Ended {
         /// The kind of end.
-        end: End,
+        end: JobEnd,
         /// The nodes that failed, if these are the reason.
         failed_nodes: Vec<String>,
     },
@@ -227,23 +231,23 @@ pub enum JobStatus {
 impl JobStatus {
     /// The status of a job that the batch system no longer knows.
     pub(crate) const LOST: Self = Self::Ended {
-        end: End::By(BatchEnd::Lost),
+        end: JobEnd::By(BatchEnd::Lost),
         failed_nodes: Vec::new(),
     };
 }
 
 /// The end of a job as its batch system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum JobEnd {
     /// Its script exited with this code.
     Exited(i32),
     /// The batch system, or a user, ended the job.
     By(BatchEnd),
 }
 
-impl End {
+impl JobEnd {
     /// The outcome of a launch if the job has not written it; `begun` says whether the launch had begun.
-    pub(crate) fn of_launch(self, begun: bool) -> Outcome {
+    pub(crate) fn launch_outcome(self, begun: bool) -> Outcome {
         match self {
             Self::Exited(0) | Self::By(BatchEnd::WallTime | BatchEnd::Lost) if !begun => {
                 Outcome::Ended(BatchEnd::NotBegun)

@@ -12,7 +12,7 @@ use vocabulary::CommShape;
 use wire::{LAUNCHER_VARIABLE, RULES_VARIABLE};
 
 /// The variable parts of a command line, besides the library.
-pub(super) struct Start<'a> {
+pub(super) struct CommandParts<'a> {
     /// Further arguments, before the program.
     pub(super) options: &'a [String],
     /// Variables from the campaign, for the launcher and the ranks.
@@ -28,9 +28,9 @@ pub(super) struct Start<'a> {
 ///
 /// # Errors
 /// [`LaunchError::SeveralNodes`] without a host file that has as many hosts.
-pub(super) fn command(
+pub(super) fn launcher_command(
     installation: &Installation,
-    start: &Start<'_>,
+    start: &CommandParts<'_>,
     shape: CommShape,
     binding: Binding,
 ) -> Result<Command, LaunchError> {
@@ -67,13 +67,13 @@ pub(super) fn command(
     if !rules.is_empty() {
         command.env(RULES_VARIABLE, rules.join(","));
     }
-    let line = line(&command);
+    let line = command_text(&command);
     command.env(LAUNCHER_VARIABLE, line);
     Ok(command)
 }
 
 /// The variables about files of rules that the launch itself sets, which are therefore not the site's.
-fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String> {
+fn rules_asked_for(installation: &Installation, start: &CommandParts<'_>) -> Vec<String> {
     let library = installation.name;
     let names = start.environment.iter();
     let names = names.filter_map(|(name, _)| name.to_str());
@@ -90,7 +90,7 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
 }
 
 /// The variables of the launcher's environment that remote ranks must get.
-fn passed_on(installation: &Installation, start: &Start<'_>) -> Vec<OsString> {
+fn passed_on(installation: &Installation, start: &CommandParts<'_>) -> Vec<OsString> {
     let names = start.environment.iter().map(|(name, _)| name.clone());
     let names = names.chain(start.own.keys().map(OsString::from));
     let names = names.chain(start.inherited.iter().map(OsString::from));
@@ -101,7 +101,7 @@ fn passed_on(installation: &Installation, start: &Start<'_>) -> Vec<OsString> {
 }
 
 /// The launcher with its arguments, as text for the ranks.
-fn line(command: &Command) -> String {
+fn command_text(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     words.join(" ")

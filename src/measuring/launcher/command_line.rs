@@ -8,7 +8,7 @@ use libraries::is_launcher;
 use vocabulary::Library;
 
 use super::batch_system::{BATCH_SYSTEMS, BatchSystem};
-use super::{Discovery, Installation, LaunchError, LibraryChoice, Refusal, select};
+use super::{Discovery, Installation, LaunchError, LibraryChoice, Refusal, select_installation};
 
 /// The variable that loads a library into every program. It must not be set for the launcher itself.
 pub const PRELOADING: &str = "LD_PRELOAD";
@@ -39,7 +39,7 @@ impl CommandLine {
     /// # Errors
     /// [`LaunchError::Unusable`] if its first word is no known launcher; a program with another name is not started to
     /// ask it. [`LaunchError::Step`] if `env` has options.
-    pub fn read(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
+    pub fn from_words(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
         let (mut words, mut assignments) = (words, Vec::new());
         let mut path = path.to_owned();
         if let [first, rest @ ..] = words
@@ -56,7 +56,7 @@ impl CommandLine {
                 _ => rest,
             };
             while let [word, rest @ ..] = words
-                && let Some(assignment) = assignment(word)
+                && let Some(assignment) = parse_assignment(word)
             {
                 if assignment.0 == "PATH" {
                     path.clone_from(&assignment.1);
@@ -69,7 +69,7 @@ impl CommandLine {
             [first, arguments @ ..] => (first.as_os_str(), arguments),
             [] => (OsStr::new(""), words),
         };
-        let found = find(first, &path);
+        let found = find_program(first, &path);
         let mut systems = BATCH_SYSTEMS.into_iter();
         let is_named = |step: &str| name_of(first) == step;
         let starter = match systems.find(|system| system.words().step.is_some_and(is_named)) {
@@ -91,7 +91,7 @@ impl CommandLine {
                     launcher: Some(found),
                     ..LibraryChoice::default()
                 };
-                Starter::Library(select(&choice, &Discovery::default())?)
+                Starter::Library(select_installation(&choice, &Discovery::default())?)
             }
         };
         Ok(Self {
@@ -130,7 +130,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// [`LaunchError::Step`] if the launcher's own options or the characters of a value prevent it.
-    pub fn with(&self, variables: &[(&str, OsString)]) -> Result<Command, LaunchError> {
+    pub fn with_variables(&self, variables: &[(&str, OsString)]) -> Result<Command, LaunchError> {
         let mut command = Command::new(self.launcher());
         command.envs(self.assignments.iter().map(|(name, value)| (name, value)));
         match &self.starter {
@@ -160,7 +160,7 @@ impl CommandLine {
 }
 
 /// A word of the form `NAME=VALUE`.
-fn assignment(word: &OsStr) -> Option<(OsString, OsString)> {
+fn parse_assignment(word: &OsStr) -> Option<(OsString, OsString)> {
     let (name, value) = word.to_str()?.split_once('=')?;
     super::is_shell_variable(name).then(|| (name.into(), value.into()))
 }
@@ -170,7 +170,7 @@ fn name_of(word: &OsStr) -> &OsStr {
     Path::new(word).file_name().unwrap_or(word)
 }
 
-fn find(word: &OsStr, path: &OsStr) -> PathBuf {
+fn find_program(word: &OsStr, path: &OsStr) -> PathBuf {
     let is_path = Path::new(word).components().count() > 1;
     let folders = std::env::split_paths(path).filter(|_| !is_path && !word.is_empty());
     let mut places = folders.map(|folder| folder.join(word));

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::LaunchError;
-use super::ask::written;
+use super::ask::read_output;
 use super::tree::MARK;
 
 /// The time limit of a command, for busy schedulers.
@@ -30,7 +30,7 @@ pub struct Commands<'a> {
 }
 
 /// The output and the status of a command.
-pub(crate) struct Answer {
+pub(crate) struct CommandAnswer {
     program: &'static str,
     succeeded: bool,
     pub(crate) output: String,
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 
 impl Commands<'_> {
     /// The commands on `path`, the value of `$PATH`.
-    pub(crate) fn on(path: impl Into<OsString>) -> Self {
+    pub(crate) fn on_path(path: impl Into<OsString>) -> Self {
         Self {
             path: path.into(),
             stop: None,
@@ -47,7 +47,7 @@ impl Commands<'_> {
     }
 
     /// The same commands, each of which is ended soon after `stop` is set.
-    pub(crate) fn until<'b>(&self, stop: &'b AtomicBool) -> Commands<'b> {
+    pub(crate) fn stopped_by<'b>(&self, stop: &'b AtomicBool) -> Commands<'b> {
         Commands {
             path: self.path.clone(),
             stop: Some(stop),
@@ -59,14 +59,14 @@ impl Commands<'_> {
     /// # Errors
     /// [`LaunchError::NoCommand`] if it does not exist, [`LaunchError::Silent`] if it takes too long,
     /// [`LaunchError::Interrupted`] if it was ended because `stop` is set.
-    pub(crate) fn ask(
+    pub(crate) fn run_command(
         &self,
         program: &'static str,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    ) -> Result<Answer, LaunchError> {
+    ) -> Result<CommandAnswer, LaunchError> {
         let mut command = Command::new(program);
         command.args(arguments);
-        self.run(program, command)
+        self.run_with_timeout(program, command)
             .map_err(|source| match source.kind() {
                 io::ErrorKind::TimedOut => LaunchError::Silent {
                     program,
@@ -77,7 +77,11 @@ impl Commands<'_> {
             })
     }
 
-    fn run(&self, program: &'static str, mut command: Command) -> io::Result<Answer> {
+    fn run_with_timeout(
+        &self,
+        program: &'static str,
+        mut command: Command,
+    ) -> io::Result<CommandAnswer> {
         let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
         // A job does not belong to this process, even on the same machine: it must not carry the mark of processes to
         // kill. In its own process group, no interrupt of the terminal stops a submission.
@@ -110,16 +114,16 @@ impl Commands<'_> {
             }
             thread::sleep(PAUSE);
         };
-        Ok(Answer {
+        Ok(CommandAnswer {
             program,
             succeeded: status.success(),
-            output: written(&mut output)?,
-            errors: written(&mut errors)?,
+            output: read_output(&mut output)?,
+            errors: read_output(&mut errors)?,
         })
     }
 }
 
-impl Answer {
+impl CommandAnswer {
     /// Whether the command failed with an error that contains one of these texts.
     pub(crate) fn fails_with(&self, texts: &[&str]) -> bool {
         !self.succeeded && texts.iter().any(|text| self.errors.contains(text))
@@ -129,7 +133,7 @@ impl Answer {
     pub(crate) fn into_output(self) -> Result<String, LaunchError> {
         match self.succeeded {
             true => Ok(self.output),
-            false => Err(self.silent()),
+            false => Err(self.no_answer_error()),
         }
     }
 
@@ -138,13 +142,13 @@ impl Answer {
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it is unreachable, [`LaunchError::Refused`] if the command failed otherwise.
-    pub(crate) fn changed(self, unreachable: &[&str]) -> Result<Self, LaunchError> {
+    pub(crate) fn require_success(self, unreachable: &[&str]) -> Result<Self, LaunchError> {
         match self.succeeded {
             true => Ok(self),
-            false if self.fails_with(unreachable) => Err(self.silent()),
+            false if self.fails_with(unreachable) => Err(self.no_answer_error()),
             false => Err(LaunchError::Refused {
                 program: self.program,
-                message: self.words(),
+                message: self.reason_given(),
             }),
         }
     }
@@ -156,16 +160,16 @@ impl Answer {
     }
 
     /// The error for an answer without the requested information.
-    pub(crate) fn silent(&self) -> LaunchError {
+    pub(crate) fn no_answer_error(&self) -> LaunchError {
         LaunchError::Silent {
             program: self.program,
-            message: self.words(),
+            message: self.reason_given(),
         }
     }
 
     /// The command's error message and its output, on one line.
-    fn words(&self) -> String {
-        let printed = self.printed();
+    fn reason_given(&self) -> String {
+        let printed = self.printed_text();
         if printed.is_empty() {
             "no reason given".to_owned()
         } else {
@@ -174,7 +178,7 @@ impl Answer {
     }
 
     /// All that the command has printed, first its errors, on one line.
-    pub(crate) fn printed(&self) -> String {
+    pub(crate) fn printed_text(&self) -> String {
         let lines = self.errors.lines().chain(self.output.lines());
         let lines: Vec<&str> = lines
             .map(str::trim)

@@ -13,7 +13,7 @@ use thiserror::Error;
 use vocabulary::Library;
 
 use super::LaunchError;
-use super::ask::{Streams, ask};
+use super::ask::{Streams, query_program};
 use crate::{LibraryChoice, LibraryName};
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,7 +84,7 @@ pub struct Discovery {
 }
 
 /// Searches a search path, the value of `$PATH`, for MPI launchers, and asks each for its version.
-pub fn discover(path: &OsStr) -> Discovery {
+pub fn discover_libraries(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
@@ -109,7 +109,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
         if !program.is_some_and(|program| asked.insert(program)) {
             continue;
         }
-        match identify(&launcher, timeout) {
+        match identify_launcher(&launcher, timeout) {
             Ok(found) => {
                 let mut known = discovery.installations.iter();
                 if !known.any(|known| same_place(known, &found)) {
@@ -127,7 +127,10 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
 ///
 /// # Errors
 /// No library is installed, the requested one is not, or the named launcher belongs to another one.
-pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation, LaunchError> {
+pub fn select_installation(
+    choice: &LibraryChoice,
+    found: &Discovery,
+) -> Result<Installation, LaunchError> {
     let fits = |installation: &Installation| {
         choice.name.is_none_or(|name| installation.name == name)
             && choice
@@ -136,11 +139,12 @@ pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation,
                 .is_none_or(|version| installation.version == *version)
     };
     if let Some(launcher) = &choice.launcher {
-        let named =
-            identify(launcher, VERSION_TIMEOUT).map_err(|reason| LaunchError::Unusable {
+        let named = identify_launcher(launcher, VERSION_TIMEOUT).map_err(|reason| {
+            LaunchError::Unusable {
                 launcher: launcher.clone(),
                 reason,
-            })?;
+            }
+        })?;
         let (launcher, found) = (launcher.clone(), named.library());
         return if fits(&named) {
             Ok(named)
@@ -148,7 +152,7 @@ pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation,
             Err(LaunchError::OtherLibrary {
                 launcher,
                 found,
-                wanted: wanted(choice),
+                wanted: describe_choice(choice),
             })
         };
     }
@@ -170,12 +174,12 @@ pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation,
         .map(|known| known.library().to_string())
         .collect();
     Err(LaunchError::NotInstalled {
-        wanted: wanted(choice),
+        wanted: describe_choice(choice),
         found,
     })
 }
 
-fn wanted(choice: &LibraryChoice) -> String {
+fn describe_choice(choice: &LibraryChoice) -> String {
     let name = choice.name.map_or("an MPI library", LibraryName::name);
     match &choice.version {
         Some(version) => format!("{name} {version}"),
@@ -196,8 +200,8 @@ fn same_place(one: &Installation, other: &Installation) -> bool {
 }
 
 /// Determines the library of a launcher.
-fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
-    let output = ask(launcher, "--version", Streams::Both, timeout)?;
+fn identify_launcher(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
+    let output = query_program(launcher, "--version", Streams::Both, timeout)?;
     let Some((name, version)) = libraries::launched_by(&output) else {
         let line = output
             .lines()

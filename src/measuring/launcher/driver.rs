@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use vocabulary::{Library, NativeAlgorithm};
 
-use super::ask::{Streams, ask};
+use super::ask::{Streams, query_program};
 use super::{LaunchError, Refusal};
 
 /// Name of the measuring program.
@@ -48,7 +48,7 @@ pub fn check_libdir(libdir: Option<&OsStr>) -> Result<(), LaunchError> {
 /// # Errors
 /// All paths that were tried.
 pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
-    let found = find(PRELOADED, library, directories)?;
+    let found = find_file_for_library(PRELOADED, library, directories)?;
     Ok(std::path::absolute(&found).unwrap_or(found))
 }
 
@@ -58,7 +58,7 @@ pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<Path
 /// # Errors
 /// [`LaunchError::NoDriver`] with all paths that were tried.
 pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, LaunchError> {
-    find(DRIVER, library, directories).map_err(|searched| LaunchError::NoDriver {
+    find_file_for_library(DRIVER, library, directories).map_err(|searched| LaunchError::NoDriver {
         library: library.clone(),
         searched,
     })
@@ -68,7 +68,11 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
 ///
 /// What is found is executed or preloaded, and the library may come from a table: a name or version with `/` would lead
 /// out of the directories, and finds nothing.
-fn find(file: &str, library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+fn find_file_for_library(
+    file: &str,
+    library: &Library,
+    directories: &[PathBuf],
+) -> Result<PathBuf, Vec<PathBuf>> {
     if !library.is_file_name() {
         return Err(directories.to_vec());
     }
@@ -85,13 +89,13 @@ fn find(file: &str, library: &Library, directories: &[PathBuf]) -> Result<PathBu
 /// The control variables of a measuring program's library that configure collectives, with their values in this
 /// process's environment; empty if the program does not list them.
 pub fn list_variables(driver: &Path) -> BTreeMap<String, String> {
-    listed(driver, "--control-variables").unwrap_or_default()
+    query_listing(driver, "--control-variables").unwrap_or_default()
 }
 
 /// The control variables of a measuring program's library that differ from their built-in values in this process's
 /// environment; `None` if the program does not list them.
 pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
-    listed(driver, "--settings").ok()
+    query_listing(driver, "--settings").ok()
 }
 
 /// The algorithms that the library of a measuring program can be forced to use, if any.
@@ -99,14 +103,14 @@ pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
 /// # Errors
 /// [`LaunchError::NoNatives`] if the program does not list them.
 pub fn list_natives(driver: &Path) -> Result<Vec<NativeAlgorithm>, LaunchError> {
-    listed(driver, "--natives").map_err(|reason| LaunchError::NoNatives {
+    query_listing(driver, "--natives").map_err(|reason| LaunchError::NoNatives {
         driver: driver.to_owned(),
         reason,
     })
 }
 
 /// The JSON that a measuring program prints for an option.
-fn listed<T: DeserializeOwned>(driver: &Path, option: &str) -> Result<T, Refusal> {
-    let list = ask(driver, option, Streams::Output, LIST_TIMEOUT)?;
+fn query_listing<T: DeserializeOwned>(driver: &Path, option: &str) -> Result<T, Refusal> {
+    let list = query_program(driver, option, Streams::Output, LIST_TIMEOUT)?;
     Ok(serde_json::from_str(&list).map_err(io::Error::from)?)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, ErrorKind, Library};
 
 use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
@@ -21,7 +21,7 @@ pub enum LaunchError {
     /// No launcher of a known MPI library.
     #[error(
         "no MPI library found: no usable mpirun or mpiexec in {}",
-        paths(searched)
+        list_paths(searched)
     )]
     NoMpi { searched: Vec<PathBuf> },
     /// The library that the campaign requests is not installed.
@@ -57,7 +57,10 @@ pub enum LaunchError {
         wanted: String,
     },
     /// No measuring program for a library.
-    #[error("no measuring program for {library}; looked for {}", paths(searched))]
+    #[error(
+        "no measuring program for {library}; looked for {}",
+        list_paths(searched)
+    )]
     NoDriver {
         library: Library,
         searched: Vec<PathBuf>,
@@ -75,14 +78,14 @@ pub enum LaunchError {
     /// A node has more ranks than cores, which the campaign forbids.
     #[error(
         "{ranks} ranks do not fit on {} and `oversubscribe` is never",
-        counted(cores, "core")
+        format_counted(cores, "core")
     )]
     TooFewCores { ranks: u32, cores: u32 },
     /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
     Crowded { shape: CommShape },
     /// A shape has more nodes than are known.
-    #[error("cannot launch {shape}: {}", nodes(problem))]
+    #[error("cannot launch {shape}: {}", describe_known_nodes(problem))]
     SeveralNodes {
         shape: CommShape,
         /// The problem of the host file; `None` if there is none.
@@ -124,8 +127,8 @@ pub enum LaunchError {
     /// A script may have been submitted, but no job is known; none is submitted again.
     #[error(
         "no job of the name {name} is known {seconds} s after its submission, to which `{program}` answered {}{}",
-        answered(answer),
-        cancelling(problem.as_deref())
+        quote_answer(answer),
+        describe_cancellation(problem.as_deref())
     )]
     Unknown {
         program: &'static str,
@@ -165,7 +168,7 @@ pub enum LaunchError {
     #[error("`{}` is damaged: {message}", path.display())]
     Record { path: PathBuf, message: String },
     /// The launcher, or the program below it, failed.
-    #[error("{}; log: {}{}", describe(*outcome, failed_nodes), log.display(), quote(tail))]
+    #[error("{}; log: {}{}", describe_outcome(*outcome, failed_nodes), log.display(), quote_log_tail(tail))]
     Failed {
         outcome: Outcome,
         log: PathBuf,
@@ -207,7 +210,7 @@ impl LaunchError {
         }
     }
 
-    pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(super) fn for_file(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File {
             action,
             path: path.to_owned(),
@@ -245,7 +248,7 @@ impl LaunchError {
             Self::TooFewCores { cores, .. } => {
                 return Some(format!(
                     "use at most {} or set `oversubscribe: auto` in the campaign",
-                    counted(cores, "rank")
+                    format_counted(cores, "rank")
                 ));
             }
             Self::Crowded { .. } => {
@@ -290,7 +293,7 @@ impl LaunchError {
     }
 }
 
-fn answered(answer: &str) -> String {
+fn quote_answer(answer: &str) -> String {
     if answer.is_empty() {
         "nothing".to_owned()
     } else {
@@ -299,7 +302,7 @@ fn answered(answer: &str) -> String {
 }
 
 /// A clause about jobs that were cancelled by their name.
-fn cancelling(problem: Option<&LaunchError>) -> String {
+fn describe_cancellation(problem: Option<&LaunchError>) -> String {
     match problem {
         None => "; jobs of this name were cancelled".to_owned(),
         Some(problem) => format!("; jobs of this name could not be cancelled: {problem}"),
@@ -311,7 +314,7 @@ fn is_submission(program: &str) -> bool {
     systems.any(|system| system.words().submit == program)
 }
 
-fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
+fn describe_outcome(outcome: Outcome, failed_nodes: &[String]) -> String {
     match outcome {
         Outcome::Success => "the launcher succeeded".to_owned(),
         Outcome::Code(code) => format!("the launcher exited with code {code}"),
@@ -337,14 +340,14 @@ fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
     }
 }
 
-fn nodes(problem: &Option<HostFileError>) -> String {
+fn describe_known_nodes(problem: &Option<HostFileError>) -> String {
     match problem {
         None => "without a host file there is one node, this machine".to_owned(),
         Some(problem) => problem.to_string(),
     }
 }
 
-fn paths(paths: &[PathBuf]) -> String {
+fn list_paths(paths: &[PathBuf]) -> String {
     let texts: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())
@@ -356,7 +359,7 @@ fn paths(paths: &[PathBuf]) -> String {
     }
 }
 
-fn quote(tail: &[String]) -> String {
+fn quote_log_tail(tail: &[String]) -> String {
     tail.iter().fold(String::new(), |mut text, line| {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n  | {line}");

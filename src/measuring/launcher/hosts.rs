@@ -7,7 +7,7 @@ use files::{MOST_QUOTED, quoted};
 use printable::is_unprintable;
 use thiserror::Error;
 use vocabulary::CommShape;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 /// The longest host name in bytes (RFC 1035).
 const LONGEST_NAME: usize = 255;
@@ -35,7 +35,7 @@ pub enum HostFileError {
     #[error(
         "impossible shape {shape}: the host file `{}` names {}",
         path.display(),
-        counted(hosts, "host")
+        format_counted(hosts, "host")
     )]
     TooFew {
         path: PathBuf,
@@ -71,7 +71,7 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
-    let hosts = hosts(&text).map_err(|(line, name)| HostFileError::Name {
+    let hosts = parse_hosts(&text).map_err(|(line, name)| HostFileError::Name {
         path: path.to_owned(),
         line,
         name: quoted(name, MOST_QUOTED),
@@ -101,7 +101,7 @@ pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, 
 }
 
 /// The hosts, or the first invalid line and its first word.
-fn hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
+fn parse_hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
     let mut seen = BTreeSet::new();
     let mut hosts = Vec::new();
     for (line, number) in text.lines().zip(1..) {

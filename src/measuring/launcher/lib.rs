@@ -34,12 +34,15 @@ pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable, takes_orders};
 pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
 pub use command_line::{CommandLine, PRELOADING};
-pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
+pub use discover::{
+    Discovery, Installation, Refusal, Unusable, discover_libraries, discover_within,
+    select_installation,
+};
 pub use driver::{
     check_libdir, driver_directories, find_driver, find_preloaded, list_natives, list_settings,
     list_variables,
 };
-pub use environment::cores;
+pub use environment::usable_cores;
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
 pub use libraries::LibraryName;
@@ -48,7 +51,9 @@ pub use options::{
     Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
     Template,
 };
-pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
+pub use recorded::{
+    RecordedLaunch, RecordedState, cancel_recorded_jobs, list_recorded_launches, read_submissions,
+};
 pub use submission::Submission;
 
 /// A launcher of programs on several ranks.
@@ -69,7 +74,7 @@ pub trait Launcher {
 
     /// Whether jobs continue when this process ends. Then [`Launcher::resume`] finds them again, and plans must not
     /// name a `parent_lock`.
-    fn outlives(&self) -> bool {
+    fn has_outliving_jobs(&self) -> bool {
         false
     }
 
@@ -86,7 +91,7 @@ pub trait Launcher {
     ///
     /// # Errors
     /// The template cannot be rendered.
-    fn render(&self, _job: &Job) -> Result<Option<String>, LaunchError> {
+    fn render_script(&self, _job: &Job) -> Result<Option<String>, LaunchError> {
         Ok(None)
     }
 
@@ -147,7 +152,7 @@ pub trait Running: Send {
     }
 
     /// The last known state of the job, without asking the batch system. Without a queue, jobs always run.
-    fn standing(&self) -> JobState {
+    fn last_known_state(&self) -> JobState {
         JobState::Running { nodes: Vec::new() }
     }
 
@@ -253,7 +258,7 @@ impl Exit {
     ///
     /// # Errors
     /// [`LaunchError::Failed`] for every other outcome.
-    pub fn success(self) -> Result<(), LaunchError> {
+    pub fn into_result(self) -> Result<(), LaunchError> {
         match self.outcome {
             Outcome::Success => Ok(()),
             outcome => Err(LaunchError::Failed {

@@ -14,7 +14,7 @@ use libraries::NodeSource;
 use tempfile::TempDir;
 use vocabulary::CommShape;
 
-use super::command::{Start, command};
+use super::command::{CommandParts, launcher_command};
 use super::hosts::first_hosts;
 use super::tree::ProcessTree;
 use super::{Exit, Installation, Job, LaunchError, Launcher, Outcome, Running};
@@ -79,7 +79,7 @@ impl LocalLauncher {
     /// # Errors
     /// [`LaunchError::TooFewCores`] or [`LaunchError::Crowded`] if the options forbid the only possible binding; the
     /// launcher cannot be started.
-    pub fn binding(&self, shape: CommShape) -> Result<Binding, LaunchError> {
+    pub fn determine_binding(&self, shape: CommShape) -> Result<Binding, LaunchError> {
         let ranks = shape.ppn;
         let never = self.options.oversubscribe == Oversubscribe::Never;
         match self.cores {
@@ -105,19 +105,19 @@ impl LocalLauncher {
 
     /// Whether the launcher can start `true` on the bound ranks of this shape.
     fn can_bind(&self, shape: CommShape) -> Result<bool, LaunchError> {
-        let mut command = self.command(shape, Binding::Bound, &[])?;
+        let mut command = self.build_command(shape, Binding::Bound, &[])?;
         command
             .arg("true")
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut spawned = self.spawn(command)?;
+        let mut spawned = self.spawn_launcher(command)?;
         Ok(spawned
             .tree
             .wait(PROBE_TIMEOUT)?
             .is_some_and(|status| status.success()))
     }
 
-    fn command(
+    fn build_command(
         &self,
         shape: CommShape,
         binding: Binding,
@@ -138,7 +138,7 @@ impl LocalLauncher {
             shape,
             problem: Some(problem),
         })?;
-        let start = Start {
+        let start = CommandParts {
             options,
             own,
             environment,
@@ -149,12 +149,12 @@ impl LocalLauncher {
                 Some(hosts) => NodeSource::File(&hosts.file, hosts.placement),
             },
         };
-        command(&self.installation, &start, shape, binding)
+        launcher_command(&self.installation, &start, shape, binding)
     }
 
     /// Starts the launcher with its own temporary folder: Open MPI 4 keeps session files in the user's folder there,
     /// and concurrent launches that create and remove this folder disturb each other.
-    fn spawn(&self, mut command: Command) -> Result<Spawned, LaunchError> {
+    fn spawn_launcher(&self, mut command: Command) -> Result<Spawned, LaunchError> {
         let asked = command.get_envs().find(|(name, _)| *name == TMPDIR);
         let asked = asked.and_then(|(_, value)| value).map(PathBuf::from);
         // Ranks on other hosts, which do not have this folder, must not use it.
@@ -192,14 +192,14 @@ impl Launcher for LocalLauncher {
             ..
         } = job;
         let shape = job.shape();
-        let binding = self.binding(shape)?;
-        let mut command = self.command(shape, binding, environment)?;
+        let binding = self.determine_binding(shape)?;
+        let mut command = self.build_command(shape, binding, environment)?;
         let (out, err) = open_log(log).map_err(|source| LaunchError::Log {
             path: log.clone(),
             source,
         })?;
         command.arg(driver).arg(plan).stdout(out).stderr(err);
-        let spawned = self.spawn(command)?;
+        let spawned = self.spawn_launcher(command)?;
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         Ok(Box::new(LocalRun {
             spawned,
@@ -227,7 +227,7 @@ struct LocalRun {
 }
 
 impl LocalRun {
-    fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
+    fn kill_with_outcome(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
         // A job that has already ended by itself keeps its outcome.
         if self.spawned.tree.poll()?.is_none() {
             self.ended = Some(outcome);
@@ -243,14 +243,14 @@ impl Running for LocalRun {
             .deadline
             .is_some_and(|deadline| Instant::now() >= deadline)
         {
-            self.end(Outcome::TimedOut)?;
+            self.kill_with_outcome(Outcome::TimedOut)?;
         }
         let Some(status) = self.spawned.tree.poll()? else {
             return Ok(None);
         };
-        let outcome = self.ended.unwrap_or_else(|| outcome(status));
+        let outcome = self.ended.unwrap_or_else(|| outcome_of_status(status));
         // An unreadable log must not hide the job's outcome.
-        let tail = tail(&self.log).unwrap_or_default();
+        let tail = read_log_tail(&self.log).unwrap_or_default();
         Ok(Some(Exit {
             outcome,
             log: self.log.clone(),
@@ -260,11 +260,11 @@ impl Running for LocalRun {
     }
 
     fn kill(&mut self) -> Result<(), LaunchError> {
-        self.end(Outcome::Killed)
+        self.kill_with_outcome(Outcome::Killed)
     }
 }
 
-fn outcome(status: ExitStatus) -> Outcome {
+fn outcome_of_status(status: ExitStatus) -> Outcome {
     match (status.code(), status.signal()) {
         (Some(0), _) => Outcome::Success,
         (Some(code), _) => Outcome::Code(code),
@@ -279,7 +279,7 @@ fn open_log(path: &Path) -> io::Result<(File, File)> {
 }
 
 /// The last lines of a file of any length.
-pub(super) fn tail(path: &Path) -> io::Result<Vec<String>> {
+pub(super) fn read_log_tail(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;

@@ -77,7 +77,7 @@ pub struct BatchOptions {
 
 impl BatchOptions {
     /// The options of a campaign that names only the batch system.
-    pub fn of(system: &'static dyn BatchSystem) -> Self {
+    pub fn for_system(system: &'static dyn BatchSystem) -> Self {
         Self {
             system,
             job: JobSpecification::default(),

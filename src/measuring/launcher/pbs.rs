@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Receipt, Words};
-use super::commands::{Answer, Commands};
+use super::batch_system::{BatchSystem, JobEnd, JobId, JobRequest, JobStatus, Receipt, Words};
+use super::commands::{CommandAnswer, Commands};
 use super::{BatchEnd, LaunchError};
 
 /// Messages of commands about a job that is no longer known.
@@ -47,7 +47,7 @@ impl BatchSystem for Pbs {
         format!("ct{number:.4}-{mark}")
     }
 
-    fn submit(
+    fn submit_script(
         &self,
         commands: &Commands,
         request: &JobRequest<'_>,
@@ -57,47 +57,51 @@ impl BatchSystem for Pbs {
         let mut arguments: Vec<OsString> = vec!["-N".into(), request.name.into()];
         arguments.extend(["-o".into(), output]);
         if !request.begin_in.is_zero() {
-            let begin = time_in(commands, request.begin_in)?;
+            let begin = time_after(commands, request.begin_in)?;
             arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = match commands.ask(WORDS.submit, arguments) {
+        let answer = match commands.run_command(WORDS.submit, arguments) {
             // It was ended, perhaps after the server had the script.
             Err(LaunchError::Silent { message, .. }) => return Ok(Receipt::Unreadable(message)),
             answer => answer?,
         };
         // A server that was not reached is named in the last line.
         if answer.fails_with(&UNANSWERED) && !answer.fails_with(&UNREACHED) {
-            return Ok(Receipt::Unreadable(answer.printed()));
+            return Ok(Receipt::Unreadable(answer.printed_text()));
         }
-        let answer = answer.changed(&UNREACHED)?;
+        let answer = answer.require_success(&UNREACHED)?;
         Ok(match answer.last_line() {
             id if is_id(id) => Receipt::Id(JobId {
                 id: id.to_owned(),
                 cluster: None,
                 name: request.name.to_owned(),
             }),
-            _ => Receipt::Unreadable(answer.printed()),
+            _ => Receipt::Unreadable(answer.printed_text()),
         })
     }
 
-    fn status(
+    fn query_statuses(
         &self,
         commands: &Commands,
         jobs: &[JobId],
     ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError> {
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
-        let shown = show(commands, &ids)?;
+        let shown = query_jobs(commands, &ids)?;
         let known = jobs.iter().filter_map(|job| {
-            let shown = shown.iter().find(|shown| shown.is(job))?;
+            let shown = shown.iter().find(|shown| shown.is_job(job))?;
             Some((job.clone(), shown.status()?))
         });
         Ok(known.collect())
     }
 
-    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
-        let mut shown = show(commands, &[])?;
-        shown.retain(|shown| shown.value("Job_Name") == Some(name));
+    fn find_job_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+    ) -> Result<Option<JobId>, LaunchError> {
+        let mut shown = query_jobs(commands, &[])?;
+        shown.retain(|shown| shown.attribute("Job_Name") == Some(name));
         Ok(shown.pop().map(|shown| JobId {
             id: shown.id,
             cluster: None,
@@ -105,39 +109,39 @@ impl BatchSystem for Pbs {
         }))
     }
 
-    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
-        delete(commands, &job.id)
+    fn cancel_job(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
+        delete_job(commands, &job.id)
     }
 
-    fn cancel_named(
+    fn cancel_jobs_named(
         &self,
         commands: &Commands,
         name: &str,
         _cluster: Option<&str>,
     ) -> Result<(), LaunchError> {
-        let listed = commands.ask("qselect", ["-N", name]);
-        let ids: Vec<String> = match listed.and_then(Answer::into_output) {
+        let listed = commands.run_command("qselect", ["-N", name]);
+        let ids: Vec<String> = match listed.and_then(CommandAnswer::into_output) {
             Ok(listed) => listed.lines().map(|line| line.trim().to_owned()).collect(),
             // The command may be missing here.
             Err(_) => {
-                let shown = show(commands, &[])?.into_iter();
-                let named = shown.filter(|shown| shown.value("Job_Name") == Some(name));
+                let shown = query_jobs(commands, &[])?.into_iter();
+                let named = shown.filter(|shown| shown.attribute("Job_Name") == Some(name));
                 named.map(|shown| shown.id).collect()
             }
         };
         let mut ids = ids.iter().filter(|id| is_id(id));
-        ids.try_for_each(|id| delete(commands, id))
+        ids.try_for_each(|id| delete_job(commands, id))
     }
 }
 
 /// Requests the end of a job; does nothing if it has ended.
-fn delete(commands: &Commands, id: &str) -> Result<(), LaunchError> {
-    let answer = commands.ask("qdel", [id])?;
+fn delete_job(commands: &Commands, id: &str) -> Result<(), LaunchError> {
+    let answer = commands.run_command("qdel", [id])?;
     let away = [&UNREACHED[..], &UNANSWERED].concat();
     if answer.fails_with(&UNKNOWN) {
         Ok(())
     } else {
-        answer.changed(&away).map(drop)
+        answer.require_success(&away).map(drop)
     }
 }
 
@@ -157,43 +161,43 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The time after a delay as `CCYYMMDDhhmm.SS`, in local time, which `date` computes.
-fn time_in(commands: &Commands, delay: Duration) -> Result<String, LaunchError> {
+fn time_after(commands: &Commands, delay: Duration) -> Result<String, LaunchError> {
     let delay = format!("+{} seconds", delay.as_secs());
-    let time = commands.ask("date", ["-d", &delay, "+%Y%m%d%H%M.%S"])?;
+    let time = commands.run_command("date", ["-d", &delay, "+%Y%m%d%H%M.%S"])?;
     Ok(time.into_output()?.trim().to_owned())
 }
 
 /// The output of `qstat -f` for those of these jobs that are known.
-fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
+fn query_jobs(commands: &Commands, jobs: &[&str]) -> Result<Vec<ShownJob>, LaunchError> {
     // Includes jobs that have ended, if the server keeps them.
     let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
-    let mut answer = commands.ask("qstat", with_history)?;
+    let mut answer = commands.run_command("qstat", with_history)?;
     if answer.fails_with(&["job_history_enable"]) {
         let without = std::iter::once("-f").chain(jobs.iter().copied());
-        answer = commands.ask("qstat", without)?;
+        answer = commands.run_command("qstat", without)?;
     }
     match answer.fails_with(&UNKNOWN) {
         // It prints the known jobs nevertheless.
-        true => Ok(shown(&answer.output)),
-        false => Ok(shown(&answer.into_output()?)),
+        true => Ok(parse_jobs(&answer.output)),
+        false => Ok(parse_jobs(&answer.into_output()?)),
     }
 }
 
 /// A job in the output of `qstat -f`.
 #[derive(Default)]
-struct Shown {
+struct ShownJob {
     id: String,
     attributes: Vec<(String, String)>,
 }
 
 /// Parses the blocks of `qstat -f`: `Job Id: ID`, then `    NAME = VALUE`, continued on lines that begin with a tab.
-fn shown(text: &str) -> Vec<Shown> {
-    let mut jobs: Vec<Shown> = Vec::new();
+fn parse_jobs(text: &str) -> Vec<ShownJob> {
+    let mut jobs: Vec<ShownJob> = Vec::new();
     for line in text.lines() {
         if let Some(id) = line.strip_prefix("Job Id:") {
-            jobs.push(Shown {
+            jobs.push(ShownJob {
                 id: id.trim().to_owned(),
-                ..Shown::default()
+                ..ShownJob::default()
             });
         }
         let Some(job) = jobs.last_mut() else {
@@ -212,12 +216,12 @@ fn shown(text: &str) -> Vec<Shown> {
     jobs
 }
 
-impl Shown {
-    fn is(&self, job: &JobId) -> bool {
-        self.id == job.id && self.value("Job_Name") == Some(&job.name)
+impl ShownJob {
+    fn is_job(&self, job: &JobId) -> bool {
+        self.id == job.id && self.attribute("Job_Name") == Some(&job.name)
     }
 
-    fn value(&self, name: &str) -> Option<&str> {
+    fn attribute(&self, name: &str) -> Option<&str> {
         let mut attributes = self.attributes.iter();
         let (_, value) = attributes.find(|(key, _)| key == name)?;
         Some(value.trim())
@@ -225,44 +229,46 @@ impl Shown {
 
     /// The status; `None` for an unknown state.
     fn status(&self) -> Option<JobStatus> {
-        let comment = self.value("comment");
-        Some(match self.value("job_state")? {
+        let comment = self.attribute("comment");
+        Some(match self.attribute("job_state")? {
             "Q" | "H" | "W" | "T" | "M" => JobStatus::Queued {
                 reason: comment.map(str::to_owned),
             },
             "R" | "E" | "S" | "B" | "U" => JobStatus::Running,
             "F" | "X" | "C" => JobStatus::Ended {
-                end: self.end(),
+                end: self.job_end(),
                 failed_nodes: Vec::new(),
             },
             _ => return None,
         })
     }
 
-    fn end(&self) -> End {
-        let exit: Option<i32> = self.value("Exit_status").and_then(|text| text.parse().ok());
+    fn job_end(&self) -> JobEnd {
+        let exit: Option<i32> = self
+            .attribute("Exit_status")
+            .and_then(|text| text.parse().ok());
         match exit {
             // The job was deleted before it ran.
-            None => End::By(BatchEnd::Cancelled),
-            Some(KILLED_FOR_TIME) => End::By(BatchEnd::WallTime),
-            Some(code) if KILLED_FOR_MEMORY.contains(&code) => End::By(BatchEnd::OutOfMemory),
-            Some(_) if self.lost_a_node() => End::By(BatchEnd::NodeFailed),
+            None => JobEnd::By(BatchEnd::Cancelled),
+            Some(KILLED_FOR_TIME) => JobEnd::By(BatchEnd::WallTime),
+            Some(code) if KILLED_FOR_MEMORY.contains(&code) => JobEnd::By(BatchEnd::OutOfMemory),
+            Some(_) if self.lost_a_node() => JobEnd::By(BatchEnd::NodeFailed),
             // A job over its time limit gets the same signal as a deleted one.
             Some(code @ (SIGNALS.. | 143)) if self.is_over_time() && code != 0 => {
-                End::By(BatchEnd::WallTime)
+                JobEnd::By(BatchEnd::WallTime)
             }
-            Some(SIGNALS.. | 143) => End::By(BatchEnd::Cancelled),
-            Some(code) => End::Exited(code),
+            Some(SIGNALS.. | 143) => JobEnd::By(BatchEnd::Cancelled),
+            Some(code) => JobEnd::Exited(code),
         }
     }
 
     fn lost_a_node(&self) -> bool {
-        let comment = self.value("comment").unwrap_or_default().to_lowercase();
+        let comment = self.attribute("comment").unwrap_or_default().to_lowercase();
         comment.contains("node") && (comment.contains("down") || comment.contains("fail"))
     }
 
     fn is_over_time(&self) -> bool {
-        let seconds = |name| self.value(name).and_then(seconds);
+        let seconds = |name| self.attribute(name).and_then(parse_clock_seconds);
         match (
             seconds("resources_used.walltime"),
             seconds("Resource_List.walltime"),
@@ -274,7 +280,7 @@ impl Shown {
 }
 
 /// `HH:MM:SS` in seconds.
-fn seconds(text: &str) -> Option<u64> {
+fn parse_clock_seconds(text: &str) -> Option<u64> {
     text.split(':').try_fold(0, |total: u64, part| {
         let part: u64 = part.parse().ok()?;
         total.checked_mul(60)?.checked_add(part)

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::batch::order::{Folder, Stage};
+use super::batch::order::{JobFolder, Stage};
 use super::batch::{cancel_and_wait, job_id};
 use super::batch_system::{JobId, JobStatus, batch_system};
 use super::commands::Commands;
@@ -14,7 +14,7 @@ use super::{BatchEnd, JobState, LaunchError, Outcome, Submission};
 
 /// A launch that was submitted to a batch system.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RecordedLaunch {
     /// The launch's number. One job may serve several launches.
     pub launch: u32,
     /// The submission of its job.
@@ -39,35 +39,38 @@ pub enum RecordedState {
 ///
 /// # Errors
 /// Files that cannot be read or are invalid.
-pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchError> {
-    let submissions = submissions(launches)?;
+pub fn list_recorded_launches(
+    launches: &Path,
+    path: &OsStr,
+) -> Result<Vec<RecordedLaunch>, LaunchError> {
+    let submissions = read_submissions(launches)?;
     let mut stages = Vec::new();
     let mut asked: BTreeMap<String, Vec<JobId>> = BTreeMap::new();
     for (launch, submission) in submissions {
-        let folder = Folder::at(submission.allocation.clone());
+        let folder = JobFolder::at_path(submission.allocation.clone());
         // A job without its folder ends by itself.
-        let stage = folder.stage(&format!("{launch:04}")).ok();
+        let stage = folder.read_stage(&format!("{launch:04}")).ok();
         if matches!(stage, Some(Stage::Waiting { .. } | Stage::Begun { .. })) {
             let jobs = asked.entry(submission.system.clone()).or_default();
             jobs.push(job_id(&submission));
         }
         stages.push((launch, submission, stage));
     }
-    let commands = Commands::on(path);
+    let commands = Commands::on_path(path);
     let mut known: BTreeMap<String, BTreeMap<JobId, JobStatus>> = BTreeMap::new();
     for (name, mut jobs) in asked {
         jobs.sort();
         jobs.dedup();
         if let Some(system) = batch_system(&name)
-            && let Ok(answer) = system.status(&commands, &jobs)
+            && let Ok(answer) = system.query_statuses(&commands, &jobs)
         {
             known.insert(name, answer);
         }
     }
     let recorded = stages.into_iter().map(|(launch, submission, stage)| {
         let answer = known.get(&submission.system);
-        let state = state(&submission, stage, answer);
-        Recorded {
+        let state = state_from_answer(&submission, stage, answer);
+        RecordedLaunch {
             launch,
             submission,
             state,
@@ -76,7 +79,7 @@ pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchEr
     Ok(recorded.collect())
 }
 
-fn state(
+fn state_from_answer(
     submission: &Submission,
     stage: Option<Stage>,
     answer: Option<&BTreeMap<JobId, JobStatus>>,
@@ -97,10 +100,10 @@ fn state(
             reason,
         }),
         JobStatus::Running => {
-            let nodes = Folder::at(submission.allocation.clone()).nodes();
+            let nodes = JobFolder::at_path(submission.allocation.clone()).nodes();
             RecordedState::Current(JobState::Running { nodes })
         }
-        JobStatus::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
+        JobStatus::Ended { end, .. } => RecordedState::Ended(end.launch_outcome(begun)),
     }
 }
 
@@ -109,25 +112,25 @@ fn state(
 ///
 /// # Errors
 /// Files that cannot be read; a batch system that does not answer, or does not end a job.
-pub fn cancel(
+pub fn cancel_recorded_jobs(
     launches: &Path,
     only: Option<&[String]>,
     path: &OsStr,
 ) -> Result<Vec<Submission>, LaunchError> {
     let mut cancelled: Vec<Submission> = Vec::new();
-    for job in recorded(launches, path)? {
+    for job in list_recorded_launches(launches, path)? {
         let submission = job.submission;
         let is_meant = only.is_none_or(|ids| ids.contains(&submission.id));
         if !is_meant || matches!(job.state, RecordedState::Ended(_)) {
             continue;
         }
-        let folder = Folder::at(submission.allocation.clone());
-        folder.withdraw(&format!("{:04}", job.launch))?;
+        let folder = JobFolder::at_path(submission.allocation.clone());
+        folder.withdraw_order(&format!("{:04}", job.launch))?;
         if cancelled.iter().any(|other| other.id == submission.id) {
             continue;
         }
         if let Some(system) = batch_system(&submission.system) {
-            cancel_and_wait(system, &Commands::on(path), &job_id(&submission))?;
+            cancel_and_wait(system, &Commands::on_path(path), &job_id(&submission))?;
             cancelled.push(submission);
         }
     }
@@ -138,8 +141,8 @@ pub fn cancel(
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchError> {
-    let failed = |source| LaunchError::file("list", launches, source);
+pub fn read_submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchError> {
+    let failed = |source| LaunchError::for_file("list", launches, source);
     let entries = match fs::read_dir(launches) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -151,7 +154,7 @@ pub fn submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchE
         let name = path.file_name().and_then(OsStr::to_str);
         let number = name.and_then(|name| name.strip_suffix(".job.json")?.parse().ok());
         if let Some(number) = number
-            && let Some(submission) = Submission::read(&path)?
+            && let Some(submission) = Submission::read_from(&path)?
         {
             found.insert(number, submission);
         }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Receipt, Words, clock};
+use super::batch_system::{
+    BatchSystem, JobEnd, JobId, JobRequest, JobStatus, Receipt, Words, hours_minutes_seconds,
+};
 use super::command_line::PRELOADING;
-use super::commands::{Answer, Commands};
+use super::commands::{CommandAnswer, Commands};
 use super::{BatchEnd, LaunchError};
 
 /// Part of the message of commands about a job that is no longer known.
@@ -50,7 +52,7 @@ impl BatchSystem for Slurm {
 
     /// A wall time with the days as a separate field.
     fn wall_time(&self, seconds: u64) -> String {
-        let time = clock(seconds % 86400);
+        let time = hours_minutes_seconds(seconds % 86400);
         match seconds / 86400 {
             0 => time,
             days => format!("{days}-{time}"),
@@ -73,45 +75,45 @@ impl BatchSystem for Slurm {
         // Each part of a heterogeneous step has its own options.
         for (number, part) in arguments.split(|word| word == ":").enumerate() {
             words.extend((number > 0).then(|| ":".into()));
-            words.extend(exporting(part, variables, own.as_ref())?);
+            words.extend(export_arguments(part, variables, own.as_ref())?);
         }
         Ok(words)
     }
 
     fn check(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<(), LaunchError> {
-        let answer = sbatch(commands, request, "--test-only")?;
+        let answer = run_sbatch(commands, request, "--test-only")?;
         // The message also appears if nodes are temporarily down; `sbatch` itself refuses impossible requests.
         match answer.fails_with(&[NOT_NOW]) {
             true => Ok(()),
-            false => changed(answer),
+            false => check_success(answer),
         }
     }
 
-    fn submit(
+    fn submit_script(
         &self,
         commands: &Commands,
         request: &JobRequest<'_>,
     ) -> Result<Receipt, LaunchError> {
-        let answer = match sbatch(commands, request, "--parsable") {
+        let answer = match run_sbatch(commands, request, "--parsable") {
             // It was ended, perhaps after the controller had the script.
             Err(LaunchError::Silent { message, .. }) => return Ok(Receipt::Unreadable(message)),
             answer => answer?,
         };
         if answer.fails_with(&UNANSWERED) {
-            return Ok(Receipt::Unreadable(answer.printed()));
+            return Ok(Receipt::Unreadable(answer.printed_text()));
         }
-        let answer = answer.changed(&UNREACHED)?;
+        let answer = answer.require_success(&UNREACHED)?;
         Ok(match printed_id(answer.last_line()) {
             Some((id, cluster)) => Receipt::Id(JobId {
                 id: id.to_owned(),
                 cluster: cluster.map(str::to_owned),
                 name: request.name.to_owned(),
             }),
-            None => Receipt::Unreadable(answer.printed()),
+            None => Receipt::Unreadable(answer.printed_text()),
         })
     }
 
-    fn status(
+    fn query_statuses(
         &self,
         commands: &Commands,
         jobs: &[JobId],
@@ -136,7 +138,7 @@ impl BatchSystem for Slurm {
                 "-j",
                 &ids.join(","),
             ];
-            let listed = about(commands, "squeue", first, &arguments)?.unwrap_or_default();
+            let listed = query_job(commands, "squeue", first, &arguments)?.unwrap_or_default();
             for job in members {
                 let mut lines = listed.lines().filter_map(|line| {
                     let mut fields = line.trim().splitn(4, '|');
@@ -146,12 +148,12 @@ impl BatchSystem for Slurm {
                 });
                 let line = lines.next();
                 let now = line.and_then(|(state, reason)| {
-                    let status = status(state, Some(reason), None)?;
+                    let status = status_from_state(state, Some(reason), None)?;
                     (!matches!(status, JobStatus::Ended { .. })).then_some(status)
                 });
                 let status = match now {
                     Some(status) => Some(status),
-                    None => ended(commands, job, line.map(|(state, _)| state))?,
+                    None => status_of_vanished_job(commands, job, line.map(|(state, _)| state))?,
                 };
                 known.extend(status.map(|status| ((*job).clone(), status)));
             }
@@ -159,10 +161,14 @@ impl BatchSystem for Slurm {
         Ok(known)
     }
 
-    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
+    fn find_job_named(
+        &self,
+        commands: &Commands,
+        name: &str,
+    ) -> Result<Option<JobId>, LaunchError> {
         let named = format!("--name={name}");
         let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &named];
-        let listed = commands.ask("squeue", arguments)?.into_output()?;
+        let listed = commands.run_command("squeue", arguments)?.into_output()?;
         let ids = listed
             .lines()
             .filter_map(|line| line.trim().parse::<u64>().ok());
@@ -173,16 +179,16 @@ impl BatchSystem for Slurm {
         }))
     }
 
-    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
-        let arguments = cluster(job).chain([job.id.clone()]);
-        let answer = commands.ask("scancel", arguments)?;
+    fn cancel_job(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
+        let arguments = cluster_option(job).chain([job.id.clone()]);
+        let answer = commands.run_command("scancel", arguments)?;
         match answer.fails_with(&OVER) {
             true => Ok(()),
-            false => changed(answer),
+            false => check_success(answer),
         }
     }
 
-    fn cancel_named(
+    fn cancel_jobs_named(
         &self,
         commands: &Commands,
         name: &str,
@@ -190,19 +196,19 @@ impl BatchSystem for Slurm {
     ) -> Result<(), LaunchError> {
         let cluster = cluster.map(|cluster| format!("-M{cluster}"));
         let arguments = [format!("--name={name}")].into_iter().chain(cluster);
-        let answer = commands.ask("scancel", arguments)?;
+        let answer = commands.run_command("scancel", arguments)?;
         if answer.fails_with(&OVER) {
             Ok(())
         } else {
-            changed(answer)
+            check_success(answer)
         }
     }
 }
 
 /// The outcome of a command that changes something.
-fn changed(answer: Answer) -> Result<(), LaunchError> {
+fn check_success(answer: CommandAnswer) -> Result<(), LaunchError> {
     let away = [&UNREACHED[..], &UNANSWERED].concat();
-    answer.changed(&away).map(drop)
+    answer.require_success(&away).map(drop)
 }
 
 /// The id and the cluster in a line of `sbatch`: `ID` or `ID;CLUSTER` with `--parsable`, otherwise
@@ -232,7 +238,7 @@ const EXPORT: &str = "--export";
 const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
 
 /// The value of a word that is [`EXPORT`], possibly abbreviated; the inner `None` if the next word is the value.
-fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
+fn parse_export_option(word: &OsStr) -> Option<Option<&OsStr>> {
     let bytes = word.as_encoded_bytes().strip_prefix(b"--")?;
     let mut parts = bytes.splitn(2, |byte| *byte == b'=');
     let name = parts.next()?;
@@ -240,7 +246,7 @@ fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
     (name.len() >= "exp".len() && b"export".starts_with(name)).then_some(value)
 }
 
-fn refused(message: String) -> LaunchError {
+fn step_error(message: String) -> LaunchError {
     LaunchError::Step {
         program: "srun",
         message,
@@ -256,7 +262,7 @@ fn without_export(
         |word: &&OsString| word.len() > 1 && word.as_encoded_bytes()[0] == b'-' && *word != "--";
     let options = arguments.iter().take_while(is_option).count();
     let found = arguments.iter().enumerate();
-    let mut found = found.filter_map(|(place, word)| Some((place, exported(word)?)));
+    let mut found = found.filter_map(|(place, word)| Some((place, parse_export_option(word)?)));
     match found.next() {
         None => Ok((arguments.to_vec(), None)),
         Some((place, Some(value))) if place < options => {
@@ -265,7 +271,7 @@ fn without_export(
             kept.remove(place);
             Ok((kept, Some(value)))
         }
-        Some((place, _)) => Err(refused(format!(
+        Some((place, _)) => Err(step_error(format!(
             "colltune cannot tell whether {} is an option of srun or an argument of the program: write \
              {EXPORT}=VALUE, {EXPORT}=ALL if nothing else is meant, before all other options of srun",
             arguments[place].display()
@@ -275,7 +281,7 @@ fn without_export(
 
 /// Arguments of `srun` that export these variables besides those that its option or variable already names. Variables
 /// that are not preloaded are only named: their values, which may contain commas, are in the environment of `srun`.
-fn exporting(
+fn export_arguments(
     arguments: &[OsString],
     variables: &[(&str, OsString)],
     own: Option<&(&str, OsString)>,
@@ -288,7 +294,7 @@ fn exporting(
     };
     if given.eq_ignore_ascii_case("NONE") || given.eq_ignore_ascii_case("NIL") {
         let given = given.display();
-        return Err(refused(format!(
+        return Err(step_error(format!(
             "{name}={given} exports no variable to the ranks: remove it, or name those that ranks need"
         )));
     }
@@ -301,7 +307,7 @@ fn exporting(
         if *name == PRELOADING {
             if value.to_string_lossy().contains(',') {
                 let value = value.display();
-                return Err(refused(format!(
+                return Err(step_error(format!(
                     "{name}={value} has a comma, which separates variables in --export"
                 )));
             }
@@ -314,15 +320,15 @@ fn exporting(
 }
 
 /// The option with a job's cluster.
-fn cluster(job: &JobId) -> impl Iterator<Item = String> {
+fn cluster_option(job: &JobId) -> impl Iterator<Item = String> {
     job.cluster.iter().map(|cluster| format!("-M{cluster}"))
 }
 
-fn sbatch(
+fn run_sbatch(
     commands: &Commands,
     request: &JobRequest<'_>,
     option: &str,
-) -> Result<Answer, LaunchError> {
+) -> Result<CommandAnswer, LaunchError> {
     // In this name, Slurm takes `%` as the beginning of a pattern.
     let output = request.output.to_string_lossy().replace('%', "%%");
     let mut arguments: Vec<OsString> = vec![
@@ -334,18 +340,18 @@ fn sbatch(
         arguments.push(format!("--begin=now+{}", request.begin_in.as_secs()).into());
     }
     arguments.push(request.script.into());
-    commands.ask(WORDS.submit, arguments)
+    commands.run_command(WORDS.submit, arguments)
 }
 
 /// Queries a job; `None` if it is not known.
-fn about(
+fn query_job(
     commands: &Commands,
     program: &'static str,
     job: &JobId,
     arguments: &[&str],
 ) -> Result<Option<String>, LaunchError> {
-    let arguments = cluster(job).chain(arguments.iter().map(|text| (*text).to_owned()));
-    let answer = commands.ask(program, arguments)?;
+    let arguments = cluster_option(job).chain(arguments.iter().map(|text| (*text).to_owned()));
+    let answer = commands.run_command(program, arguments)?;
     match answer.fails_with(&[UNKNOWN]) {
         true => Ok(None),
         false => answer.into_output().map(Some),
@@ -353,40 +359,40 @@ fn about(
 }
 
 /// The end of a job that `squeue` does not list, or lists without details.
-fn ended(
+fn status_of_vanished_job(
     commands: &Commands,
     job: &JobId,
     state: Option<&str>,
 ) -> Result<Option<JobStatus>, LaunchError> {
-    let shown = about(commands, "scontrol", job, &["show", "job", "-o", &job.id])?;
-    let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
+    let shown = query_job(commands, "scontrol", job, &["show", "job", "-o", &job.id])?;
+    let shown = shown.filter(|shown| scontrol_field(shown, "JobName") == Some(&job.name));
     let Some(shown) = shown else {
         return Ok(match state {
-            Some(state) => status(state, None, None),
-            None => accounted(commands, job),
+            Some(state) => status_from_state(state, None, None),
+            None => status_from_accounting(commands, job),
         });
     };
-    let value = |key| value(&shown, key);
-    let exit = value("ExitCode").and_then(code);
+    let value = |key| scontrol_field(&shown, key);
+    let exit = value("ExitCode").and_then(parse_exit_code);
     let state = value("JobState").or(state).unwrap_or_default();
-    let mut status = status(state, value("Reason"), exit);
+    let mut status = status_from_state(state, value("Reason"), exit);
     if let Some(JobStatus::Ended {
-        end: End::By(BatchEnd::NodeFailed),
+        end: JobEnd::By(BatchEnd::NodeFailed),
         failed_nodes,
     }) = &mut status
     {
         *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
             Some(node) => vec![node.to_owned()],
-            None => down(commands, job, value("NodeList").unwrap_or_default()),
+            None => query_down_nodes(commands, job, value("NodeList").unwrap_or_default()),
         };
     }
     Ok(status)
 }
 
 /// The nodes that are down; older releases do not report which node a job has lost.
-fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
+fn query_down_nodes(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
     let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
-    let listed = about(commands, "sinfo", job, &arguments);
+    let listed = query_job(commands, "sinfo", job, &arguments);
     let listed = listed.ok().flatten().unwrap_or_default();
     let down = listed.lines().filter_map(|line| {
         let (node, state) = line.trim().split_once(' ')?;
@@ -397,23 +403,23 @@ fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
 }
 
 /// The accounting's information about a job, if there is accounting.
-fn accounted(commands: &Commands, job: &JobId) -> Option<JobStatus> {
+fn status_from_accounting(commands: &Commands, job: &JobId) -> Option<JobStatus> {
     let format = "--format=JobName,State,ExitCode";
     let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
-    let listed = about(commands, "sacct", job, &arguments).ok()??;
+    let listed = query_job(commands, "sacct", job, &arguments).ok()??;
     let mut lines = listed.lines().filter_map(|line| {
         let (state, exit) = line
             .strip_prefix(&job.name)?
             .strip_prefix('|')?
             .split_once('|')?;
-        status(state, None, code(exit))
+        status_from_state(state, None, parse_exit_code(exit))
     });
     lines.next()
 }
 
 /// The meaning of a state, by its first word; `None` for an unknown one.
-fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobStatus> {
-    let by = |end| Some(End::By(end));
+fn status_from_state(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobStatus> {
+    let by = |end| Some(JobEnd::By(end));
     let end = match state.split_whitespace().next()? {
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
         | "SPECIAL_EXIT" => {
@@ -423,7 +429,7 @@ fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobSta
         }
         "RUNNING" | "CONFIGURING" | "COMPLETING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
         | "STOPPED" | "SUSPENDED" => return Some(JobStatus::Running),
-        "COMPLETED" => Some(End::Exited(0)),
+        "COMPLETED" => Some(JobEnd::Exited(0)),
         "TIMEOUT" | "DEADLINE" => by(BatchEnd::WallTime),
         "CANCELLED" | "REVOKED" => by(BatchEnd::Cancelled),
         "PREEMPTED" => by(BatchEnd::Preempted),
@@ -433,13 +439,13 @@ fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobSta
         _ => return None,
     };
     Some(JobStatus::Ended {
-        end: end.unwrap_or(End::Exited(exit.filter(|code| *code != 0).unwrap_or(1))),
+        end: end.unwrap_or(JobEnd::Exited(exit.filter(|code| *code != 0).unwrap_or(1))),
         failed_nodes: Vec::new(),
     })
 }
 
 /// The exit code of a shell for `CODE:SIGNAL`.
-fn code(text: &str) -> Option<i32> {
+fn parse_exit_code(text: &str) -> Option<i32> {
     let (code, signal) = text.split_once(':')?;
     match (code.parse().ok()?, signal.parse().ok()?) {
         (0, signal @ 1..) => Some(128 + signal),
@@ -448,7 +454,7 @@ fn code(text: &str) -> Option<i32> {
 }
 
 /// The value of `KEY=...` on a line.
-fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+fn scontrol_field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = line.split_whitespace();
     words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }

@@ -64,7 +64,7 @@ impl ProcessTree {
     /// The status of the first process once it has ended. The rest of the tree is killed then.
     pub(crate) fn poll(&mut self) -> Result<Option<ExitStatus>, LaunchError> {
         if self.root_status()?.is_some() && !self.swept {
-            self.sweep()?;
+            self.kill_remaining()?;
         }
         Ok(self.status)
     }
@@ -85,7 +85,7 @@ impl ProcessTree {
         if self.root_status()?.is_none() && !grace.is_zero() {
             // Processes that the launcher still starts carry the mark. Those running now are remembered because zombies
             // can no longer be recognised.
-            self.remember();
+            self.remember_members();
             // The root has not been reaped, so its id cannot belong to another process.
             let _ = kill(self.root_pid(), Signal::SIGTERM);
             let deadline = Instant::now() + grace;
@@ -93,7 +93,7 @@ impl ProcessTree {
                 thread::sleep(PAUSE);
             }
         }
-        self.sweep()
+        self.kill_remaining()
     }
 
     fn root_pid(&self) -> Pid {
@@ -107,14 +107,14 @@ impl ProcessTree {
         Ok(self.status)
     }
 
-    fn remember(&mut self) -> Vec<i32> {
-        let members = members(&self.mark);
+    fn remember_members(&mut self) -> Vec<i32> {
+        let members = marked_processes(&self.mark);
         self.seen.extend(&members);
         members
     }
 
     /// Kills the remaining processes until none is left.
-    fn sweep(&mut self) -> Result<(), LaunchError> {
+    fn kill_remaining(&mut self) -> Result<(), LaunchError> {
         let deadline = Instant::now() + KILL_PATIENCE;
         let mut quiet = None;
         loop {
@@ -122,17 +122,17 @@ impl ProcessTree {
                 // The root belongs to the tree even if it has removed its mark.
                 let _ = kill(self.root_pid(), Signal::SIGKILL);
             }
-            let members = self.remember();
+            let members = self.remember_members();
             for &pid in &members {
                 // The process may already have ended.
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
-            self.reap();
+            self.reap_orphans();
             if members.is_empty() && self.root_status()?.is_some() {
                 // A dying process no longer has an environment, so it is not a member, but it keeps its children, even
                 // dead ones, until it is dead.
                 let since = *quiet.get_or_insert_with(Instant::now);
-                if !self.lingers() || since.elapsed() > BURIAL_PATIENCE {
+                if !self.has_lingering_processes() || since.elapsed() > BURIAL_PATIENCE {
                     self.swept = true;
                     return Ok(());
                 }
@@ -145,18 +145,18 @@ impl ProcessTree {
     }
 
     /// Whether any observed process still exists, possibly as a zombie.
-    fn lingers(&self) -> bool {
+    fn has_lingering_processes(&self) -> bool {
         let root = self.root_pid().as_raw();
         let mut others = self.seen.iter().filter(|pid| **pid != root);
-        others.any(|pid| process(*pid).is_some())
+        others.any(|pid| read_process(*pid).is_some())
     }
 
     /// Reaps the members that became our children when their parents died.
-    fn reap(&mut self) {
+    fn reap_orphans(&mut self) {
         let root = self.root_pid().as_raw();
         let own = std::process::id().cast_signed();
         for &pid in self.seen.iter().filter(|pid| **pid != root) {
-            if process(pid).is_some_and(|process| process.zombie && process.parent == own) {
+            if read_process(pid).is_some_and(|process| process.zombie && process.parent == own) {
                 let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
             }
         }
@@ -178,7 +178,7 @@ struct Process {
     zombie: bool,
 }
 
-fn process(pid: i32) -> Option<Process> {
+fn read_process(pid: i32) -> Option<Process> {
     // `pid (name) state parent ...`, where the name may contain anything.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -190,14 +190,14 @@ fn process(pid: i32) -> Option<Process> {
 }
 
 /// The living processes that carry the mark, and their descendants.
-fn members(mark: &[u8]) -> Vec<i32> {
+fn marked_processes(mark: &[u8]) -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     let living: BTreeMap<i32, i32> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter_map(|pid| {
-            process(pid)
+            read_process(pid)
                 .filter(|process| !process.zombie)
                 .map(|process| (pid, process.parent))
         })
@@ -205,7 +205,7 @@ fn members(mark: &[u8]) -> Vec<i32> {
     let mut members: BTreeSet<i32> = living
         .keys()
         .copied()
-        .filter(|pid| carries(*pid, mark))
+        .filter(|pid| carries_mark(*pid, mark))
         .collect();
     loop {
         let known = members.len();
@@ -218,7 +218,7 @@ fn members(mark: &[u8]) -> Vec<i32> {
     }
 }
 
-fn carries(pid: i32, mark: &[u8]) -> bool {
+fn carries_mark(pid: i32, mark: &[u8]) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
         environment
             .split(|byte| *byte == 0)

@@ -25,7 +25,7 @@ impl Disturbance {
         candidate: &Candidate,
         pattern: Pattern,
     ) -> Self {
-        let mut launch = fastrand::Rng::with_seed(mixed(seed, round, ""));
+        let mut launch = fastrand::Rng::with_seed(mix_seed(seed, round, ""));
         let name = match pattern {
             Pattern::Together => format!("{subject} {candidate}"),
             other => format!("{subject} {candidate} {other}"),
@@ -38,29 +38,29 @@ impl Disturbance {
             } else {
                 1.0
             },
-            draw: fastrand::Rng::with_seed(mixed(seed, round, &name)),
+            draw: fastrand::Rng::with_seed(mix_seed(seed, round, &name)),
         }
     }
 
     /// The disturbed time of the next repetition, given its undisturbed time.
-    pub(crate) fn disturb(&mut self, seconds: f64) -> f64 {
+    pub(crate) fn disturbed_seconds(&mut self, seconds: f64) -> f64 {
         let spike = if self.draw.f64() < self.noise.spike_probability {
             self.noise.spike_factor
         } else {
             1.0
         };
-        seconds * self.launch_factor * spike * (self.noise.jitter * self.normal()).exp()
+        seconds * self.launch_factor * spike * (self.noise.jitter * self.draw_normal()).exp()
     }
 
     /// A standard normal deviate, after Box and Muller.
-    fn normal(&mut self) -> f64 {
+    fn draw_normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.draw.f64(), TAU * self.draw.f64());
         (-2.0 * radius.ln()).sqrt() * angle.cos()
     }
 }
 
 /// A seed that depends on all arguments, but not on the release of the compiler.
-fn mixed(seed: u64, round: u32, text: &str) -> u64 {
+fn mix_seed(seed: u64, round: u32, text: &str) -> u64 {
     let digest = Sha256::new()
         .chain_update(seed.to_le_bytes())
         .chain_update(round.to_le_bytes())

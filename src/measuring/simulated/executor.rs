@@ -40,24 +40,33 @@ impl Executor for SimulatedExecutor<'_> {
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), Stopped> {
-        self.session.write(&failure.record(self.task, candidate))
+        self.session
+            .write_record(&failure.into_record(self.task, candidate))
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared, Stopped> {
-        self.session.write(&Record::Trying {
+        self.session.write_record(&Record::Trying {
             task: self.task,
             candidate: index,
         })?;
         let chance = (self.session.plan.seed, self.round);
         let noise = self.session.times.machine().noise.unwrap_or_default();
         let times = &self.session.times;
-        let seconds = times.of(self.subject, candidate, self.pattern);
-        Ok(seconds.map_err(unsupported).map(|seconds| Prepared {
-            candidate: candidate.clone(),
-            seconds,
-            skewed: Vec::new(),
-            disturbance: Disturbance::new(noise, chance, &self.subject, candidate, self.pattern),
-        }))
+        let seconds = times.undisturbed_seconds(self.subject, candidate, self.pattern);
+        Ok(seconds
+            .map_err(failure_from_refusal)
+            .map(|seconds| Prepared {
+                candidate: candidate.clone(),
+                seconds,
+                skewed: Vec::new(),
+                disturbance: Disturbance::new(
+                    noise,
+                    chance,
+                    &self.subject,
+                    candidate,
+                    self.pattern,
+                ),
+            }))
     }
 
     fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, Stopped> {
@@ -70,7 +79,7 @@ impl Executor for SimulatedExecutor<'_> {
                 message: format!("no end after {patience} s"),
             }));
         }
-        let seconds = prepared.disturbance.disturb(prepared.seconds);
+        let seconds = prepared.disturbance.disturbed_seconds(prepared.seconds);
         self.elapsed_seconds += self.barrier_seconds + seconds;
         Ok(Ok(seconds))
     }
@@ -91,7 +100,7 @@ impl Executor for SimulatedExecutor<'_> {
         let mut starting_seconds = self.barrier_seconds;
         let undisturbed: Vec<f64> = match calls {
             Calls::Together(timed) | Calls::Repeated { timed, .. } => {
-                starting_seconds += prepared.seconds * f64::from(calls.before());
+                starting_seconds += prepared.seconds * f64::from(calls.untimed_calls());
                 vec![prepared.seconds * f64::from(timed); repetitions]
             }
             Calls::Skewed {
@@ -100,7 +109,7 @@ impl Executor for SimulatedExecutor<'_> {
             } => {
                 starting_seconds += longest_seconds;
                 if let Err(refusal) = self.prepare_skewed(prepared, longest_seconds) {
-                    return Ok(Err(unsupported(refusal)));
+                    return Ok(Err(failure_from_refusal(refusal)));
                 }
                 let skewed = prepared.skewed.iter().cycle();
                 skewed
@@ -113,7 +122,7 @@ impl Executor for SimulatedExecutor<'_> {
         let disturbance = &mut prepared.disturbance;
         let disturbed = undisturbed.into_iter();
         let seconds: Vec<f64> = disturbed
-            .map(|seconds| disturbance.disturb(seconds))
+            .map(|seconds| disturbance.disturbed_seconds(seconds))
             .collect();
         let calling_seconds = seconds.iter().sum::<f64>();
         let starting_seconds = starting_seconds * repetitions as f64;
@@ -155,12 +164,12 @@ impl SimulatedExecutor<'_> {
             let times = &self.session.times;
             prepared
                 .skewed
-                .push(times.skewed(cell, &prepared.candidate, &starts)?);
+                .push(times.skewed_seconds(cell, &prepared.candidate, &starts)?);
         }
         Ok(())
     }
 }
 
-fn unsupported(refusal: Refusal) -> Failure {
+fn failure_from_refusal(refusal: Refusal) -> Failure {
     Failure::unsupported(refusal.to_string())
 }

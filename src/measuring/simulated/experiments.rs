@@ -20,23 +20,26 @@ pub(crate) enum NoTime {
 }
 
 /// The time of a repetition of an experiment.
-pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64, NoTime> {
+pub(crate) fn experiment_seconds(
+    machine: &Machine,
+    experiment: &Experiment,
+) -> Result<f64, NoTime> {
     let &Experiment {
         kind, shape, bytes, ..
     } = experiment;
     let bytes = bytes as f64;
-    let costs = || costs(machine, Level::of_experiment(experiment));
+    let costs = || link_costs(machine, Level::of_experiment(experiment));
     Ok(match kind {
-        ExperimentKind::PingPong => one_way(&costs()?, bytes),
+        ExperimentKind::PingPong => one_way_seconds(&costs()?, bytes),
         // Each direction has its own ports.
         ExperimentKind::Exchange | ExperimentKind::Shift => {
             let link = costs()?;
-            let exchange = link.line(experiment.bytes).exchange.unwrap_or(1.0);
+            let exchange = link.line_for_size(experiment.bytes).exchange.unwrap_or(1.0);
             let factor = match kind {
                 ExperimentKind::Shift => link.shift.unwrap_or(exchange),
                 _ => exchange,
             };
-            one_way(&link, bytes) * factor
+            one_way_seconds(&link, bytes) * factor
         }
         ExperimentKind::Burst => {
             let link = costs()?;
@@ -47,7 +50,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
                 1
             };
             let port = f64::from(turns) * port_seconds(machine, experiment);
-            several(&link, ExperimentKind::BURST, bytes, link.fan_out, port)
+            several_messages_seconds(&link, ExperimentKind::BURST, bytes, link.fan_out, port)
                 / f64::from(ExperimentKind::BURST)
         }
         ExperimentKind::Late => {
@@ -60,7 +63,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
             } else {
                 ExperimentKind::LATE_SECONDS
             };
-            let line = costs.line(experiment.bytes);
+            let line = costs.line_for_size(experiment.bytes);
             waiting + line.overhead.unwrap_or(line.alpha) + line.beta * bytes
         }
         ExperimentKind::FanOut | ExperimentKind::FanIn => {
@@ -70,11 +73,11 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
                 _ => link.fan_in,
             };
             let port = port_seconds(machine, experiment);
-            several(&link, shape.ranks().saturating_sub(1), bytes, fan, port)
+            several_messages_seconds(&link, shape.ranks().saturating_sub(1), bytes, fan, port)
         }
         ExperimentKind::Injection => {
             let link = costs()?;
-            let line = link.line(experiment.bytes);
+            let line = link.line_for_size(experiment.bytes);
             let gap = machine.injection_gap.unwrap_or(0.0);
             let on_port = machine.injection_beta.unwrap_or(0.0) * bytes;
             let rails = machine.rails.unwrap_or(1).max(1);
@@ -85,18 +88,20 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
                 let delivered = line.alpha + (line.beta * bytes).max(passed);
                 answered = delivered.max(answered + gap);
             }
-            answered + one_way(&link, 0.0)
+            answered + one_way_seconds(&link, 0.0)
         }
         ExperimentKind::Combine { .. } if !experiment.through.is_mpi() => {
             let link = costs()?;
             let gamma = link.gamma.or(machine.gamma);
-            one_way(&link, bytes) + gamma.ok_or_else(|| no_gamma(machine))? * bytes
+            one_way_seconds(&link, bytes) + gamma.ok_or_else(|| no_gamma(machine))? * bytes
         }
-        ExperimentKind::Combine { .. } => match Line::of(&machine.combining, experiment.bytes) {
-            Some(line) => line.seconds(experiment.bytes),
-            None => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
-        },
-        ExperimentKind::Copy => match Line::of(&machine.copying, experiment.bytes) {
+        ExperimentKind::Combine { .. } => {
+            match Line::for_size(&machine.combining, experiment.bytes) {
+                Some(line) => line.seconds(experiment.bytes),
+                None => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
+            }
+        }
+        ExperimentKind::Copy => match Line::for_size(&machine.copying, experiment.bytes) {
             Some(line) => line.seconds(experiment.bytes),
             None => machine.copy.ok_or_else(|| no_copy(machine))? * bytes,
         },
@@ -116,7 +121,7 @@ fn no_copy(machine: &Machine) -> NoTime {
 }
 
 /// The costs of messages on a level, including those of the port that the ranks of a node share.
-fn costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
+fn link_costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
     let Some(link) = machine.link(level) else {
         let machine = machine.name.clone();
         return Err(SimulationError::NoLink { machine, level });
@@ -130,8 +135,8 @@ fn costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
     Ok(link)
 }
 
-fn one_way(link: &Link, bytes: f64) -> f64 {
-    link.line(bytes as u64).seconds(bytes as u64)
+fn one_way_seconds(link: &Link, bytes: f64) -> f64 {
+    link.line_for_size(bytes as u64).seconds(bytes as u64)
 }
 
 /// The time that each of many messages to or from one rank occupies the port that the ranks of its node share, if that
@@ -148,9 +153,15 @@ fn port_seconds(machine: &Machine, experiment: &Experiment) -> f64 {
 /// The time of several messages that a rank sends at once, with the answer to the last one, or that a rank requests at
 /// once. They pass one of its ports, or its node's shared port, one after the other. Empty messages use the other
 /// ports, where they never wait longer than the next message takes.
-fn several(link: &Link, messages: u32, bytes: f64, fan: Option<f64>, port: f64) -> f64 {
+fn several_messages_seconds(
+    link: &Link,
+    messages: u32,
+    bytes: f64,
+    fan: Option<f64>,
+    port: f64,
+) -> f64 {
     let others = f64::from(messages.saturating_sub(1));
-    let line = link.line(bytes as u64);
+    let line = link.line_for_size(bytes as u64);
     let busy = line.overhead.unwrap_or(line.alpha) + line.beta * bytes * fan.unwrap_or(1.0);
-    others * busy.max(port) + one_way(link, bytes) + one_way(link, 0.0)
+    others * busy.max(port) + one_way_seconds(link, bytes) + one_way_seconds(link, 0.0)
 }

@@ -20,7 +20,7 @@ const SIMULATOR_VERSION: u32 = 1;
 ///
 /// The digest is of JSON with the names and the order of the fields of [`Machine`] and [`Rules`]. Stores and tables
 /// identify machines by it, so names and order must not change, and a new field must be omitted if it has no value.
-pub(crate) fn library(machine: &Machine, rules: &Rules) -> Library {
+pub(crate) fn library_for_machine(machine: &Machine, rules: &Rules) -> Library {
     let all = (SIMULATOR_VERSION, machine, rules);
     // Values of numbers and texts can always be serialised.
     let text = serde_json::to_string(&all).unwrap_or_default();

@@ -9,9 +9,9 @@ use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::Machine;
 use vocabulary::{Candidate, Cell, Experiment, Library, Pattern, Placement, Subject};
 
-use crate::identity::library;
+use crate::identity::library_for_machine;
 use crate::rules::{Rules, RulesError};
-use crate::session::{Session, Stopped, read};
+use crate::session::{Session, Stopped, read_plan};
 use crate::spool::Spool;
 use crate::times::Times;
 
@@ -29,20 +29,20 @@ impl SimulatedLauncher {
     /// # Errors
     /// The rules of the library's default cannot be read.
     pub fn new(machine: Machine, placement: Placement) -> Result<Self, RulesError> {
-        let rules = Rules::published()?;
+        let rules = Rules::built_in()?;
         Ok(Self {
-            library: library(&machine, &rules),
+            library: library_for_machine(&machine, &rules),
             times: Arc::new(Times::new(machine, placement, rules)),
         })
     }
 
     /// The same machine, on which an algorithm takes `factor` times as long, also when it is the library's default. Its
     /// name is unchanged, as after an unnoticed update.
-    pub fn slowed(self, algorithm: &str, factor: f64) -> Self {
+    pub fn with_slowed_algorithm(self, algorithm: &str, factor: f64) -> Self {
         let Self { library, times } = self;
         Self {
             library,
-            times: Arc::new(times.slowed(algorithm, factor)),
+            times: Arc::new(times.with_slowed_algorithm(algorithm, factor)),
         }
     }
 
@@ -55,7 +55,9 @@ impl SimulatedLauncher {
     /// for measurements and decisions. `None` if it cannot be simulated.
     pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let subject = Subject::Cell(*cell);
-        self.times.of(subject, candidate, Pattern::Together).ok()
+        self.times
+            .undisturbed_seconds(subject, candidate, Pattern::Together)
+            .ok()
     }
 
     /// The noise-free time of a repetition of an experiment in seconds; `None` if the machine lacks what it measures.
@@ -63,7 +65,7 @@ impl SimulatedLauncher {
         let subject = Subject::Experiment(experiment);
         let time = self
             .times
-            .of(subject, &Candidate::Default, Pattern::Together);
+            .undisturbed_seconds(subject, &Candidate::Default, Pattern::Together);
         time.ok()
     }
 }
@@ -79,7 +81,7 @@ impl Launcher for SimulatedLauncher {
         let thread = thread::Builder::new().spawn({
             let (job, library) = (job.clone(), self.library.clone());
             let (times, spool) = (Arc::clone(&self.times), Arc::clone(&spool));
-            move || carry_out(&job, &library, &times, &spool)
+            move || carry_out_job(&job, &library, &times, &spool)
         });
         Ok(Box::new(SimulatedRun {
             thread: Some(thread.map_err(failed)?),
@@ -91,8 +93,8 @@ impl Launcher for SimulatedLauncher {
 }
 
 /// Carries out a job's plan; returns a driver's exit code.
-fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 {
-    let carried_out = read(&job.plan).and_then(|plan| {
+fn carry_out_job(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 {
+    let carried_out = read_plan(&job.plan).and_then(|plan| {
         spool.open(&plan.spool).map_err(Stopped::Spool)?;
         let session = Session {
             plan: &plan,
@@ -102,7 +104,7 @@ fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 
             times,
             spool,
         };
-        session.run()
+        session.run_plan()
     });
     let Err(stopped) = carried_out else {
         return 0;
@@ -125,7 +127,7 @@ struct SimulatedRun {
 
 impl SimulatedRun {
     /// The outcome of the job, if its thread has ended.
-    fn join(&mut self) -> Outcome {
+    fn join_thread(&mut self) -> Outcome {
         let joined = self.thread.take().map(JoinHandle::join);
         let outcome = match joined {
             Some(Ok(0)) => Outcome::Success,
@@ -144,7 +146,7 @@ impl Running for SimulatedRun {
         if is_running {
             return Ok(None);
         }
-        let outcome = self.join();
+        let outcome = self.join_thread();
         let log = files::read_text(&self.log).unwrap_or_default();
         Ok(Some(Exit {
             outcome,

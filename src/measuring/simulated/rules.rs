@@ -47,16 +47,16 @@ pub enum RulesError {
 
 impl Rules {
     /// The built-in rules.
-    pub(crate) fn published() -> Result<Self, RulesError> {
+    pub(crate) fn built_in() -> Result<Self, RulesError> {
         Ok(serde_yaml::from_str(TEXT)?)
     }
 
     /// The library's choice in a cell.
-    pub(crate) fn choice(&self, cell: &Cell) -> Result<Candidate, RulesError> {
+    pub(crate) fn choose_candidate(&self, cell: &Cell) -> Result<Candidate, RulesError> {
         let none = || RulesError::NoRule(Box::new(*cell));
         let collective = cell.collective.name();
         for rule in self.0.get(collective).ok_or_else(none)? {
-            if rule.holds(cell)? {
+            if rule.holds_for_cell(cell)? {
                 return Ok(Candidate::Ours {
                     algorithm: format!("{collective}/{}", rule.algorithm),
                     parameters: Parameters::default(),
@@ -68,7 +68,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn holds(&self, cell: &Cell) -> Result<bool, RulesError> {
+    fn holds_for_cell(&self, cell: &Cell) -> Result<bool, RulesError> {
         let ranks = cell.shape.ranks();
         let elements = cell.vector_bytes() / cell.datatype.size_bytes();
         let below = self.below.as_deref().map(vocabulary::units::parse_bytes);

@@ -53,7 +53,7 @@ impl Stopped {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Plan, Stopped> {
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, Stopped> {
     let text = files::read(path).map_err(Stopped::Plan)?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| Stopped::Plan(error.into()))?;
     match plan.version {
@@ -74,7 +74,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(crate) fn run(&self) -> Result<(), Stopped> {
+    pub(crate) fn run_plan(&self) -> Result<(), Stopped> {
         if self.plan.library != *self.library {
             return Err(Stopped::OtherLibrary {
                 planned: self.plan.library.clone(),
@@ -84,29 +84,29 @@ impl Session<'_> {
         if self.plan.cache == CacheState::Cold {
             return Err(Stopped::ColdCaches);
         }
-        self.write(&Record::Started(self.start()))?;
+        self.write_record(&Record::Started(self.launch_start()))?;
         let deadline = self.plan.deadline_seconds.unwrap_or(f64::INFINITY);
         let mut clock = 0.0;
         for task in &self.plan.tasks {
             if clock >= deadline {
                 let reason = Finish::Deadline;
-                return self.write(&Record::Finished { reason });
+                return self.write_record(&Record::Finished { reason });
             }
-            clock += self.task(task)?;
+            clock += self.simulate_task(task)?;
         }
         let reason = Finish::Complete;
-        self.write(&Record::Finished { reason })
+        self.write_record(&Record::Finished { reason })
     }
 
-    pub(crate) fn write(&self, record: &Record) -> Result<(), Stopped> {
-        match self.spool.write(record) {
+    pub(crate) fn write_record(&self, record: &Record) -> Result<(), Stopped> {
+        match self.spool.write_record(record) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Stopped::Killed),
             Err(error) => Err(Stopped::Spool(error)),
         }
     }
 
-    fn start(&self) -> LaunchStart {
+    fn launch_start(&self) -> LaunchStart {
         let machine = self.times.machine();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         LaunchStart {
@@ -131,7 +131,7 @@ impl Session<'_> {
     }
 
     /// Carries out a task; returns the simulated seconds that it took.
-    fn task(&self, task: &PlannedTask) -> Result<f64, Stopped> {
+    fn simulate_task(&self, task: &PlannedTask) -> Result<f64, Stopped> {
         let (subject, candidates) = match &task.work {
             PlannedWork::Compare { cell, candidates } => (Subject::Cell(*cell), &candidates[..]),
             PlannedWork::Experiment(experiment) => {
@@ -143,7 +143,7 @@ impl Session<'_> {
             Subject::Experiment(_) => Pattern::Together,
         };
         self.times
-            .prepare(subject, candidates, pattern, &|| self.spool.is_closed());
+            .compute_in_parallel(subject, candidates, pattern, &|| self.spool.is_closed());
         let benchmark = CellBenchmark {
             candidates,
             pattern,
@@ -155,33 +155,34 @@ impl Session<'_> {
             // Each candidate has its own random numbers, so the order of turns does not matter.
             seed: None,
         };
-        let (mut measurements, mut spent) = benchmark.run(&mut SimulatedExecutor {
-            session: self,
-            task: task.id,
-            round: task.round,
-            subject,
-            pattern,
-            barrier_seconds: self.times.barrier_seconds(subject.shape()),
-            elapsed_seconds: 0.0,
-        })?;
+        let (mut measurements, mut spent) =
+            benchmark.measure_candidates(&mut SimulatedExecutor {
+                session: self,
+                task: task.id,
+                round: task.round,
+                subject,
+                pattern,
+                barrier_seconds: self.times.barrier_seconds(subject.shape()),
+                elapsed_seconds: 0.0,
+            })?;
         // Machines may be faster or slower than the times that records can have.
         let all = measurements.iter_mut().flat_map(|of| &mut of.seconds);
         for seconds in all.filter(|seconds| **seconds > 0.0) {
-            *seconds = TIME.nearest(*seconds);
+            *seconds = TIME.nearest_value(*seconds);
         }
         for seconds in [
             &mut spent.preparing_seconds,
             &mut spent.starting_seconds,
             &mut spent.calling_seconds,
         ] {
-            *seconds = SPAN.nearest(*seconds);
+            *seconds = SPAN.nearest_value(*seconds);
         }
         let elapsed_seconds =
             spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
-        let elapsed_seconds = SPAN.nearest(elapsed_seconds);
-        self.write(&Record::Done(TaskDone {
+        let elapsed_seconds = SPAN.nearest_value(elapsed_seconds);
+        self.write_record(&Record::Done(TaskDone {
             task: task.id,
-            order: self.times.placement().order().on(subject.shape()),
+            order: self.times.placement().order().on_shape(subject.shape()),
             elapsed_seconds,
             spent: Some(spent),
             measurements,

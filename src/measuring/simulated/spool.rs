@@ -22,7 +22,7 @@ enum State {
 impl Spool {
     /// Opens the file, unless the spool was closed before.
     pub(crate) fn open(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         if matches!(*state, State::Unopened) {
             *state = State::Open(OpenOptions::new().create(true).append(true).open(path)?);
         }
@@ -30,10 +30,10 @@ impl Spool {
     }
 
     /// Appends a record; returns false if the spool is not open.
-    pub(crate) fn write(&self, record: &Record) -> io::Result<bool> {
+    pub(crate) fn write_record(&self, record: &Record) -> io::Result<bool> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
-        match &mut *self.lock() {
+        match &mut *self.lock_state() {
             State::Open(file) => file.write_all(&line).map(|()| true),
             State::Unopened | State::Closed => Ok(false),
         }
@@ -41,15 +41,15 @@ impl Spool {
 
     /// Closes the spool: nothing is written afterwards.
     pub(crate) fn close(&self) {
-        *self.lock() = State::Closed;
+        *self.lock_state() = State::Closed;
     }
 
     /// Whether [`Self::close`] was called.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(*self.lock(), State::Closed)
+        matches!(*self.lock_state(), State::Closed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

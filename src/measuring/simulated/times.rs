@@ -37,7 +37,7 @@ pub(crate) struct Refusal(String);
 type Time = Result<f64, Refusal>;
 
 /// The key of a time.
-type Asked = (Subject, Candidate, Pattern);
+type TimeKey = (Subject, Candidate, Pattern);
 
 /// The times of all queries, each simulated once.
 pub(crate) struct Times {
@@ -46,7 +46,7 @@ pub(crate) struct Times {
     rules: Rules,
     /// Algorithms that take longer than simulated, with the factor.
     slowed: Vec<(String, f64)>,
-    known: Mutex<HashMap<Asked, Time>>,
+    known: Mutex<HashMap<TimeKey, Time>>,
 }
 
 impl Times {
@@ -61,7 +61,7 @@ impl Times {
     }
 
     /// The same times with an algorithm that takes `factor` times as long.
-    pub(crate) fn slowed(&self, algorithm: &str, factor: f64) -> Self {
+    pub(crate) fn with_slowed_algorithm(&self, algorithm: &str, factor: f64) -> Self {
         let mut slowed = self.slowed.clone();
         slowed.push((algorithm.to_owned(), factor));
         Self {
@@ -83,46 +83,64 @@ impl Times {
 
     /// The time of a candidate's call in seconds, of a single call or, in a repeated pattern, among others; or the time
     /// of an experiment.
-    pub(crate) fn of(&self, subject: Subject, candidate: &Candidate, pattern: Pattern) -> Time {
-        let key = (subject, self.resolve(&subject, candidate)?, pattern);
-        let known = self.lock().get(&key).cloned();
+    pub(crate) fn undisturbed_seconds(
+        &self,
+        subject: Subject,
+        candidate: &Candidate,
+        pattern: Pattern,
+    ) -> Time {
+        let key = (
+            subject,
+            self.candidate_to_simulate(&subject, candidate)?,
+            pattern,
+        );
+        let known = self.lock_known().get(&key).cloned();
         known.unwrap_or_else(|| {
-            let time = guarded(|| match &key {
+            let time = catch_panics(|| match &key {
                 (Subject::Cell(cell), candidate, Pattern::Repeated) => {
-                    self.of_cell(cell, candidate, BEFORE + TIMED, |schedule, setting| {
+                    self.simulate_candidate(cell, candidate, BEFORE + TIMED, |schedule, setting| {
                         simulate_repeated(schedule, setting, BEFORE, TIMED)
                     })
                 }
                 (Subject::Cell(cell), candidate, Pattern::Together | Pattern::Skewed) => self
-                    .of_cell(cell, candidate, 1, |schedule, setting| {
+                    .simulate_candidate(cell, candidate, 1, |schedule, setting| {
                         Ok(simulate(schedule, setting)?.seconds)
                     }),
                 (Subject::Experiment(experiment), ..) => {
-                    experiments::seconds(&self.machine, experiment).map_err(refused)
+                    experiments::experiment_seconds(&self.machine, experiment).map_err(refusal_from)
                 }
             });
-            self.lock().insert(key, time.clone());
+            self.lock_known().insert(key, time.clone());
             time
         })
     }
 
     /// The time of a candidate's call from the last rank's arrival to the last rank's end, in seconds, if ranks arrive
     /// at these times.
-    pub(crate) fn skewed(&self, cell: &Cell, candidate: &Candidate, starts: &[f64]) -> Time {
-        let candidate = self.resolve(&Subject::Cell(*cell), candidate)?;
+    pub(crate) fn skewed_seconds(
+        &self,
+        cell: &Cell,
+        candidate: &Candidate,
+        starts: &[f64],
+    ) -> Time {
+        let candidate = self.candidate_to_simulate(&Subject::Cell(*cell), candidate)?;
         let last = starts.iter().copied().fold(0.0, f64::max);
-        guarded(|| {
-            self.of_cell(cell, &candidate, 1, |schedule, setting| {
+        catch_panics(|| {
+            self.simulate_candidate(cell, &candidate, 1, |schedule, setting| {
                 Ok(simulate_from(schedule, setting, starts)?.seconds - last)
             })
         })
     }
 
     /// The candidate to simulate; for the default, its choice for commutative operators.
-    fn resolve(&self, subject: &Subject, candidate: &Candidate) -> Result<Candidate, Refusal> {
+    fn candidate_to_simulate(
+        &self,
+        subject: &Subject,
+        candidate: &Candidate,
+    ) -> Result<Candidate, Refusal> {
         match (subject, candidate) {
             (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
-                self.rules.choice(cell).map_err(refused)
+                self.rules.choose_candidate(cell).map_err(refusal_from)
             }
             (
                 Subject::Cell(cell),
@@ -131,7 +149,7 @@ impl Times {
                     parameters,
                 },
             ) if !cell.commutes() => {
-                let found = schedule::find(algorithm);
+                let found = schedule::find_algorithm(algorithm);
                 let found = found.and_then(|algorithm| match algorithm.knows_nodes() {
                     true if self.placement == Placement::Cyclic && cell.shape.has_orders() => {
                         Some(algorithm.name())
@@ -151,7 +169,7 @@ impl Times {
 
     /// Computes the times of several candidates in parallel, until `is_over`: on all cores, unless as many simulations
     /// of this many ranks might exceed the memory.
-    pub(crate) fn prepare(
+    pub(crate) fn compute_in_parallel(
         &self,
         subject: Subject,
         candidates: &[Candidate],
@@ -165,7 +183,7 @@ impl Times {
                     return;
                 }
                 // The result is kept in the cache.
-                let _ = self.of(subject, candidate, pattern);
+                let _ = self.undisturbed_seconds(subject, candidate, pattern);
             }
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -185,12 +203,12 @@ impl Times {
         link.map_or(0.0, |link| link.alpha * f64::from(rounds))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Asked, Time>> {
+    fn lock_known(&self) -> std::sync::MutexGuard<'_, HashMap<TimeKey, Time>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The result of `run` for a candidate's schedule, simulating `calls` calls.
-    fn of_cell(
+    fn simulate_candidate(
         &self,
         cell: &Cell,
         candidate: &Candidate,
@@ -203,7 +221,7 @@ impl Times {
         let through_shared = match candidate.parameters().through {
             Through::Mpi => None,
             Through::Shared => Some(self.machine.through_shared().ok_or_else(|| {
-                refused(SimulationError::NoLink {
+                refusal_from(SimulationError::NoLink {
                     machine: self.machine.name.clone(),
                     level: Level::Shared,
                 })
@@ -211,16 +229,16 @@ impl Times {
         };
         let name = candidate.algorithm();
         let unknown = || Refusal(format!("there is no algorithm {name}"));
-        let algorithm = schedule::find(name).ok_or_else(unknown)?;
+        let algorithm = schedule::find_algorithm(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
         let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement);
         // The order in which contributions are combined does not affect the time.
         let request = Request {
             commutative: true,
             placed: topology.placed(),
-            ..cell.request(&parameters)
+            ..cell.schedule_request(&parameters)
         };
-        let schedule = Schedule::new(algorithm, &request).map_err(refused)?;
+        let schedule = Schedule::new(algorithm, &request).map_err(refusal_from)?;
         let messages = f64::from(calls) * expected_messages(&schedule);
         if messages > MOST_MESSAGES {
             return Err(Refusal(format!(
@@ -234,16 +252,16 @@ impl Times {
         };
         let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
         let factor: f64 = slowed.map(|(_, factor)| factor).product();
-        Ok(run(&schedule, &setting).map_err(refused)? * factor)
+        Ok(run(&schedule, &setting).map_err(refusal_from)? * factor)
     }
 }
 
 /// Catches panics, because a defect of the simulator must not end the whole campaign.
-fn guarded(find: impl FnOnce() -> Time) -> Time {
+fn catch_panics(find: impl FnOnce() -> Time) -> Time {
     let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
     panic::catch_unwind(AssertUnwindSafe(find)).unwrap_or_else(failed)
 }
 
-fn refused(error: impl std::error::Error) -> Refusal {
+fn refusal_from(error: impl std::error::Error) -> Refusal {
     Refusal(error.to_string())
 }

@@ -56,34 +56,38 @@ impl Repetitions {
 
 impl FromSql for Repetitions {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let seconds = entries(value.as_blob()?, f64::from_le_bytes)?;
-        match seconds.iter().find(|time| !TIME.hold_or_nothing(**time)) {
+        let seconds = split_blob(value.as_blob()?, f64::from_le_bytes)?;
+        match seconds.iter().find(|time| !TIME.contains_or_zero(**time)) {
             None => Ok(Self(seconds)),
-            Some(time) => Err(FromSqlError::Other(impossible(*time).into())),
+            Some(time) => Err(FromSqlError::Other(impossible_value(*time).into())),
         }
     }
 }
 
 /// A shape, from a column with the nodes and the next column with the ranks on each.
-pub(crate) fn shape(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape> {
+pub(crate) fn shape_from_columns(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape> {
     let (nodes, ppn) = (row.get(column)?, row.get(column + 1)?);
     let impossible = || rusqlite::Error::IntegralValueOutOfRange(column, i64::from(nodes));
-    CommShape::checked(nodes, ppn).ok_or_else(impossible)
+    CommShape::try_new(nodes, ppn).ok_or_else(impossible)
 }
 
 /// A number from a column; a value outside the bounds is damage.
-pub(crate) fn within(row: &Row<'_>, column: usize, bounds: &Bounds<f64>) -> rusqlite::Result<f64> {
+pub(crate) fn number_within(
+    row: &Row<'_>,
+    column: usize,
+    bounds: &Bounds<f64>,
+) -> rusqlite::Result<f64> {
     let value: f64 = row.get(column)?;
-    let refused = || damage(column, Type::Real, impossible(value));
-    bounds.of(value).ok_or_else(refused)
+    let refused = || damaged_column(column, Type::Real, impossible_value(value));
+    bounds.if_within(value).ok_or_else(refused)
 }
 
-fn impossible(value: f64) -> String {
+fn impossible_value(value: f64) -> String {
     format!("impossible value {value:e}")
 }
 
 /// The error for damage in a column.
-pub(crate) fn damage(column: usize, of: Type, what: String) -> rusqlite::Error {
+pub(crate) fn damaged_column(column: usize, of: Type, what: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, of, what.into())
 }
 
@@ -102,12 +106,12 @@ impl Places {
 impl FromSql for Places {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let bytes = value.as_blob_or_null()?.unwrap_or_default();
-        entries(bytes, u32::from_le_bytes).map(Self)
+        split_blob(bytes, u32::from_le_bytes).map(Self)
     }
 }
 
 /// The entries of a blob, of `N` bytes each.
-fn entries<T, const N: usize>(blob: &[u8], read: fn([u8; N]) -> T) -> FromSqlResult<Vec<T>> {
+fn split_blob<T, const N: usize>(blob: &[u8], read: fn([u8; N]) -> T) -> FromSqlResult<Vec<T>> {
     let (entries, rest) = blob.as_chunks();
     match rest {
         [] => Ok(entries.iter().copied().map(read).collect()),

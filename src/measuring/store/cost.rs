@@ -7,9 +7,9 @@ use vocabulary::bounds::SPAN;
 use vocabulary::{Cell, Library, Pattern, Purpose, Subject};
 use wire::TimeBreakdown;
 
-use crate::columns::{Json, within};
-use crate::ingest::column_of;
-use crate::query::{find, load, of, of_launches};
+use crate::columns::{Json, number_within};
+use crate::ingest::pattern_column;
+use crate::query::{find_definition, launches_for_purpose, library_parameters, load_definitions};
 use crate::{LaunchOutcome, Store, StoreError};
 
 impl Store {
@@ -20,16 +20,16 @@ impl Store {
         library: &Library,
         purpose: Option<Purpose>,
     ) -> Result<f64, StoreError> {
-        let which = purpose.map_or("TRUE".to_owned(), of_launches);
-        self.read(|connection| {
+        let which = purpose.map_or("TRUE".to_owned(), launches_for_purpose);
+        self.run_query(|connection| {
             connection.query_row(
                 &format!(
                     "SELECT total(elapsed_seconds)
                      FROM task JOIN launch ON launch.number = task.launch
                      WHERE library_name = ?1 AND library_version = ?2 AND {which}"
                 ),
-                of(library),
-                |row| within(row, 0, &SPAN),
+                library_parameters(library),
+                |row| number_within(row, 0, &SPAN),
             )
         })
     }
@@ -41,11 +41,11 @@ impl Store {
         library: &Library,
         pattern: Pattern,
     ) -> Result<BTreeMap<Cell, Vec<f64>>, StoreError> {
-        let [name, version] = of(library);
-        self.read(|connection| {
+        let [name, version] = library_parameters(library);
+        self.run_query(|connection| {
             let subjects: HashMap<i64, Subject> =
-                load(connection, "SELECT id, definition FROM subject")?;
-            let confirming = of_launches(Purpose::Confirming);
+                load_definitions(connection, "SELECT id, definition FROM subject")?;
+            let confirming = launches_for_purpose(Purpose::Confirming);
             let mut query = connection.prepare(&format!(
                 "SELECT task.subject, elapsed_seconds / count(*)
                  FROM task
@@ -56,11 +56,11 @@ impl Store {
                  GROUP BY task.launch, task.number
                  ORDER BY task.launch, task.number"
             ))?;
-            let mut rows = query.query(params![name, version, column_of(pattern)])?;
+            let mut rows = query.query(params![name, version, pattern_column(pattern)])?;
             let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
             while let Some(row) = rows.next()? {
-                if let Subject::Cell(cell) = find(&subjects, row, 0)? {
-                    let seconds = within(row, 1, &SPAN)?;
+                if let Subject::Cell(cell) = find_definition(&subjects, row, 0)? {
+                    let seconds = number_within(row, 1, &SPAN)?;
                     turns.entry(cell).or_default().push(seconds);
                 }
             }
@@ -70,8 +70,11 @@ impl Store {
 
     /// The time spent in completed tasks of a library and its parts, over tasks that recorded the parts; `None` if none
     /// did.
-    pub fn spending(&self, library: &Library) -> Result<Option<(f64, TimeBreakdown)>, StoreError> {
-        self.read(|connection| {
+    pub fn time_breakdown(
+        &self,
+        library: &Library,
+    ) -> Result<Option<(f64, TimeBreakdown)>, StoreError> {
+        self.run_query(|connection| {
             connection.query_row(
                 "SELECT total(elapsed_seconds),
                         total(json_extract(spent, '$.preparing_seconds')),
@@ -79,9 +82,9 @@ impl Store {
                         total(json_extract(spent, '$.calling_seconds'))
                  FROM task JOIN launch ON launch.number = task.launch
                  WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
-                of(library),
+                library_parameters(library),
                 |row| {
-                    let seconds = |column| within(row, column, &SPAN);
+                    let seconds = |column| number_within(row, column, &SPAN);
                     let elapsed_seconds = seconds(0)?;
                     let spending = TimeBreakdown {
                         preparing_seconds: seconds(1)?,
@@ -107,9 +110,9 @@ impl Store {
         library: &Library,
         purpose: Option<Purpose>,
     ) -> Result<f64, StoreError> {
-        let [name, version] = of(library);
-        let which = purpose.map_or("TRUE".to_owned(), of_launches);
-        self.read(|connection| {
+        let [name, version] = library_parameters(library);
+        let which = purpose.map_or("TRUE".to_owned(), launches_for_purpose);
+        self.run_query(|connection| {
             connection.query_row(
                 &format!(
                     "WITH cost AS (
@@ -127,7 +130,7 @@ impl Store {
                      FROM cost"
                 ),
                 params![name, version, Json(LaunchOutcome::Interrupted)],
-                |row| within(row, 0, &SPAN),
+                |row| number_within(row, 0, &SPAN),
             )
         })
     }

@@ -210,7 +210,7 @@ impl StoreError {
     /// Classifies an SQLite error by its remedy.
     ///
     /// All stores get the same queries, so a missing table, column, JSON value or referenced row is damage.
-    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+    pub(crate) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let corrupt = |source: rusqlite::Error| Self::Corrupt {
             path: path.clone(),
@@ -244,7 +244,7 @@ impl StoreError {
     }
 
     /// An operating-system error about a file.
-    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn for_file(path: &Path, source: io::Error) -> Self {
         Self::File {
             path: path.to_owned(),
             source,

@@ -38,7 +38,7 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
         .find_map(|folder| statfs(folder).ok())?
         .filesystem_type()
         .0;
-    name(widened(magic))
+    name_of_magic(widen_magic(magic))
 }
 
 /// Creates the folder for a file, and its parents.
@@ -51,11 +51,11 @@ pub(crate) fn create_folder_of(path: &Path) -> Result<(), StoreError> {
 }
 
 /// A file system's type, whose width depends on the architecture.
-fn widened(magic: impl Into<i64>) -> i64 {
+fn widen_magic(magic: impl Into<i64>) -> i64 {
     magic.into()
 }
 
-fn name(magic: i64) -> Option<&'static str> {
+fn name_of_magic(magic: i64) -> Option<&'static str> {
     // Where the type is narrower than 64 bits, large numbers are negative.
     let magic = magic & 0xFFFF_FFFF;
     let known = NETWORK.iter().find(|(number, _)| *number == magic);
@@ -68,12 +68,16 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_known_by_their_numbers() {
-        assert_eq!(name(0x6969), Some("NFS"));
-        assert_eq!(name(0xFF53_4D42), Some("CIFS"));
-        assert_eq!(name(-0x00AC_B2BE), Some("CIFS"), "as a negative number");
+        assert_eq!(name_of_magic(0x6969), Some("NFS"));
+        assert_eq!(name_of_magic(0xFF53_4D42), Some("CIFS"));
+        assert_eq!(
+            name_of_magic(-0x00AC_B2BE),
+            Some("CIFS"),
+            "as a negative number"
+        );
         let local = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630];
         for magic in local {
-            assert_eq!(name(magic), None, "{magic:x}");
+            assert_eq!(name_of_magic(magic), None, "{magic:x}");
         }
     }
 }

@@ -22,10 +22,10 @@ pub struct Holder {
 
 impl Holder {
     /// This process, starting now.
-    pub(crate) fn this() -> Self {
+    pub(crate) fn this_process() -> Self {
         Self {
             pid: std::process::id(),
-            host: host(),
+            host: host_name(),
             since: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .unwrap_or_default(),
@@ -35,11 +35,11 @@ impl Holder {
     /// Whether it ran on this host and has ended; false for other hosts, where this is unknown.
     pub(crate) fn is_dead(&self) -> bool {
         let pid = i32::try_from(self.pid).unwrap_or(i32::MAX);
-        self.host == host() && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
+        self.host == host_name() && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
     }
 
     /// One line, read back by [`Self::from_str`]; no two holders have the same line.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         let since = self.since.as_nanos();
         format!("{} {} {since}\n", self.pid, self.host)
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Holder {
 }
 
 /// The name of this host.
-fn host() -> String {
+fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.split_whitespace().next() {
         Some(name) => name.to_owned(),

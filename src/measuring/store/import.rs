@@ -43,7 +43,7 @@ pub type ImportedSample = (Candidate, Vec<f64>);
 impl Store {
     /// Whether a campaign or an import with this digest is stored.
     pub fn has_campaign(&self, digest: &str) -> Result<bool, StoreError> {
-        self.read(|connection| {
+        self.run_query(|connection| {
             let query = "SELECT EXISTS (SELECT 1 FROM campaign WHERE digest = ?1)";
             connection.query_row(query, [digest], |row| row.get(0))
         })
@@ -55,7 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Imported`] if the store already has one of them.
-    pub fn import(&mut self, imports: &[Import]) -> Result<Vec<u32>, StoreError> {
+    pub fn add_imports(&mut self, imports: &[Import]) -> Result<Vec<u32>, StoreError> {
         for import in imports {
             if self.has_campaign(&import.digest)? {
                 return Err(StoreError::Imported {
@@ -64,7 +64,7 @@ impl Store {
                 });
             }
         }
-        self.write(|transaction| {
+        self.write_in_transaction(|transaction| {
             let mut numbers = Vec::new();
             for import in imports {
                 let campaign = transaction
@@ -112,7 +112,7 @@ fn write_launch(
         let what = (subject, Pattern::Together);
         ingest::insert_task(transaction, [number, task], what, (0.0, None))?;
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {
-            let named = ingest::intern(transaction, Interned::Candidate, candidate)?;
+            let named = ingest::intern_definition(transaction, Interned::Candidate, candidate)?;
             transaction
                 .prepare_cached(
                     "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, NULL, NULL, NULL)",

@@ -21,7 +21,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::Unplanned`] if the record does not fit
     /// the plan; [`StoreError::OtherOrder`] if the order of ranks differs from that of earlier measurements.
-    pub fn ingest(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
+    pub fn ingest_record(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
         match record {
             Record::Trying { .. } | Record::Finished { .. } => Ok(false),
             Record::Started(start) => self.ingest_start(plan, start),
@@ -68,8 +68,8 @@ impl Store {
         let task = task_of(plan, task_id)?;
         let candidate = candidate_of(plan, task, position)?;
         self.write_launch(plan.launch, |transaction| {
-            let subject = intern(transaction, Interned::Subject, &subject_of(task))?;
-            let named = intern(transaction, Interned::Candidate, candidate)?;
+            let subject = intern_definition(transaction, Interned::Subject, &subject_of(task))?;
+            let named = intern_definition(transaction, Interned::Candidate, candidate)?;
             let changed = transaction
                 .prepare_cached(
                     "INSERT INTO failure
@@ -117,7 +117,7 @@ impl Store {
                 "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
             for (candidate, measurement) in samples {
-                let named = intern(transaction, Interned::Candidate, candidate)?;
+                let named = intern_definition(transaction, Interned::Candidate, candidate)?;
                 insert.execute(params![
                     plan.launch,
                     done.task,
@@ -141,7 +141,7 @@ impl Store {
         launch: u32,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<bool>,
     ) -> Result<bool, StoreError> {
-        let changed = self.write(|transaction| {
+        let changed = self.write_in_transaction(|transaction| {
             let begun = transaction
                 .prepare_cached("SELECT 1 FROM launch WHERE number = ?1")?
                 .query_row([launch], |_| Ok(()))
@@ -163,7 +163,7 @@ pub(crate) fn insert_task(
     (subject, pattern): (&Subject, Pattern),
     (elapsed_seconds, spent): (f64, Option<TimeBreakdown>),
 ) -> rusqlite::Result<usize> {
-    let subject = intern(transaction, Interned::Subject, subject)?;
+    let subject = intern_definition(transaction, Interned::Subject, subject)?;
     transaction
         .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![
@@ -172,12 +172,12 @@ pub(crate) fn insert_task(
             subject,
             elapsed_seconds,
             spent.map(Json),
-            column_of(pattern)
+            pattern_column(pattern)
         ])
 }
 
 /// A pattern as stored in its column: NULL where calls began together.
-pub(crate) fn column_of(pattern: Pattern) -> Option<Json<Pattern>> {
+pub(crate) fn pattern_column(pattern: Pattern) -> Option<Json<Pattern>> {
     (!pattern.is_together()).then_some(Json(pattern))
 }
 
@@ -189,7 +189,7 @@ pub(crate) enum Interned {
 }
 
 /// The id of a definition, which is added if it is new.
-pub(crate) fn intern<T: Serialize>(
+pub(crate) fn intern_definition<T: Serialize>(
     transaction: &Transaction<'_>,
     table: Interned,
     definition: &T,

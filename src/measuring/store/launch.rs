@@ -46,7 +46,7 @@ impl Store {
         name: &str,
         text: &str,
     ) -> Result<(), StoreError> {
-        self.write(|transaction| {
+        self.write_in_transaction(|transaction| {
             transaction.execute(
                 "INSERT INTO campaign (digest, name, definition) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO NOTHING",
@@ -59,7 +59,7 @@ impl Store {
     /// The number for the next plan: 1 in a new store. The [`crate::Lock`] must be held so that no other process takes
     /// it.
     pub fn next_launch(&self) -> Result<u32, StoreError> {
-        self.read(next_number)
+        self.run_query(next_number)
     }
 
     /// Records that `plan` is about to be launched; must be called before the driver starts.
@@ -70,7 +70,7 @@ impl Store {
         let Plan {
             launch, library, ..
         } = plan;
-        let inserted = self.write(|transaction| {
+        let inserted = self.write_in_transaction(|transaction| {
             let campaign: Option<i64> = transaction
                 .query_row(
                     "SELECT id FROM campaign WHERE digest = ?1",
@@ -107,7 +107,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotUnderWay`] if it was never begun or has already ended.
     pub fn end_launch(&mut self, number: u32, outcome: &LaunchOutcome) -> Result<(), StoreError> {
-        let changed = self.write(|transaction| {
+        let changed = self.write_in_transaction(|transaction| {
             transaction.execute(
                 "UPDATE launch SET ended = unixepoch(), outcome = ?2
                  WHERE number = ?1 AND ended IS NULL",
@@ -125,12 +125,12 @@ impl Store {
 
     /// The tasks that the last launch of a campaign with a library did not complete, in the order of its plan; empty if
     /// the launch was complete or confirmed choices.
-    pub fn undone(
+    pub fn unfinished_tasks(
         &self,
         library: &Library,
         campaign: &str,
     ) -> Result<Vec<PlannedTask>, StoreError> {
-        self.read(|connection| {
+        self.run_query(|connection| {
             let last: Option<(u32, Json<Plan>, Option<Json<LaunchOutcome>>)> = connection
                 .query_row(
                     "SELECT number, plan, outcome
@@ -159,12 +159,12 @@ impl Store {
 
     /// The plan of the last launch of a campaign with a library that planned cells and reported its start, and the time
     /// of that report, in seconds since the Unix epoch.
-    pub fn last_of_cells(
+    pub fn last_plan_of_cells(
         &self,
         library: &Library,
         campaign: &str,
     ) -> Result<Option<(Plan, u64)>, StoreError> {
-        self.read(|connection| {
+        self.run_query(|connection| {
             let of_cells = "EXISTS (SELECT 1 FROM json_each(plan, '$.tasks') AS task
                 WHERE json_type(task.value, '$.work.compare') IS NOT NULL)";
             connection
@@ -193,7 +193,7 @@ impl Store {
     /// The holder of the [`crate::Lock`] ingests the remaining records of their spool files, and ends the launches.
     pub fn unfinished_launches(&self) -> Result<Vec<Plan>, StoreError> {
         let query = "SELECT plan FROM launch WHERE ended IS NULL ORDER BY number";
-        self.rows(query, [], |row| row.get(0).map(|Json(plan)| plan))
+        self.query_rows(query, [], |row| row.get(0).map(|Json(plan)| plan))
     }
 }
 

@@ -45,7 +45,7 @@ impl Lease {
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join("lease");
         create_folder_of(&path)?;
-        let holder = Holder::this();
+        let holder = Holder::this_process();
         // Threads of one process may compete as well.
         static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
         let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
@@ -54,13 +54,13 @@ impl Lease {
             path,
             mine: folder.join(name("new")),
             old: folder.join(name("old")),
-            line: holder.line(),
+            line: holder.to_line(),
         };
-        let taken = claim.take();
+        let taken = claim.take_lease();
         // The claim is settled either way.
         let _ = fs::remove_file(&claim.mine);
         taken?;
-        let at = |source| StoreError::file(&claim.path, source);
+        let at = |source| StoreError::for_file(&claim.path, source);
         let file = File::options().write(true).open(&claim.path).map_err(at)?;
         let mut renewal = Renewal {
             file,
@@ -95,14 +95,14 @@ impl Drop for Lease {
             drop(stop);
             let _ = thread.join();
         }
-        if is_of(&self.path, &self.line) {
+        if has_line(&self.path, &self.line) {
             // If the file remains, it is stale as soon as this process has ended.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-fn is_of(path: &Path, line: &str) -> bool {
+fn has_line(path: &Path, line: &str) -> bool {
     fs::read_to_string(path).is_ok_and(|text| text == line)
 }
 
@@ -142,44 +142,44 @@ struct Claim {
 }
 
 impl Claim {
-    fn take(&self) -> Result<(), StoreError> {
+    fn take_lease(&self) -> Result<(), StoreError> {
         // Tries again if the lease was just released, or is stale.
         let mut is_contested = false;
         for _ in 0..3 {
-            fs::write(&self.mine, &self.line).map_err(|error| self.failed(error))?;
-            if self.link()? {
-                return match is_contested && !self.endures() {
-                    true => Err(self.refused("")),
+            fs::write(&self.mine, &self.line).map_err(|error| self.file_error(error))?;
+            if self.link_lease()? {
+                return match is_contested && !self.is_still_ours() {
+                    true => Err(self.locked_error("")),
                     false => Ok(()),
                 };
             }
             let found = match fs::read_to_string(&self.path) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(self.failed(error)),
+                Err(error) => return Err(self.file_error(error)),
             };
             if !self.is_stale(&found) || !self.put_away(&found)? {
-                return Err(self.refused(&found));
+                return Err(self.locked_error(&found));
             }
             is_contested = true;
         }
-        Err(self.refused(""))
+        Err(self.locked_error(""))
     }
 
     /// Whether the lease is still ours when the other processes that found the same stale lease are done: they may have
     /// moved ours away by mistake, and a third process may have taken the lease before they restored ours.
-    fn endures(&self) -> bool {
+    fn is_still_ours(&self) -> bool {
         std::thread::sleep(CONTEST);
         // Opening the file makes a network file system ask its server again.
         let file = |path: &Path| File::open(path).and_then(|file| file.metadata());
         match (file(&self.mine), file(&self.path)) {
             (Ok(mine), Ok(there)) if mine.nlink() > 1 => mine.ino() == there.ino(),
-            _ => is_of(&self.path, &self.line),
+            _ => has_line(&self.path, &self.line),
         }
     }
 
     /// Links the lease; returns whether it is ours.
-    fn link(&self) -> Result<bool, StoreError> {
+    fn link_lease(&self) -> Result<bool, StoreError> {
         match fs::hard_link(&self.mine, &self.path) {
             Ok(()) => Ok(true),
             // If the server's first reply was lost, the retry fails because the first call succeeded.
@@ -187,20 +187,20 @@ impl Claim {
                 let links = fs::metadata(&self.mine).map_or(1, |file| file.nlink());
                 Ok(links == 2)
             }
-            Err(_) => self.create(),
+            Err(_) => self.create_lease(),
         }
     }
 
     /// Creates the lease where the file system has no links.
-    fn create(&self) -> Result<bool, StoreError> {
+    fn create_lease(&self) -> Result<bool, StoreError> {
         match File::create_new(&self.path) {
             Ok(mut file) => {
                 let written = file.write_all(self.line.as_bytes());
-                written.map_err(|error| self.failed(error))?;
+                written.map_err(|error| self.file_error(error))?;
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.file_error(error)),
         }
     }
 
@@ -220,9 +220,9 @@ impl Claim {
     fn put_away(&self, found: &str) -> Result<bool, StoreError> {
         match fs::rename(&self.path, &self.old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-            moved => moved.map_err(|error| self.failed(error))?,
+            moved => moved.map_err(|error| self.file_error(error))?,
         }
-        let is_same = is_of(&self.old, found);
+        let is_same = has_line(&self.old, found);
         if !is_same {
             // Another process was faster: restore its lease.
             let _ = fs::hard_link(&self.old, &self.path);
@@ -231,7 +231,7 @@ impl Claim {
         Ok(is_same)
     }
 
-    fn refused(&self, found: &str) -> StoreError {
+    fn locked_error(&self, found: &str) -> StoreError {
         let folder = self.path.parent().unwrap_or(&self.path);
         StoreError::Locked {
             store: folder.to_owned(),
@@ -239,8 +239,8 @@ impl Claim {
         }
     }
 
-    fn failed(&self, source: io::Error) -> StoreError {
-        StoreError::file(&self.path, source)
+    fn file_error(&self, source: io::Error) -> StoreError {
+        StoreError::for_file(&self.path, source)
     }
 }
 

@@ -46,7 +46,7 @@ pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
 pub use launch::LaunchOutcome;
 pub use lease::Lease;
-pub use lock::{Lock, beside};
+pub use lock::{Lock, files_beside};
 pub use open::Store;
 pub use query::{CampaignRow, LaunchRow};
 pub use spool::SpoolReader;

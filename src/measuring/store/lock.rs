@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The files beside a store: SQLite's write-ahead log and its index, and the file of [`Lock`].
-pub fn beside(store: &Path) -> [PathBuf; 3] {
+pub fn files_beside(store: &Path) -> [PathBuf; 3] {
     let with = |path: &Path, end: &str| {
         let mut path = path.as_os_str().to_owned();
         path.push(end);
@@ -54,9 +54,9 @@ impl Lock {
     /// [`StoreError::Locked`] if another process holds it; [`StoreError::LockOfAnother`] if another account made the file
     /// and this one may not open it; [`StoreError::Folder`] and [`StoreError::File`] if the file cannot be created.
     pub fn acquire(store: &Path) -> Result<Self, StoreError> {
-        let [.., path] = beside(store);
+        let [.., path] = files_beside(store);
         create_folder_of(&path)?;
-        let mut file = open(&path, store)?;
+        let mut file = open_lock_file(&path, store)?;
         let start = Instant::now();
         let mut held = loop {
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
@@ -73,10 +73,10 @@ impl Lock {
                     std::thread::sleep(PAUSE);
                 }
                 Err((refused, Errno::EINTR)) => file = refused,
-                Err((_, errno)) => return Err(StoreError::file(&path, errno.into())),
+                Err((_, errno)) => return Err(StoreError::for_file(&path, errno.into())),
             }
         };
-        write_holder(&mut held).map_err(|source| StoreError::file(&path, source))?;
+        write_holder(&mut held).map_err(|source| StoreError::for_file(&path, source))?;
         Ok(Self { _file: held, path })
     }
 
@@ -87,16 +87,16 @@ impl Lock {
 }
 
 /// Opens the file of a store's lock, for the accounts that may write to the store.
-fn open(path: &Path, store: &Path) -> Result<File, StoreError> {
+fn open_lock_file(path: &Path, store: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).mode(OWNERS);
     let file = files::open_in_place(&mut options, path).map_err(|source| match source.kind() {
         ErrorKind::PermissionDenied if path.exists() => StoreError::LockOfAnother {
             path: path.to_owned(),
         },
-        _ => StoreError::file(path, source),
+        _ => StoreError::for_file(path, source),
     })?;
-    share(&file, store).map_err(|source| StoreError::file(path, source))?;
+    share_with_store_writers(&file, store).map_err(|source| StoreError::for_file(path, source))?;
     Ok(file)
 }
 
@@ -104,7 +104,7 @@ fn open(path: &Path, store: &Path) -> Result<File, StoreError> {
 const OWNERS: u32 = 0o600;
 
 /// Gives a lock to the accounts that may write to the store, as far as this account may.
-fn share(lock: &File, store: &Path) -> io::Result<()> {
+fn share_with_store_writers(lock: &File, store: &Path) -> io::Result<()> {
     let me = Uid::effective();
     let found = lock.metadata()?;
     let is_ours = found.uid() == me.as_raw();
@@ -137,7 +137,7 @@ fn share(lock: &File, store: &Path) -> io::Result<()> {
 fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(Holder::this().line().as_bytes())
+    file.write_all(Holder::this_process().to_line().as_bytes())
 }
 
 fn read_holder(file: &mut File) -> Option<Holder> {

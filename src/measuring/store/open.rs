@@ -38,7 +38,7 @@ impl Store {
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
         create_folder_of(path)?;
         check_header(path)?;
-        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::connect_for_writing(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens the store at `path`.
@@ -59,13 +59,13 @@ impl Store {
         // Checked beforehand: SQLite would open a file without write permission, and leave files of this user beside
         // it, which would prevent the owner from writing.
         if access(path, AccessFlags::W_OK).is_ok() {
-            match Self::connect(path, OpenFlags::empty()) {
+            match Self::connect_for_writing(path, OpenFlags::empty()) {
                 // The obstacle is the folder or the file system.
                 Err(StoreError::NotWritable { .. }) => {}
                 result => return result,
             }
         }
-        read_only::open(path)
+        read_only::open_without_writing(path)
     }
 
     /// The path of the store.
@@ -73,14 +73,14 @@ impl Store {
         &self.path
     }
 
-    fn connect(path: &Path, create: OpenFlags) -> Result<Self, StoreError> {
+    fn connect_for_writing(path: &Path, create: OpenFlags) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-        let at = |source| StoreError::sqlite(path, source);
+        let at = |source| StoreError::from_sqlite(path, source);
         let mut connection = Connection::open_with_flags(path, flags).map_err(at)?;
         connection.busy_timeout(PATIENCE).map_err(at)?;
         check_version(&connection, path)?;
         check_integrity(&connection, path)?;
-        prepare(&mut connection, journal_mode(path)).map_err(at)?;
+        prepare_connection(&mut connection, journal_mode(path)).map_err(at)?;
         Ok(Self::new(connection, path))
     }
 
@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// Runs `work` in a transaction, which is on disk when this returns, or rolled back.
-    pub(crate) fn write<T>(
+    pub(crate) fn write_in_transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -105,28 +105,28 @@ impl Store {
                 transaction.commit()?;
                 Ok(value)
             });
-        result.map_err(|source| StoreError::sqlite(&self.path, source))
+        result.map_err(|source| StoreError::from_sqlite(&self.path, source))
     }
 
     /// The results of `read` for all rows of a query.
-    pub(crate) fn rows<T, All: FromIterator<T>>(
+    pub(crate) fn query_rows<T, All: FromIterator<T>>(
         &self,
         query: &str,
         parameters: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<All, StoreError> {
-        self.read(|connection| {
+        self.run_query(|connection| {
             let mut statement = connection.prepare(query)?;
             statement.query_map(parameters, read)?.collect()
         })
     }
 
     /// Runs a reading query.
-    pub(crate) fn read<T>(
+    pub(crate) fn run_query<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        work(&self.connection).map_err(|source| StoreError::sqlite(&self.path, source))
+        work(&self.connection).map_err(|source| StoreError::from_sqlite(&self.path, source))
     }
 }
 
@@ -145,13 +145,13 @@ enum Header {
 fn check_header(path: &Path) -> Result<Header, StoreError> {
     let mut bytes = Vec::new();
     // SQLite should not open a folder, a FIFO or a device either.
-    match files::open(path) {
+    match files::open_regular(path) {
         Ok(file) => file
             .take(100)
             .read_to_end(&mut bytes)
-            .map_err(|source| StoreError::file(path, source))?,
+            .map_err(|source| StoreError::for_file(path, source))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Header::Nothing),
-        Err(source) => return Err(StoreError::file(path, source)),
+        Err(source) => return Err(StoreError::for_file(path, source)),
     };
     let not_a_store = |found| {
         Err(StoreError::NotAStore {
@@ -173,7 +173,8 @@ fn check_header(path: &Path) -> Result<Header, StoreError> {
 
 /// The version of the file format; a future version is an error.
 pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
-    let found = schema::version(connection).map_err(|source| StoreError::sqlite(path, source))?;
+    let found =
+        schema::read_version(connection).map_err(|source| StoreError::from_sqlite(path, source))?;
     if found <= schema::VERSION {
         return Ok(found);
     }
@@ -188,7 +189,7 @@ pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32,
 pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let verdict: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|source| StoreError::sqlite(path, source))?;
+        .map_err(|source| StoreError::from_sqlite(path, source))?;
     if verdict == "ok" {
         return Ok(());
     }
@@ -209,7 +210,7 @@ fn journal_mode(path: &Path) -> &'static str {
 }
 
 /// Settings of the connection; creates or updates the schema.
-fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
+fn prepare_connection(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "full")?;
     // This comes before the log is switched on, so that a new file begins with our header; see `check_header`.
@@ -269,7 +270,7 @@ mod tests {
         };
         for error in [
             store.record_campaign("b", "second", &long).err(),
-            store.import(&[import]).err(),
+            store.add_imports(&[import]).err(),
         ] {
             assert!(
                 matches!(&error, Some(StoreError::DiskFull { path: named }) if *named == path),

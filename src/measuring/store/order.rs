@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use vocabulary::{CommShape, Library, RankOrder};
 use wire::Plan;
 
-use crate::columns::{Json, shape};
-use crate::query::of;
+use crate::columns::{Json, shape_from_columns};
+use crate::query::library_parameters;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -20,9 +20,9 @@ impl Store {
         let query = "SELECT DISTINCT nodes, ppn, rank_order
                      FROM rank_order JOIN launch ON launch.number = rank_order.launch
                      WHERE library_name = ?1 AND library_version = ?2";
-        self.rows(query, of(library), |row| {
+        self.query_rows(query, library_parameters(library), |row| {
             let Json(order) = row.get(2)?;
-            Ok((shape(row, 0)?, order))
+            Ok((shape_from_columns(row, 0)?, order))
         })
     }
 
@@ -33,7 +33,7 @@ impl Store {
         shape: CommShape,
         found: RankOrder,
     ) -> Result<(), StoreError> {
-        let known = self.read(|connection| known(connection, &plan.library, shape))?;
+        let known = self.run_query(|connection| known_order(connection, &plan.library, shape))?;
         match known {
             Some(known) if !known.may_be(found) => Err(StoreError::OtherOrder {
                 path: self.path().to_owned(),
@@ -48,7 +48,7 @@ impl Store {
     }
 }
 
-fn known(
+fn known_order(
     connection: &Connection,
     library: &Library,
     shape: CommShape,

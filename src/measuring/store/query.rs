@@ -9,8 +9,8 @@ use vocabulary::bounds::SPAN;
 use vocabulary::{Candidate, Elimination, Library, Pattern, Purpose, Sample, Subject};
 use wire::{FailureKind, FailureRecord, LaunchStart};
 
-use crate::columns::{Json, Places, Repetitions, damage, within};
-use crate::ingest::column_of;
+use crate::columns::{Json, Places, Repetitions, damaged_column, number_within};
+use crate::ingest::pattern_column;
 use crate::{LaunchOutcome, Store, StoreError};
 
 /// A campaign of the store.
@@ -52,7 +52,7 @@ impl Store {
     /// Campaigns in the order in which they were first recorded.
     pub fn campaigns(&self) -> Result<Vec<CampaignRow>, StoreError> {
         let query = "SELECT digest, name, definition FROM campaign ORDER BY id";
-        self.rows(query, [], |row| {
+        self.query_rows(query, [], |row| {
             Ok(CampaignRow {
                 digest: row.get(0)?,
                 name: row.get(1)?,
@@ -64,7 +64,7 @@ impl Store {
     /// Libraries for which a launch was begun, by name and version.
     pub fn libraries(&self) -> Result<Vec<Library>, StoreError> {
         let query = "SELECT DISTINCT library_name, library_version FROM launch ORDER BY 1, 2";
-        self.rows(query, [], |row| {
+        self.query_rows(query, [], |row| {
             Ok(Library {
                 name: row.get(0)?,
                 version: row.get(1)?,
@@ -77,7 +77,7 @@ impl Store {
         let query = "SELECT number, digest, library_name, library_version, started, outcome,
                             plan -> '$.purpose'
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
-        self.rows(query, [], |row| {
+        self.query_rows(query, [], |row| {
             let outcome: Option<Json<LaunchOutcome>> = row.get(5)?;
             let purpose: Option<Json<Purpose>> = row.get(6)?;
             Ok(LaunchRow {
@@ -98,7 +98,7 @@ impl Store {
     pub fn measured_launches(&self, library: &Library) -> Result<BTreeSet<u32>, StoreError> {
         let query = "SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2
                          AND EXISTS (SELECT 1 FROM sample WHERE sample.launch = number)";
-        self.rows(query, of(library), |row| row.get(0))
+        self.query_rows(query, library_parameters(library), |row| row.get(0))
     }
 
     /// The environments that the launches of a library reported, by launch number.
@@ -106,7 +106,7 @@ impl Store {
         let query = "SELECT number, environment FROM launch
                      WHERE library_name = ?1 AND library_version = ?2 AND environment IS NOT NULL
                      ORDER BY number";
-        self.rows(query, of(library), |row| {
+        self.query_rows(query, library_parameters(library), |row| {
             let Json(start) = row.get(1)?;
             Ok((row.get(0)?, start))
         })
@@ -133,15 +133,15 @@ impl Store {
         pattern: Pattern,
         purpose: Purpose,
     ) -> Result<Vec<Sample>, StoreError> {
-        let launches = of_launches(purpose);
+        let launches = launches_for_purpose(purpose);
         let which = format!("(task.pattern IS ?3 OR {EXPERIMENTS}) AND {launches}");
-        let [name, version] = of(library);
-        self.read_samples(&which, params![name, version, column_of(pattern)])
+        let [name, version] = library_parameters(library);
+        self.read_samples(&which, params![name, version, pattern_column(pattern)])
     }
 
     /// Like [`Self::samples`], for experiments only.
     pub fn experiment_samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
-        self.read_samples(EXPERIMENTS, of(library))
+        self.read_samples(EXPERIMENTS, library_parameters(library))
     }
 
     fn read_samples(
@@ -149,7 +149,7 @@ impl Store {
         which: &str,
         parameters: impl Params,
     ) -> Result<Vec<Sample>, StoreError> {
-        let definitions = self.read(Definitions::load)?;
+        let definitions = self.run_query(Definitions::load)?;
         let query = format!(
             "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
                     sample.seconds, sample.invalid, sample.residual_seconds, sample.left
@@ -159,14 +159,14 @@ impl Store {
              WHERE library_name = ?1 AND library_version = ?2 AND ({which})
              ORDER BY sample.launch, sample.task, sample.position",
         );
-        let mut samples: Vec<Sample> = self.rows(&query, parameters, |row| {
-            let (subject, candidate) = definitions.of_measured(row)?;
+        let mut samples: Vec<Sample> = self.query_rows(&query, parameters, |row| {
+            let (subject, candidate) = definitions.of_measured_row(row)?;
             let Repetitions(mut seconds) = row.get(4)?;
             let Places(invalid) = row.get(5)?;
             let residual: Option<f64> = row.get(6)?;
-            let residual = residual.map(|_| within(row, 6, &SPAN));
+            let residual = residual.map(|_| number_within(row, 6, &SPAN));
             let left: Option<Json<Elimination>> = row.get(7)?;
-            leave_out(&mut seconds, &invalid);
+            remove_indices(&mut seconds, &invalid);
             Ok(Sample {
                 launch: row.get(2)?,
                 subject,
@@ -188,14 +188,14 @@ impl Store {
 
     /// The number of distinct exploring launches of a library that measured each candidate of each subject; for cells,
     /// in calls of one pattern.
-    pub fn counts(
+    pub fn launch_counts(
         &self,
         library: &Library,
         pattern: Pattern,
     ) -> Result<BTreeMap<(Subject, Candidate), u32>, StoreError> {
-        let [name, version] = of(library);
-        let definitions = self.read(Definitions::load)?;
-        let exploring = of_launches(Purpose::Exploring);
+        let [name, version] = library_parameters(library);
+        let definitions = self.run_query(Definitions::load)?;
+        let exploring = launches_for_purpose(Purpose::Exploring);
         let query = format!(
             "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
              FROM sample
@@ -205,25 +205,27 @@ impl Store {
                  AND (task.pattern IS ?3 OR {EXPERIMENTS}) AND {exploring}
              GROUP BY 1, 2",
         );
-        self.rows(&query, params![name, version, column_of(pattern)], |row| {
-            Ok((definitions.of_measured(row)?, row.get(2)?))
-        })
+        self.query_rows(
+            &query,
+            params![name, version, pattern_column(pattern)],
+            |row| Ok((definitions.of_measured_row(row)?, row.get(2)?)),
+        )
     }
 
     /// Failures with a library that are not forgotten, by launch, task and candidate. Those that earlier versions
     /// recorded of every candidate of a launch with too few ranks are none.
     pub fn failures(&self, library: &Library) -> Result<Vec<FailureRecord>, StoreError> {
-        let definitions = self.read(Definitions::load)?;
+        let definitions = self.run_query(Definitions::load)?;
         let query = "SELECT failure.subject, failure.candidate, failure.launch, kind, message
                      FROM failure JOIN launch ON launch.number = failure.launch
                      WHERE library_name = ?1 AND library_version = ?2 AND forgotten IS NULL
                          AND NOT (kind = ?3 AND message = ?4)
                      ORDER BY failure.launch, failure.task, failure.position";
-        let [name, version] = of(library);
+        let [name, version] = library_parameters(library);
         let unsupported = Json(FailureKind::Unsupported);
         let given = params![name, version, unsupported, SMALL_LAUNCH];
-        self.rows(query, given, |row| {
-            let (subject, candidate) = definitions.of(row)?;
+        self.query_rows(query, given, |row| {
+            let (subject, candidate) = definitions.of_row(row)?;
             let Json(kind) = row.get(3)?;
             Ok(FailureRecord {
                 launch: row.get(2)?,
@@ -239,19 +241,19 @@ impl Store {
     ///
     /// The rows stay in the file as history. Returns the number of marked rows.
     pub fn forget_failures(&mut self, library: &Library) -> Result<usize, StoreError> {
-        self.write(|transaction| {
+        self.write_in_transaction(|transaction| {
             transaction.execute(
                 "UPDATE failure SET forgotten = unixepoch()
                  WHERE forgotten IS NULL AND launch IN
                      (SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2)",
-                of(library),
+                library_parameters(library),
             )
         })
     }
 }
 
 /// Removes the entries at these ascending indices.
-fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
+fn remove_indices(seconds: &mut Vec<f64>, places: &[u32]) {
     let mut place = 0;
     seconds.retain(|_| {
         place += 1;
@@ -260,7 +262,7 @@ fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
 }
 
 /// The condition that selects launches for a purpose.
-pub(crate) fn of_launches(purpose: Purpose) -> String {
+pub(crate) fn launches_for_purpose(purpose: Purpose) -> String {
     let exploring = Purpose::Exploring.name();
     let name = purpose.name();
     // A subquery, so that the launches are selected once, not for each sample.
@@ -271,7 +273,7 @@ pub(crate) fn of_launches(purpose: Purpose) -> String {
 }
 
 /// The parameters that select a library's launches.
-pub(crate) fn of(library: &Library) -> [&str; 2] {
+pub(crate) fn library_parameters(library: &Library) -> [&str; 2] {
     [&library.name, &library.version]
 }
 
@@ -284,39 +286,39 @@ struct Definitions {
 impl Definitions {
     fn load(connection: &Connection) -> rusqlite::Result<Self> {
         Ok(Self {
-            subjects: load(connection, "SELECT id, definition FROM subject")?,
-            candidates: load(connection, "SELECT id, definition FROM candidate")?,
+            subjects: load_definitions(connection, "SELECT id, definition FROM subject")?,
+            candidates: load_definitions(connection, "SELECT id, definition FROM candidate")?,
         })
     }
 
     /// The definitions that the first two columns of a row refer to.
-    fn of(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
+    fn of_row(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         Ok((
-            find(&self.subjects, row, 0)?,
-            find(&self.candidates, row, 1)?,
+            find_definition(&self.subjects, row, 0)?,
+            find_definition(&self.candidates, row, 1)?,
         ))
     }
 
     /// Like [`Self::of`], for the row of a measurement; a candidate that the subject cannot have is damage.
-    fn of_measured(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
-        let (subject, candidate) = self.of(row)?;
+    fn of_measured_row(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
+        let (subject, candidate) = self.of_row(row)?;
         if is_possible(&subject, &candidate) {
             return Ok((subject, candidate));
         }
         let wrong = format!("{candidate} was never measured in {subject}");
-        Err(damage(1, Type::Text, wrong))
+        Err(damaged_column(1, Type::Text, wrong))
     }
 }
 
 /// Whether a candidate can have been measured in a subject.
 pub(crate) fn is_possible(subject: &Subject, candidate: &Candidate) -> bool {
     match subject {
-        Subject::Cell(cell) => cell.is_possible() && cell.admits(candidate),
+        Subject::Cell(cell) => cell.is_possible() && cell.admits_candidate(candidate),
         Subject::Experiment(_) => *candidate == Candidate::Default,
     }
 }
 
-pub(crate) fn load<T: DeserializeOwned>(
+pub(crate) fn load_definitions<T: DeserializeOwned>(
     connection: &Connection,
     query: &str,
 ) -> rusqlite::Result<HashMap<i64, T>> {
@@ -330,7 +332,7 @@ pub(crate) fn load<T: DeserializeOwned>(
 }
 
 /// The definition with the id in a column; a foreign key ensures that it exists.
-pub(crate) fn find<T: Clone>(
+pub(crate) fn find_definition<T: Clone>(
     definitions: &HashMap<i64, T>,
     row: &Row<'_>,
     column: usize,

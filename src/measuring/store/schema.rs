@@ -19,22 +19,26 @@ const MIGRATIONS: [&str; 6] = [
 pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// The version of an open file.
-pub(crate) fn version(connection: &Connection) -> rusqlite::Result<u32> {
+pub(crate) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Upgrades a file to [`VERSION`], atomically. A newer file is unchanged.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    if version(connection)? >= VERSION {
+    if read_version(connection)? >= VERSION {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     // Read again under the lock, since another process may have been faster.
-    let from = usize::try_from(version(&transaction)?).unwrap_or(usize::MAX);
+    let from = usize::try_from(read_version(&transaction)?).unwrap_or(usize::MAX);
     for migration in MIGRATIONS.iter().skip(from) {
         transaction.execute_batch(migration)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION.max(version(&transaction)?))?;
+    transaction.pragma_update(
+        None,
+        "user_version",
+        VERSION.max(read_version(&transaction)?),
+    )?;
     transaction.commit()
 }

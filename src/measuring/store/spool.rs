@@ -39,19 +39,22 @@ impl SpoolReader {
     pub fn next_record(&mut self) -> Result<Option<Record>, StoreError> {
         let file = match &mut self.file {
             Some(file) => file,
-            None => match files::open(&self.path) {
+            None => match files::open_regular(&self.path) {
                 Ok(file) => self.file.insert(BufReader::new(file)),
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(source) => return Err(StoreError::file(&self.path, source)),
+                Err(source) => return Err(StoreError::for_file(&self.path, source)),
             },
         };
         let room = files::MOST_BYTES.saturating_sub(self.line.len() as u64);
         file.take(room)
             .read_until(b'\n', &mut self.line)
-            .map_err(|source| StoreError::file(&self.path, source))?;
+            .map_err(|source| StoreError::for_file(&self.path, source))?;
         if self.line.last() != Some(&b'\n') {
             return match self.line.len() as u64 >= files::MOST_BYTES {
-                true => Err(StoreError::file(&self.path, too_long(self.number + 1))),
+                true => Err(StoreError::for_file(
+                    &self.path,
+                    line_too_long_error(self.number + 1),
+                )),
                 false => Ok(None),
             };
         }
@@ -66,7 +69,7 @@ impl SpoolReader {
     }
 }
 
-fn too_long(line: u64) -> io::Error {
+fn line_too_long_error(line: u64) -> io::Error {
     let most = files::MOST_BYTES >> 20;
     io::Error::other(format!("line {line} is longer than {most} MiB"))
 }

@@ -7,14 +7,14 @@ use table::{OperatorClass, Verdict};
 use vocabulary::bounds::{BYTES, PROBABILITY, SPEEDUP};
 use vocabulary::{Cell, Datatype, Library, Operator};
 
-use crate::columns::{Json, Whole, damage, shape, within};
+use crate::columns::{Json, Whole, damaged_column, number_within, shape_from_columns};
 use crate::launch::next_number;
 use crate::{Store, StoreError};
 
 impl Store {
     /// Stores verdicts, each with the number of the newest launch that the store has now.
     pub fn record_verdicts(&mut self, verdicts: &[Verdict]) -> Result<(), StoreError> {
-        self.write(|transaction| {
+        self.write_in_transaction(|transaction| {
             let newest = next_number(transaction)? - 1;
             let mut insert = transaction.prepare(
                 "INSERT INTO verdict (given, library_name, library_version, conditions, pattern,
@@ -63,21 +63,21 @@ impl Store {
                             launches, seed, newest_launch
                      FROM verdict WHERE library_name = ?1 AND library_version = ?2 ORDER BY id";
         let of_library = [&library.name, &library.version];
-        self.rows(query, of_library, |row| read(row, library))
+        self.query_rows(query, of_library, |row| verdict_from_row(row, library))
     }
 }
 
-fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
+fn verdict_from_row(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     let name: String = row.get(3)?;
-    let unknown = |_| damage(3, Type::Text, format!("no collective `{name}`"));
+    let unknown = |_| damaged_column(3, Type::Text, format!("no collective `{name}`"));
     let speedup = match row.get::<_, Option<f64>>(12)? {
         None => None,
         Some(_) => Some(PairedRatio {
-            median: within(row, 12, &SPEEDUP)?,
+            median: number_within(row, 12, &SPEEDUP)?,
             interval: Interval {
-                low: within(row, 13, &SPEEDUP)?,
-                high: within(row, 14, &SPEEDUP)?,
-                coverage: within(row, 15, &PROBABILITY)?,
+                low: number_within(row, 13, &SPEEDUP)?,
+                high: number_within(row, 14, &SPEEDUP)?,
+                coverage: number_within(row, 15, &PROBABILITY)?,
             },
             launches: row.get(16)?,
         }),
@@ -92,7 +92,7 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     let (Whole(unix_seconds), Whole(bytes)) = (row.get(0)?, row.get(10)?);
     let mut cell = Cell {
         collective: name.parse().map_err(unknown)?,
-        shape: shape(row, 4)?,
+        shape: shape_from_columns(row, 4)?,
         bytes,
         // A verdict is about all datatypes.
         datatype: Datatype::Byte,
@@ -104,9 +104,9 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     if !cell.collective.is_reduction() {
         cell.operator = None;
     }
-    if !BYTES.hold(bytes) || !cell.admits(&candidate) {
+    if !BYTES.contains(bytes) || !cell.admits_candidate(&candidate) {
         let wrong = format!("{candidate} was never measured in {cell}");
-        return Err(damage(9, Type::Text, wrong));
+        return Err(damaged_column(9, Type::Text, wrong));
     }
     Ok(Verdict {
         unix_seconds,

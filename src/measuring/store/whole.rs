@@ -8,7 +8,9 @@ use vocabulary::bounds::SPAN;
 use vocabulary::{Candidate, CommShape, Elimination, Pattern, RankOrder, Subject};
 use wire::LaunchStart;
 
-use crate::columns::{Json, Places, Repetitions, damage, shape, within};
+use crate::columns::{
+    Json, Places, Repetitions, damaged_column, number_within, shape_from_columns,
+};
 use crate::query::is_possible;
 use crate::{Store, StoreError};
 
@@ -51,17 +53,17 @@ impl Store {
                      JOIN candidate ON candidate.id = sample.candidate
                      WHERE sample.launch = ?1
                      ORDER BY sample.task, sample.position";
-        self.rows(query, [launch], |row| {
+        self.query_rows(query, [launch], |row| {
             let pattern: Option<Json<Pattern>> = row.get(1)?;
             let (Json(subject), Json(candidate)) = (row.get(2)?, row.get(3)?);
             if !is_possible(&subject, &candidate) {
                 let wrong = format!("{candidate} was never measured in {subject}");
-                return Err(damage(3, Type::Text, wrong));
+                return Err(damaged_column(3, Type::Text, wrong));
             }
             let Repetitions(seconds) = row.get(6)?;
             let Places(invalid) = row.get(7)?;
             let residual: Option<f64> = row.get(8)?;
-            let residual = residual.map(|_| within(row, 8, &SPAN));
+            let residual = residual.map(|_| number_within(row, 8, &SPAN));
             let left: Option<Json<Elimination>> = row.get(9)?;
             Ok(StoredSample {
                 measurement: row.get(0)?,
@@ -84,7 +86,7 @@ impl Store {
     /// [`StoreError::Corrupt`] for a row that cannot be understood.
     pub fn environment_of_launch(&self, launch: u32) -> Result<Option<LaunchStart>, StoreError> {
         let query = "SELECT environment FROM launch WHERE number = ?1";
-        let found: Option<Option<Json<LaunchStart>>> = self.read(|connection| {
+        let found: Option<Option<Json<LaunchStart>>> = self.run_query(|connection| {
             connection
                 .query_row(query, [launch], |row| row.get(0))
                 .optional()
@@ -101,9 +103,9 @@ impl Store {
         launch: u32,
     ) -> Result<BTreeMap<CommShape, RankOrder>, StoreError> {
         let query = "SELECT nodes, ppn, rank_order FROM rank_order WHERE launch = ?1";
-        self.rows(query, [launch], |row| {
+        self.query_rows(query, [launch], |row| {
             let Json(order) = row.get(2)?;
-            Ok((shape(row, 0)?, order))
+            Ok((shape_from_columns(row, 0)?, order))
         })
     }
 }

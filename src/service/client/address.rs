@@ -25,15 +25,15 @@ const MADE_UP: &str = "http://localhost";
 const INTERFACE: &str = "/api/v1";
 
 /// Escapes one component of a URL's path.
-pub(crate) fn step(name: &str) -> impl fmt::Display + '_ {
+pub(crate) fn encode_step(name: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(name, PLAIN)
 }
 
 /// A URL's query with these names and values; empty if there are none.
-pub fn query(values: &[(&str, &str)]) -> String {
+pub fn encode_query(values: &[(&str, &str)]) -> String {
     let pairs = values
         .iter()
-        .map(|(name, value)| format!("{}={}", step(name), step(value)));
+        .map(|(name, value)| format!("{}={}", encode_step(name), encode_step(value)));
     match values {
         [] => String::new(),
         _ => format!("?{}", pairs.collect::<Vec<_>>().join("&")),
@@ -59,10 +59,10 @@ impl ServiceUrl {
     /// # Errors
     /// [`RemoteError::Url`].
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
-        Self::read(text, "service")
+        Self::parse_as(text, "service")
     }
 
-    fn read(text: &str, wanted: &'static str) -> Result<Self, RemoteError> {
+    fn parse_as(text: &str, wanted: &'static str) -> Result<Self, RemoteError> {
         let wrong = |problem: &str| RemoteError::Url {
             url: text.to_owned(),
             wanted,
@@ -122,18 +122,18 @@ impl ServiceUrl {
     }
 
     /// The URL of a path below `/api/v1`.
-    pub(crate) fn of(&self, path: &str) -> String {
+    pub(crate) fn api_url(&self, path: &str) -> String {
         format!("{}{INTERFACE}{path}", self.base)
     }
 
     /// The URL of a path below `/api/v1`, in the form that people write.
-    pub(crate) fn shown_of(&self, path: &str) -> String {
+    pub(crate) fn shown_api_url(&self, path: &str) -> String {
         match &self.socket {
             Some(socket) => {
                 let prefix = self.base.trim_start_matches(MADE_UP);
                 format!("unix:{}:{prefix}{INTERFACE}{path}", socket.display())
             }
-            None => self.of(path),
+            None => self.api_url(path),
         }
     }
 }
@@ -168,7 +168,7 @@ impl ChannelAddress {
     ///
     /// # Errors
     /// [`RemoteError::Url`].
-    pub fn of_url(text: &str) -> Result<(ServiceUrl, Self), RemoteError> {
+    pub fn from_url(text: &str) -> Result<(ServiceUrl, Self), RemoteError> {
         let wrong = || RemoteError::Url {
             url: text.to_owned(),
             wanted: "channel",
@@ -196,16 +196,16 @@ impl ChannelAddress {
             true => service.trim_end_matches(':'),
             false => service,
         };
-        Ok((ServiceUrl::read(service, "channel")?, channel))
+        Ok((ServiceUrl::parse_as(service, "channel")?, channel))
     }
 
     /// The channel's path below `/api/v1`.
     pub fn path(&self) -> String {
         format!(
             "/machines/{}/libraries/{}/channels/{}",
-            step(&self.machine),
-            step(&self.library),
-            step(&self.channel)
+            encode_step(&self.machine),
+            encode_step(&self.library),
+            encode_step(&self.channel)
         )
     }
 }

@@ -24,7 +24,7 @@ const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
     /// Checks the manifest of a channel; returns what is wrong, if anything.
-    pub(crate) fn problem(&self, channel: &ChannelAddress) -> Option<String> {
+    pub(crate) fn find_problem(&self, channel: &ChannelAddress) -> Option<String> {
         if self.address != *channel {
             return Some("the manifest is that of another channel".to_owned());
         }

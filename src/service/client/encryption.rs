@@ -6,21 +6,21 @@ use rustls::pki_types::UnixTime;
 use rustls::{CertificateError, Error, InvalidMessage};
 
 /// Describes an error of a connection, if TLS is its cause.
-pub(crate) fn describe(error: &ureq::Error) -> Option<String> {
+pub(crate) fn describe_tls_error(error: &ureq::Error) -> Option<String> {
     match error {
-        ureq::Error::Io(error) => found_in(error).map(problem),
-        ureq::Error::Rustls(error) => Some(problem(error)),
+        ureq::Error::Io(error) => tls_cause(error).map(tls_problem),
+        ureq::Error::Rustls(error) => Some(tls_problem(error)),
         _ => None,
     }
 }
 
-fn found_in(error: &io::Error) -> Option<&Error> {
+fn tls_cause(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }
 
-fn problem(error: &Error) -> String {
+fn tls_problem(error: &Error) -> String {
     match error {
-        Error::InvalidCertificate(wrong) => problem_of_certificate(wrong),
+        Error::InvalidCertificate(wrong) => certificate_problem(wrong),
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "its answer is not encrypted; write http:// in place of https:// if it is a service without TLS".to_owned()
         }
@@ -28,17 +28,17 @@ fn problem(error: &Error) -> String {
     }
 }
 
-fn problem_of_certificate(wrong: &CertificateError) -> String {
+fn certificate_problem(wrong: &CertificateError) -> String {
     match wrong {
         CertificateError::UnknownIssuer => {
             "its certificate is not of a trusted authority; `--ca FILE` names the authority's certificate".to_owned()
         }
         CertificateError::ExpiredContext { not_after, .. } => {
-            format!("its certificate has expired on {}; it must be renewed", day(*not_after))
+            format!("its certificate has expired on {}; it must be renewed", format_day(*not_after))
         }
         CertificateError::NotValidYetContext { not_before, .. } => format!(
             "its certificate is not valid before {}; or the clock of this host is wrong",
-            day(*not_before)
+            format_day(*not_before)
         ),
         CertificateError::NotValidForNameContext {
             expected,
@@ -56,7 +56,7 @@ fn problem_of_certificate(wrong: &CertificateError) -> String {
     }
 }
 
-fn day(time: UnixTime) -> String {
+fn format_day(time: UnixTime) -> String {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_second(seconds) {
         Ok(time) => time.strftime("%Y-%m-%d").to_string(),

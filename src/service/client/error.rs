@@ -171,7 +171,7 @@ impl PullError {
         }
     }
 
-    pub(crate) fn file(
+    pub(crate) fn on_file(
         action: &'static str,
         path: &std::path::Path,
     ) -> impl FnOnce(io::Error) -> Self {

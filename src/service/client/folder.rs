@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The response that made `current`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct KnownResponse {
     /// The URL of the request.
     pub(crate) url: String,
     pub(crate) etag: String,
@@ -53,22 +53,22 @@ impl Folder {
     /// # Errors
     /// [`PullError::Untrusted`], [`PullError::Busy`], [`PullError::NotOurs`], [`PullError::File`].
     pub fn open(path: &Path, wait: Duration) -> Result<Self, PullError> {
-        let path = std::path::absolute(path).map_err(PullError::file("find", path))?;
+        let path = std::path::absolute(path).map_err(PullError::on_file("find", path))?;
         files::check_folder(&path)?;
-        linked(&path)?;
-        files::create_folder(&path, 0o755).map_err(PullError::file("create", &path))?;
+        linked_digest(&path)?;
+        files::create_folder(&path, 0o755).map_err(PullError::on_file("create", &path))?;
         // Another account may have created it first.
         files::check_folder(&path)?;
-        let lock = lock(&path, wait)?;
+        let lock = lock_folder(&path, wait)?;
         Ok(Self { path, lock })
     }
 
     /// The digest and path of the table that `current` links to; `None` if there is none, or if it is damaged.
     pub fn last_good(path: &Path) -> Option<(String, PathBuf)> {
         let path = std::path::absolute(path).ok()?;
-        let digest = linked(&path).ok().flatten()?;
+        let digest = linked_digest(&path).ok().flatten()?;
         let table = path.join(format!("{digest}{TABLE}"));
-        is_whole(&table, &digest).then_some((digest, table))
+        is_undamaged(&table, &digest).then_some((digest, table))
     }
 
     /// As [`Self::last_good`]; `None` also if the disk does not answer within `limit`.
@@ -78,7 +78,7 @@ impl Folder {
     }
 
     /// A folder name for a channel of a service, distinct from the names for other channels and services.
-    pub fn name_of(url: &ServiceUrl, channel: &ChannelAddress) -> String {
+    pub fn name_for_channel(url: &ServiceUrl, channel: &ChannelAddress) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let name = channel.to_string();
         let name = name.chars().map(|c| if is_plain(c) { c } else { '_' });
@@ -87,32 +87,32 @@ impl Folder {
     }
 
     /// The path of a table.
-    pub fn table(&self, digest: &str) -> PathBuf {
+    pub fn table_path(&self, digest: &str) -> PathBuf {
         self.path.join(format!("{digest}{TABLE}"))
     }
 
     /// Whether the folder has a table and the table is undamaged.
-    pub(crate) fn has(&self, digest: &str) -> bool {
-        is_whole(&self.table(digest), digest)
+    pub(crate) fn has_table(&self, digest: &str) -> bool {
+        is_undamaged(&self.table_path(digest), digest)
     }
 
     /// The response that made `current`, if it came from this URL and `current` still links to its undamaged table.
-    pub(crate) fn known(&self, url: &str) -> Option<Known> {
+    pub(crate) fn known_response(&self, url: &str) -> Option<KnownResponse> {
         let text = files::read_text(&self.path.join(KNOWN)).ok()?;
-        let known: Known = serde_json::from_str(&text).ok()?;
+        let known: KnownResponse = serde_json::from_str(&text).ok()?;
         let is_so = known.url == url
-            && linked(&self.path).ok().flatten().as_ref() == Some(&known.digest)
-            && self.has(&known.digest);
+            && linked_digest(&self.path).ok().flatten().as_ref() == Some(&known.digest)
+            && self.has_table(&known.digest);
         is_so.then_some(known)
     }
 
     /// Stores a table; it is synced to disk when this returns.
-    pub(crate) fn put(&self, digest: &str, bytes: &[u8]) -> Result<(), PullError> {
-        self.write(&self.table(digest), bytes)
+    pub(crate) fn store_table(&self, digest: &str, bytes: &[u8]) -> Result<(), PullError> {
+        self.write_file(&self.table_path(digest), bytes)
     }
 
     /// Writes a file atomically, readable by all users.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
+    fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
         let write = || {
             let mut file = tempfile::Builder::new()
                 .prefix(PART)
@@ -122,15 +122,15 @@ impl Folder {
             file.as_file().set_permissions(everyone)?;
             file.as_file().sync_all()?;
             file.persist(path).map_err(|error| error.error)?;
-            self.sync()
+            self.sync_entries()
         };
-        write().map_err(PullError::file("write", path))
+        write().map_err(PullError::on_file("write", path))
     }
 
     /// Makes a stored table the current one.
     pub(crate) fn make_current(&self, digest: &str) -> Result<(), PullError> {
         let link = self.path.join(CURRENT);
-        if linked(&self.path)?.as_deref() == Some(digest) {
+        if linked_digest(&self.path)?.as_deref() == Some(digest) {
             return Ok(());
         }
         let turn = || {
@@ -139,25 +139,25 @@ impl Folder {
                 .prefix(PART)
                 .make_in(&self.path, |path| symlink(format!("{digest}{TABLE}"), path))?;
             fs::rename(next.path(), &link)?;
-            self.sync()
+            self.sync_entries()
         };
-        turn().map_err(PullError::file("replace", &link))
+        turn().map_err(PullError::on_file("replace", &link))
     }
 
     /// Stores the response that made `current`.
-    pub(crate) fn remember(&self, known: &Known) -> Result<(), PullError> {
+    pub(crate) fn remember_response(&self, known: &KnownResponse) -> Result<(), PullError> {
         let text = serde_json::to_vec(known).unwrap_or_default();
-        self.write(&self.path.join(KNOWN), &text)
+        self.write_file(&self.path.join(KNOWN), &text)
     }
 
     /// Removes all tables but these and the current one, and incomplete files of killed processes.
-    pub(crate) fn keep(&self, digests: &[&str]) -> Result<(), PullError> {
+    pub(crate) fn keep_only(&self, digests: &[&str]) -> Result<(), PullError> {
         if self.lock.is_none() {
             return Ok(());
         }
-        let current = linked(&self.path)?;
+        let current = linked_digest(&self.path)?;
         let listed = fs::read_dir(&self.path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        for entry in listed.map_err(PullError::file("list", &self.path))? {
+        for entry in listed.map_err(PullError::on_file("list", &self.path))? {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let digest = name.strip_suffix(TABLE).filter(|digest| is_digest(digest));
@@ -166,14 +166,14 @@ impl Folder {
             });
             if is_old || name.starts_with(PART) {
                 let path = entry.path();
-                fs::remove_file(&path).map_err(PullError::file("remove", &path))?;
+                fs::remove_file(&path).map_err(PullError::on_file("remove", &path))?;
             }
         }
         Ok(())
     }
 
     /// Syncs the folder's entries to disk.
-    fn sync(&self) -> io::Result<()> {
+    fn sync_entries(&self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()
     }
 }
@@ -183,12 +183,12 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
     files::hexadecimal(&Sha256::digest(bytes))
 }
 
-fn is_whole(table: &Path, digest: &str) -> bool {
+fn is_undamaged(table: &Path, digest: &str) -> bool {
     files::read(table).is_ok_and(|bytes| digest_of(&bytes) == digest)
 }
 
 /// The digest of the table that `current` links to.
-fn linked(folder: &Path) -> Result<Option<String>, PullError> {
+fn linked_digest(folder: &Path) -> Result<Option<String>, PullError> {
     let path = folder.join(CURRENT);
     let target = match fs::read_link(&path) {
         Ok(target) => target,
@@ -198,7 +198,7 @@ fn linked(folder: &Path) -> Result<Option<String>, PullError> {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             return Err(PullError::NotOurs { path });
         }
-        Err(error) => return Err(PullError::file("read", &path)(error)),
+        Err(error) => return Err(PullError::on_file("read", &path)(error)),
     };
     let digest = target.to_str().and_then(|name| name.strip_suffix(TABLE));
     match digest.filter(|digest| is_digest(digest)) {
@@ -207,9 +207,9 @@ fn linked(folder: &Path) -> Result<Option<String>, PullError> {
     }
 }
 
-fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
+fn lock_folder(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
     let path = folder.join(LOCK);
-    let file = files::open_lock(&path, 0o600).map_err(PullError::file("open", &path))?;
+    let file = files::open_lock(&path, 0o600).map_err(PullError::on_file("open", &path))?;
     let since = Instant::now();
     loop {
         match file.try_lock() {
@@ -222,7 +222,9 @@ fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
                 });
             }
             Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(PullError::file("lock", &path)(error)),
+            Err(TryLockError::Error(error)) => {
+                return Err(PullError::on_file("lock", &path)(error));
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum Following<'a> {
 ///
 /// # Errors
 /// [`RemoteError`].
-pub fn follow(
+pub fn follow_task(
     remote: &Remote,
     id: u64,
     mut report: impl FnMut(Following<'_>),
@@ -39,7 +39,7 @@ pub fn follow(
     let mut away: Option<Instant> = None;
     let mut before = (String::new(), String::new());
     loop {
-        match remote.read::<Task>(Ask::get(&path)) {
+        match remote.request_as::<Task>(Ask::get(&path)) {
             Ok((value, task)) => {
                 away = None;
                 let now = (task.state.clone(), task.reason.clone());

@@ -24,11 +24,11 @@ mod remote;
 mod token;
 mod unix;
 
-pub use address::{ChannelAddress, ServiceUrl, query};
+pub use address::{ChannelAddress, ServiceUrl, encode_query};
 pub use answers::{LogPart, Manifest, Page, Task};
 pub use error::{PullError, RemoteError, ServiceProblem};
 pub use folder::Folder;
-pub use follow::{Following, follow};
-pub use pull::{Pulled, jitter, pull};
+pub use follow::{Following, follow_task};
+pub use pull::{Pulled, host_delay, pull_table};
 pub use remote::{Ask, Remote};
 pub use token::Token;

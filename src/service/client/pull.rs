@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use table::Table;
 
 use crate::answers::Manifest;
-use crate::folder::{Folder, Known, digest_of};
-use crate::{Ask, ChannelAddress, PullError, Remote, query};
+use crate::folder::{Folder, KnownResponse, digest_of};
+use crate::{Ask, ChannelAddress, PullError, Remote, encode_query};
 
 /// The largest manifest: 1 MiB, enough for 10 000 digests.
 const MANIFEST: u64 = 1 << 20;
@@ -32,7 +32,7 @@ pub struct Pulled {
 
 /// The time that this host waits before its request: from zero to `most`, derived from the host's name. So the hosts
 /// of a cluster wait for different times, and each host always waits for the same time.
-pub fn jitter(most: Duration) -> Duration {
+pub fn host_delay(most: Duration) -> Duration {
     let digest = digest_of(host_name().as_bytes());
     let part = u32::from_str_radix(&digest[..8], 16).unwrap_or(0);
     most.mul_f64(f64::from(part) / f64::from(u32::MAX))
@@ -51,7 +51,7 @@ const GRACE: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// [`PullError`]; the folder then has the same table as before.
-pub fn pull(
+pub fn pull_table(
     remote: Remote,
     channel: ChannelAddress,
     folder: &Path,
@@ -81,20 +81,20 @@ fn pull_within(
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, PullError> {
-    let until = Until {
+    let until = Deadline {
         end: Instant::now() + limit,
         limit,
     };
     let folder = Folder::open(folder, limit)?;
     let path = channel.path();
-    let url = remote.shown(&path);
-    let known = folder.known(&url);
-    let Some((manifest, etag)) = manifest(remote, channel, known.as_ref(), until)? else {
+    let url = remote.shown_url(&path);
+    let known = folder.known_response(&url);
+    let Some((manifest, etag)) = request_manifest(remote, channel, known.as_ref(), until)? else {
         let known = known.ok_or_else(|| {
-            remote.unexpected(&path, "it answers 304 to a request without conditions")
+            remote.unexpected_answer(&path, "it answers 304 to a request without conditions")
         })?;
         return Ok(Pulled {
-            table: folder.table(&known.digest),
+            table: folder.table_path(&known.digest),
             digest: known.digest,
             sequence: known.sequence,
             is_new: false,
@@ -109,17 +109,17 @@ fn pull_within(
     } = manifest;
     let mut kept: Vec<&str> = keep.iter().map(String::as_str).collect();
     kept.push(&digest);
-    match fetch(remote, &folder, &digest, until) {
+    match fetch_table(remote, &folder, &digest, until) {
         // Old tables and those of killed pulls would otherwise prevent the new one for ever.
         Err(error) if files::is_disk_full(&error) => {
-            folder.keep(&kept)?;
-            fetch(remote, &folder, &digest, until)?;
+            folder.keep_only(&kept)?;
+            fetch_table(remote, &folder, &digest, until)?;
         }
         fetched => fetched?,
     }
     let mut missing = None;
     for digest in &keep {
-        if let Err(error) = fetch(remote, &folder, digest, until) {
+        if let Err(error) = fetch_table(remote, &folder, digest, until) {
             let (count, first) = missing.take().unwrap_or((0, error));
             missing = Some((count + 1, first));
         }
@@ -127,16 +127,16 @@ fn pull_within(
     let is_new = known.is_none_or(|known| known.digest != digest);
     folder.make_current(&digest)?;
     if let Some(etag) = etag.filter(|_| missing.is_none()) {
-        folder.remember(&Known {
+        folder.remember_response(&KnownResponse {
             url,
             etag,
             sequence,
             digest: digest.clone(),
         })?;
     }
-    folder.keep(&kept)?;
+    folder.keep_only(&kept)?;
     Ok(Pulled {
-        table: folder.table(&digest),
+        table: folder.table_path(&digest),
         digest,
         sequence,
         is_new,
@@ -145,66 +145,77 @@ fn pull_within(
 }
 
 /// Requests the manifest and its ETag; `None` if the manifest has not changed.
-fn manifest(
+fn request_manifest(
     remote: &Remote,
     channel: &ChannelAddress,
-    known: Option<&Known>,
-    until: Until,
+    known: Option<&KnownResponse>,
+    until: Deadline,
 ) -> Result<Option<(Manifest, Option<String>)>, PullError> {
     let host = host_name();
     // Lets the service list the hosts that pull.
-    let client = query(&[("client", &*host)][usize::from(host.is_empty())..]);
+    let client = encode_query(&[("client", &*host)][usize::from(host.is_empty())..]);
     let path = channel.path() + &client;
-    let mut ask = Ask::get(&path).within(until.left()?, MANIFEST);
+    let mut ask = Ask::get(&path).with_limits(until.time_left()?, MANIFEST);
     if let Some(known) = known {
-        ask = ask.header("if-none-match", &known.etag);
+        ask = ask.with_header("if-none-match", &known.etag);
     }
-    let answer = remote.ask(ask)?;
+    let answer = remote.send_request(ask)?;
     if answer.status == 304 {
         return Ok(None);
     }
-    let manifest: Manifest = serde_json::from_slice(&answer.body)
-        .map_err(|error| remote.unexpected(&path, format_args!("invalid manifest: {error}")))?;
-    match manifest.problem(channel) {
+    let manifest: Manifest = serde_json::from_slice(&answer.body).map_err(|error| {
+        remote.unexpected_answer(&path, format_args!("invalid manifest: {error}"))
+    })?;
+    match manifest.find_problem(channel) {
         None => Ok(Some((manifest, answer.etag))),
-        Some(problem) => Err(remote.unexpected(&path, problem).into()),
+        Some(problem) => Err(remote.unexpected_answer(&path, problem).into()),
     }
 }
 
 /// Fetches a table, unless the folder has it.
-fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Until) -> Result<(), PullError> {
-    if folder.has(digest) {
+fn fetch_table(
+    remote: &Remote,
+    folder: &Folder,
+    digest: &str,
+    until: Deadline,
+) -> Result<(), PullError> {
+    if folder.has_table(digest) {
         return Ok(());
     }
     let path = format!("/blobs/{digest}");
-    let answer = remote.ask(Ask::get(&path).within(until.left()?, files::MOST_BYTES))?;
-    let url = remote.shown(&path);
+    let answer =
+        remote.send_request(Ask::get(&path).with_limits(until.time_left()?, files::MOST_BYTES))?;
+    let url = remote.shown_url(&path);
     let found = digest_of(&answer.body);
     if found != digest {
         return Err(PullError::Damaged { url, found });
     }
     let parsed = match std::str::from_utf8(&answer.body) {
         Ok(text) => Table::parse(text, Path::new(&format!("{digest}.yaml"))).map(drop),
-        Err(_) => return Err(remote.unexpected(&path, "it is not UTF-8 text").into()),
+        Err(_) => {
+            return Err(remote
+                .unexpected_answer(&path, "it is not UTF-8 text")
+                .into());
+        }
     };
     parsed.map_err(|source| PullError::Table {
         url,
         source: Box::new(source),
     })?;
-    folder.put(digest, &answer.body)
+    folder.store_table(digest, &answer.body)
 }
 
 /// The end of a pull's time.
 #[derive(Clone, Copy, Debug)]
-struct Until {
+struct Deadline {
     end: Instant,
     /// The whole time.
     limit: Duration,
 }
 
-impl Until {
+impl Deadline {
     /// The time left.
-    fn left(self) -> Result<Duration, PullError> {
+    fn time_left(self) -> Result<Duration, PullError> {
         let left = self.end.saturating_duration_since(Instant::now());
         let limit = self.limit;
         if left.is_zero() {

@@ -65,14 +65,14 @@ impl<'a> Ask<'a> {
 
     /// Adds a header.
     #[must_use]
-    pub fn header(mut self, name: &'a str, value: &'a str) -> Self {
+    pub fn with_header(mut self, name: &'a str, value: &'a str) -> Self {
         self.headers.push((name, value));
         self
     }
 
     /// Sets limits on the total time and on the answer's length in bytes.
     #[must_use]
-    pub fn within(mut self, limit: Duration, most_bytes: u64) -> Self {
+    pub fn with_limits(mut self, limit: Duration, most_bytes: u64) -> Self {
         self.limit = limit;
         self.most_bytes = most_bytes;
         self
@@ -141,24 +141,27 @@ impl Remote {
     ///
     /// # Errors
     /// All errors but those of [`Self::new`].
-    pub fn json(&self, ask: Ask<'_>) -> Result<Value, RemoteError> {
+    pub fn request_json(&self, ask: Ask<'_>) -> Result<Value, RemoteError> {
         let path = ask.path;
-        let answer = self.ask(ask)?;
+        let answer = self.send_request(ask)?;
         if answer.body.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&answer.body).map_err(|error| self.unexpected(path, error))
+        serde_json::from_slice(&answer.body).map_err(|error| self.unexpected_answer(path, error))
     }
 
     /// As [`Self::json`], with the answer's ETag.
     ///
     /// # Errors
     /// As [`Self::json`].
-    pub fn tagged(&self, ask: Ask<'_>) -> Result<(Value, Option<String>), RemoteError> {
+    pub fn request_json_with_etag(
+        &self,
+        ask: Ask<'_>,
+    ) -> Result<(Value, Option<String>), RemoteError> {
         let path = ask.path;
-        let answer = self.ask(ask)?;
+        let answer = self.send_request(ask)?;
         let value = serde_json::from_slice(&answer.body);
-        let value = value.map_err(|error| self.unexpected(path, error))?;
+        let value = value.map_err(|error| self.unexpected_answer(path, error))?;
         Ok((value, answer.etag))
     }
 
@@ -166,21 +169,21 @@ impl Remote {
     ///
     /// # Errors
     /// As [`Self::json`].
-    pub fn read<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<(Value, T), RemoteError> {
+    pub fn request_as<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<(Value, T), RemoteError> {
         let path = ask.path;
-        let value = self.json(ask)?;
+        let value = self.request_json(ask)?;
         match T::deserialize(&value) {
             Ok(read) => Ok((value, read)),
-            Err(error) => Err(self.unexpected(path, error)),
+            Err(error) => Err(self.unexpected_answer(path, error)),
         }
     }
 
     /// Sends a request, and returns the answer.
-    pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<Answer, RemoteError> {
-        let url = self.url.of(ask.path);
+    pub(crate) fn send_request(&self, ask: Ask<'_>) -> Result<Answer, RemoteError> {
+        let url = self.url.api_url(ask.path);
         let unreachable = |error: &ureq::Error| RemoteError::Unreachable {
-            url: self.shown(ask.path),
-            problem: describe(error, ask.limit),
+            url: self.shown_url(ask.path),
+            problem: describe_error(error, ask.limit),
         };
         let mut request = Request::builder()
             .method(ask.method.clone())
@@ -198,19 +201,19 @@ impl Remote {
         let response = match ask.body {
             Some(body) => {
                 let request = request.header(header::CONTENT_TYPE, "application/json");
-                self.run(request.body(body.to_string()), ask.limit)
+                self.run_with_limit(request.body(body.to_string()), ask.limit)
             }
-            None => self.run(request.body(()), ask.limit),
+            None => self.run_with_limit(request.body(()), ask.limit),
         };
         let mut response = response.map_err(|error| unreachable(&error))?;
         let status = response.status().as_u16();
-        let etag = text_of(&response, header::ETAG.as_str());
+        let etag = header_text(&response, header::ETAG.as_str());
         let body = response.body_mut().with_config().limit(ask.most_bytes);
         let body = match body.read_to_vec() {
             Ok(body) => body,
             Err(ureq::Error::BodyExceedsLimit(_)) => {
                 let most = vocabulary::units::format_bytes(ask.most_bytes);
-                return Err(self.unexpected(
+                return Err(self.unexpected_answer(
                     ask.path,
                     format_args!("the answer has more than {most} bytes"),
                 ));
@@ -220,18 +223,18 @@ impl Remote {
         match status {
             200..=299 | 304 => Ok(Answer { status, etag, body }),
             300..=399 => {
-                let place = text_of(&response, header::LOCATION.as_str()).unwrap_or_default();
+                let place = header_text(&response, header::LOCATION.as_str()).unwrap_or_default();
                 let place = files::quoted(&place, files::MOST_QUOTED);
-                Err(self.unexpected(
+                Err(self.unexpected_answer(
                     ask.path,
                     format_args!("it redirects ({status}) to `{place}`, and redirects are not followed; give the service's own URL"),
                 ))
             }
-            _ => Err(self.refused(ask.path, status, &response, &body)),
+            _ => Err(self.refusal_error(ask.path, status, &response, &body)),
         }
     }
 
-    fn run<B: ureq::AsSendBody>(
+    fn run_with_limit<B: ureq::AsSendBody>(
         &self,
         request: ureq::http::Result<Request<B>>,
         limit: Duration,
@@ -241,7 +244,7 @@ impl Remote {
     }
 
     /// The error of a response with an error status.
-    fn refused(
+    fn refusal_error(
         &self,
         path: &str,
         status: u16,
@@ -269,9 +272,9 @@ impl Remote {
                 files::quoted(&format!("{name}: {reason}"), 1000)
             })
         });
-        let retry_after = text_of(response, header::RETRY_AFTER.as_str());
+        let retry_after = header_text(response, header::RETRY_AFTER.as_str());
         RemoteError::Refused {
-            url: self.shown(path),
+            url: self.shown_url(path),
             problem: ServiceProblem {
                 status,
                 detail,
@@ -281,25 +284,29 @@ impl Remote {
         }
     }
 
-    pub(crate) fn unexpected(&self, path: &str, problem: impl std::fmt::Display) -> RemoteError {
+    pub(crate) fn unexpected_answer(
+        &self,
+        path: &str,
+        problem: impl std::fmt::Display,
+    ) -> RemoteError {
         RemoteError::Unexpected {
-            url: self.shown(path),
+            url: self.shown_url(path),
             problem: problem.to_string(),
         }
     }
 
     /// A URL in the form that people write.
-    pub(crate) fn shown(&self, path: &str) -> String {
-        self.url.shown_of(path)
+    pub(crate) fn shown_url(&self, path: &str) -> String {
+        self.url.shown_api_url(path)
     }
 }
 
-fn text_of(response: &Response<Body>, name: &str) -> Option<String> {
+fn header_text(response: &Response<Body>, name: &str) -> Option<String> {
     Some(response.headers().get(name)?.to_str().ok()?.to_owned())
 }
 
-fn describe(error: &ureq::Error, limit: Duration) -> String {
-    if let Some(problem) = encryption::describe(error) {
+fn describe_error(error: &ureq::Error, limit: Duration) -> String {
+    if let Some(problem) = encryption::describe_tls_error(error) {
         return problem;
     }
     match error {

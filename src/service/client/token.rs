@@ -27,21 +27,21 @@ impl Token {
     ///
     /// # Errors
     /// [`RemoteError::File`], [`RemoteError::Token`].
-    pub fn find(file: Option<&Path>) -> Result<Option<Self>, RemoteError> {
+    pub fn from_file_or_environment(file: Option<&Path>) -> Result<Option<Self>, RemoteError> {
         if let Some(path) = file {
             let text = files::read_text(path).map_err(|source| RemoteError::File {
                 path: path.to_owned(),
                 source,
             })?;
-            return Self::of(&text, &path.display()).map(Some);
+            return Self::from_text(&text, &path.display()).map(Some);
         }
         match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-            Some(value) => Self::of(&value.to_string_lossy(), &VARIABLE).map(Some),
+            Some(value) => Self::from_text(&value.to_string_lossy(), &VARIABLE).map(Some),
             None => Ok(None),
         }
     }
 
-    fn of(text: &str, place: &dyn fmt::Display) -> Result<Self, RemoteError> {
+    fn from_text(text: &str, place: &dyn fmt::Display) -> Result<Self, RemoteError> {
         let text = text.trim();
         let is_token =
             (1..=MOST).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());

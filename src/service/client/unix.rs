@@ -64,14 +64,14 @@ impl Transport for Stream {
         let limit = timeout.not_zero().map(|limit| *limit);
         self.stream.set_write_timeout(limit)?;
         let sent = self.stream.write_all(&self.buffers.output()[..amount]);
-        sent.map_err(|error| of(error, timeout.reason))
+        sent.map_err(|error| transport_error(error, timeout.reason))
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
         let limit = timeout.not_zero().map(|limit| *limit);
         self.stream.set_read_timeout(limit)?;
         let read = self.stream.read(self.buffers.input_append_buf());
-        let amount = read.map_err(|error| of(error, timeout.reason))?;
+        let amount = read.map_err(|error| transport_error(error, timeout.reason))?;
         self.buffers.input_appended(amount);
         Ok(amount > 0)
     }
@@ -82,7 +82,7 @@ impl Transport for Stream {
     }
 }
 
-fn of(error: io::Error, reason: Timeout) -> Error {
+fn transport_error(error: io::Error, reason: Timeout) -> Error {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Timeout(reason),
         _ => error.into(),

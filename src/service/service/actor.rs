@@ -36,7 +36,7 @@ pub struct Actor {
 
 impl Actor {
     /// Whether the actor has a scope for a machine, or for all machines if `machine` is `None`.
-    pub fn may(&self, scope: Scope, machine: Option<&str>) -> bool {
+    pub fn has_scope(&self, scope: Scope, machine: Option<&str>) -> bool {
         let has = self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin);
         let here = self.machines.is_empty()
             || machine.is_some_and(|name| self.machines.iter().any(|own| own == name));
@@ -47,8 +47,8 @@ impl Actor {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`].
-    pub fn require(&self, scope: Scope, machine: Option<&str>) -> Result<(), ServiceError> {
-        match self.may(scope, machine) {
+    pub fn require_scope(&self, scope: Scope, machine: Option<&str>) -> Result<(), ServiceError> {
+        match self.has_scope(scope, machine) {
             true => Ok(()),
             false => Err(ServiceError::Forbidden {
                 scope,

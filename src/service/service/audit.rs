@@ -4,7 +4,7 @@ use rusqlite::{Transaction, params};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::database::{from_json, now, rows, timestamp};
+use crate::database::{json_column, now_milliseconds, query_rows, to_timestamp};
 use crate::{Actor, Page, Scope, Service, ServiceError, Slice};
 
 /// An entry of the audit.
@@ -26,7 +26,7 @@ pub struct AuditRow {
 }
 
 /// Adds a row, in the transaction that carries out the action.
-pub(crate) fn record(
+pub(crate) fn record_action(
     transaction: &Transaction<'_>,
     actor: &str,
     action: &str,
@@ -36,7 +36,13 @@ pub(crate) fn record(
     let mut statement = transaction.prepare_cached(
         "INSERT INTO audit (at, actor, action, subject, details) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
-    statement.execute(params![now(), actor, action, subject, details.to_string()])?;
+    statement.execute(params![
+        now_milliseconds(),
+        actor,
+        action,
+        subject,
+        details.to_string()
+    ])?;
     Ok(())
 }
 
@@ -45,23 +51,23 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`]; SQLite.
-    pub fn audit(&self, actor: &Actor, slice: Slice) -> Result<Page<AuditRow>, ServiceError> {
-        actor.require(Scope::Admin, None)?;
+    pub fn read_audit(&self, actor: &Actor, slice: Slice) -> Result<Page<AuditRow>, ServiceError> {
+        actor.require_scope(Scope::Admin, None)?;
         self.database.read(|connection| {
             let query = "SELECT id, at, actor, action, subject, details FROM audit WHERE id < ?1 \
                          ORDER BY id DESC LIMIT ?2";
-            let bounds = [slice.end(), slice.rows_and_one()];
-            let entries = rows(connection, query, bounds, |row| {
+            let bounds = [slice.upper_bound(), slice.rows_to_query()];
+            let entries = query_rows(connection, query, bounds, |row| {
                 Ok(AuditRow {
                     id: row.get(0)?,
-                    at: timestamp(row.get(1)?)?,
+                    at: to_timestamp(row.get(1)?)?,
                     actor: row.get(2)?,
                     action: row.get(3)?,
                     subject: row.get(4)?,
-                    details: from_json(row, 5)?,
+                    details: json_column(row, 5)?,
                 })
             })?;
-            Ok(slice.page(entries, |row| row.id))
+            Ok(slice.to_page(entries, |row| row.id))
         })
     }
 }

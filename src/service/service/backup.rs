@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
-use crate::database::{connect, create_file, created};
+use crate::database::{create_private_file, ensure_private_file, open_connection};
 use crate::modes::{OWN_MODE, STATE_MODE};
 use crate::service::DATABASE;
 use crate::{Digest, ServiceError, blobs, schema};
@@ -29,26 +29,27 @@ const CHECKSUM: &str = "service.db.sha256";
 /// # Errors
 /// If the target exists; [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table,
 /// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; files and SQLite.
-pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
+pub fn write_backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     let database = state.join(DATABASE);
-    files::open(&database).map_err(ServiceError::file("read", &database))?;
-    let half = Half::new(target, OWN_MODE)?;
+    files::open_regular(&database).map_err(ServiceError::on_file("read", &database))?;
+    let half = UnfinishedFolder::new(target, OWN_MODE)?;
     let copy = half.path().join(DATABASE);
     // SQLite accepts an existing empty file, and only its owner can read this one.
-    create_file(&copy)?;
-    let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    ensure_private_file(&copy)?;
+    let connection = open_connection(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let checked = schema::check_whole(&connection, &database);
     checked.map_err(|error| schema::name_file(error, &database))?;
     // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
-        ServiceError::file("create", &copy)(error)
+        ServiceError::on_file("create", &copy)(error)
     })?;
     connection.execute("VACUUM INTO ?1", [name])?;
     let sum = half.path().join(CHECKSUM);
-    files::write(&sum, checksum(&copy)?.as_bytes()).map_err(ServiceError::file("write", &sum))?;
-    complete(state, half.path())?;
-    half.finish()
+    files::write(&sum, sha256sum_line(&copy)?.as_bytes())
+        .map_err(ServiceError::on_file("write", &sum))?;
+    check_and_copy_blobs(state, half.path())?;
+    half.move_to_target()
 }
 
 /// Makes a state folder from a backup, after checking its database and all digests. The folder must not exist, and is
@@ -58,37 +59,37 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
 /// # Errors
 /// [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table, [`ServiceError::BadDatabase`],
 /// [`ServiceError::Newer`]; if the folder exists; files and SQLite.
-pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
-    let half = Half::new(state, STATE_MODE)?;
+pub fn restore_backup(backup: &Path, state: &Path) -> Result<(), ServiceError> {
+    let half = UnfinishedFolder::new(state, STATE_MODE)?;
     let (from, to) = (backup.join(DATABASE), half.path().join(DATABASE));
     let sum = backup.join(CHECKSUM);
-    let expected = files::read(&sum).map_err(ServiceError::file("read", &sum))?;
-    files::open(&from)
-        .and_then(|mut from| io::copy(&mut from, &mut created(&to)?))
-        .map_err(ServiceError::file("copy", &from))?;
+    let expected = files::read(&sum).map_err(ServiceError::on_file("read", &sum))?;
+    files::open_regular(&from)
+        .and_then(|mut from| io::copy(&mut from, &mut create_private_file(&to)?))
+        .map_err(ServiceError::on_file("copy", &from))?;
     // Check the copy, not the original.
-    if checksum(&to)?.as_bytes() != expected {
+    if sha256sum_line(&to)?.as_bytes() != expected {
         return Err(ServiceError::BadDatabase {
             path: from,
             problem: format!("its digest is not the one in {CHECKSUM}; use another backup"),
         });
     }
-    complete(backup, half.path())?;
-    let connection = connect(&to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_and_copy_blobs(backup, half.path())?;
+    let connection = open_connection(&to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.execute("DELETE FROM session", [])?;
     connection.close().map_err(|(_, error)| error)?;
-    half.finish()
+    half.move_to_target()
 }
 
 /// A temporary folder beside the target, removed on drop unless [`Half::finish`] renames it.
-struct Half {
+struct UnfinishedFolder {
     folder: TempDir,
     target: PathBuf,
     /// The mode of the target, and of folders above it that were missing.
     mode: u32,
 }
 
-impl Half {
+impl UnfinishedFolder {
     /// Creates the temporary folder; the target must not exist.
     fn new(target: &Path, mode: u32) -> Result<Self, ServiceError> {
         files::check_folder(target)?;
@@ -110,7 +111,7 @@ impl Half {
                 mode,
             })
         };
-        create().map_err(ServiceError::file("create", target))
+        create().map_err(ServiceError::on_file("create", target))
     }
 
     fn path(&self) -> &Path {
@@ -118,13 +119,13 @@ impl Half {
     }
 
     /// Sets the folder's mode, syncs everything to disk, and renames the folder to the target.
-    fn finish(self) -> Result<(), ServiceError> {
+    fn move_to_target(self) -> Result<(), ServiceError> {
         let above = self.target.parent().unwrap_or(&self.target);
         let named = files::set_folder_mode(self.path(), self.mode)
-            .and_then(|()| sync(self.path()))
+            .and_then(|()| sync_tree(self.path()))
             .and_then(|()| fs::rename(self.path(), &self.target))
             .and_then(|()| File::open(above)?.sync_all());
-        named.map_err(ServiceError::file("create", &self.target))?;
+        named.map_err(ServiceError::on_file("create", &self.target))?;
         // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(())
@@ -132,11 +133,11 @@ impl Half {
 }
 
 /// Syncs a folder with all files and folders in it to disk.
-fn sync(folder: &Path) -> io::Result<()> {
+fn sync_tree(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         match entry.file_type()?.is_dir() {
-            true => sync(&entry.path())?,
+            true => sync_tree(&entry.path())?,
             false => File::open(entry.path())?.sync_all()?,
         }
     }
@@ -144,16 +145,16 @@ fn sync(folder: &Path) -> io::Result<()> {
 }
 
 /// The line that `sha256sum` prints for the database.
-fn checksum(database: &Path) -> Result<String, ServiceError> {
+fn sha256sum_line(database: &Path) -> Result<String, ServiceError> {
     let digest = File::open(database).and_then(Digest::of_reader);
-    let digest = digest.map_err(ServiceError::file("read", database))?;
+    let digest = digest.map_err(ServiceError::on_file("read", database))?;
     Ok(format!("{digest}  {DATABASE}\n"))
 }
 
 /// Checks the database of the copy, and copies and checks the blobs that it names.
-fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
+fn check_and_copy_blobs(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
-    let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = open_connection(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let of_copy = |error| schema::name_file(error, &from.join(DATABASE));
     schema::check_whole(&connection, &from.join(DATABASE)).map_err(of_copy)?;
     let bad = |problem: &str| ServiceError::BadDatabase {
@@ -173,12 +174,12 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     while let Some(row) = digests.next()? {
         let digest: String = row.get(0)?;
         let digest: Digest = digest.parse().map_err(bad)?;
-        let bytes = blobs::read(from, &digest)?;
-        let path = blobs::place(copy, &digest);
+        let bytes = blobs::read_checked(from, &digest)?;
+        let path = blobs::file_path(copy, &digest);
         let folder = path.parent().unwrap_or(&path);
         files::create_folder(folder, OWN_MODE)
             .and_then(|()| files::create_new(&path, blobs::MODE)?.write_all(&bytes))
-            .map_err(ServiceError::file("write", &path))?;
+            .map_err(ServiceError::on_file("write", &path))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Transaction, params};
 
-use crate::database::now;
+use crate::database::now_milliseconds;
 use crate::modes::OWN_MODE;
 use crate::{Digest, Service, ServiceError};
 
@@ -17,7 +17,7 @@ use crate::{Digest, Service, ServiceError};
 pub(crate) const MODE: u32 = 0o444;
 
 /// The path of the blob with this digest in a state folder, or in a backup of one.
-pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
+pub(crate) fn file_path(state: &Path, digest: &Digest) -> PathBuf {
     let folder = state.join("blobs/sha256").join(&digest.as_str()[..2]);
     folder.join(format!("{digest}.yaml"))
 }
@@ -26,17 +26,17 @@ pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
 ///
 /// # Errors
 /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; files.
-pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
-    let path = place(state, digest);
+pub(crate) fn read_checked(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
+    let path = file_path(state, digest);
     match files::read(&path) {
-        Ok(bytes) if Digest::of(&bytes) == *digest => Ok(bytes),
+        Ok(bytes) if Digest::of_bytes(&bytes) == *digest => Ok(bytes),
         Ok(_) => Err(ServiceError::Damaged {
             digest: digest.clone(),
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(ServiceError::not_found("table", digest))
         }
-        Err(error) => Err(ServiceError::file("read", &path)(error)),
+        Err(error) => Err(ServiceError::on_file("read", &path)(error)),
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn add_row(
     let mut statement = transaction.prepare_cached(
         "INSERT OR IGNORE INTO blob (digest, bytes, added_at) VALUES (?1, ?2, ?3)",
     )?;
-    statement.execute(params![digest, bytes as i64, now()])?;
+    statement.execute(params![digest, bytes as i64, now_milliseconds()])?;
     Ok(())
 }
 
@@ -65,12 +65,12 @@ impl Service {
 
     /// Writes the file of a blob, replacing a damaged one; the caller adds the row ([`add_row`]).
     pub(crate) fn write_blob(&self, bytes: &[u8]) -> Result<Digest, ServiceError> {
-        let digest = Digest::of(bytes);
-        let path = place(&self.configuration.state, &digest);
-        if read(&self.configuration.state, &digest).is_err() {
-            let written = write(&self.configuration.state, &path, bytes);
+        let digest = Digest::of_bytes(bytes);
+        let path = file_path(&self.configuration.state, &digest);
+        if read_checked(&self.configuration.state, &digest).is_err() {
+            let written = write_immutable(&self.configuration.state, &path, bytes);
             self.disk
-                .note_refusal(written.map_err(ServiceError::file("write", &path)))?;
+                .note_refusal(written.map_err(ServiceError::on_file("write", &path)))?;
         }
         Ok(digest)
     }
@@ -79,8 +79,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; a file that cannot be read.
-    pub fn blob(&self, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
-        let found = read(&self.configuration.state, digest);
+    pub fn read_blob(&self, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
+        let found = read_checked(&self.configuration.state, digest);
         if let Err(ServiceError::NotFound { .. }) = found
             && self.database.read(|connection| {
                 let mut row = connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
@@ -96,7 +96,7 @@ impl Service {
 }
 
 /// Writes an immutable file atomically, creating and syncing its folders.
-fn write(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_immutable(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(state);
     let made: Vec<&Path> = folder
         .ancestors()

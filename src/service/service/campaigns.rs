@@ -42,11 +42,11 @@ impl Service {
     ///
     /// # Errors
     /// If the folder cannot be listed.
-    pub fn campaigns(&self) -> Result<Vec<CampaignEntry>, ServiceError> {
+    pub fn list_campaigns(&self) -> Result<Vec<CampaignEntry>, ServiceError> {
         let folder = &self.configuration.folder;
         let mut machines: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for machine in &self.configuration.machines {
-            for path in paths_of(folder, machine) {
+            for path in matching_paths(folder, machine) {
                 let on = machines.entry(path).or_default();
                 if on.last() != Some(&machine.name) {
                     on.push(machine.name.clone());
@@ -55,7 +55,7 @@ impl Service {
         }
         let mut entries = Vec::new();
         for (path, machines) in machines.into_iter().take(MOST) {
-            let read = match self.campaign(&path) {
+            let read = match self.read_campaign(&path) {
                 // It lies outside the folder, or was just removed.
                 Err(ServiceError::NotFound { .. }) => continue,
                 read => read,
@@ -78,12 +78,14 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also if no machine may run the campaign; [`ServiceError::Campaign`].
-    pub fn campaign(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
+    pub fn read_campaign(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
         let machines = &self.configuration.machines;
         if !machines.iter().any(|machine| may_run(machine, path)) {
-            return Err(unknown(path));
+            return Err(unknown_campaign(path));
         }
-        let file = self.confined(path).ok_or_else(|| unknown(path))?;
+        let file = self
+            .resolve_in_folder(path)
+            .ok_or_else(|| unknown_campaign(path))?;
         let named = Path::new(path);
         let text = files::read_text(&file).map_err(|source| CampaignError::Read {
             path: named.to_owned(),
@@ -93,37 +95,37 @@ impl Service {
     }
 
     /// As [`Service::campaign`], for a machine that must be allowed to run the campaign.
-    pub(crate) fn campaign_for(
+    pub(crate) fn read_campaign_for(
         &self,
         machine: &ServiceMachine,
         path: &str,
     ) -> Result<(Campaign, String), ServiceError> {
         match may_run(machine, path) {
-            true => self.campaign(path),
-            false => Err(unknown(path)),
+            true => self.read_campaign(path),
+            false => Err(unknown_campaign(path)),
         }
     }
 
     /// The paths in the folder of the campaigns that a machine may run.
     pub(crate) fn campaign_paths(&self, machine: &ServiceMachine) -> Vec<String> {
-        paths_of(&self.configuration.folder, machine)
+        matching_paths(&self.configuration.folder, machine)
     }
 
     /// The file of a path in the folder, with links resolved; `None` if it does not exist or lies outside the folder.
-    fn confined(&self, path: &str) -> Option<PathBuf> {
+    fn resolve_in_folder(&self, path: &str) -> Option<PathBuf> {
         let folder = fs::canonicalize(&self.configuration.folder).ok()?;
         let file = fs::canonicalize(folder.join(path)).ok()?;
         (file.starts_with(&folder) && file.is_file()).then_some(file)
     }
 }
 
-fn unknown(path: &str) -> ServiceError {
+fn unknown_campaign(path: &str) -> ServiceError {
     ServiceError::not_found("campaign", files::quoted(path, files::MOST_QUOTED))
 }
 
 /// Whether a path is in normal form and matches one of a machine's patterns.
 pub(crate) fn may_run(machine: &ServiceMachine, path: &str) -> bool {
-    is_plain(path) && patterns(machine).any(|pattern| pattern.matches_with(path, MATCHING))
+    is_plain(path) && campaign_patterns(machine).any(|pattern| pattern.matches_with(path, MATCHING))
 }
 
 fn is_plain(path: &str) -> bool {
@@ -138,13 +140,13 @@ fn is_plain(path: &str) -> bool {
 }
 
 /// The patterns of a machine. Invalid ones were refused when the configuration was read.
-fn patterns(machine: &ServiceMachine) -> impl Iterator<Item = Pattern> {
+fn campaign_patterns(machine: &ServiceMachine) -> impl Iterator<Item = Pattern> {
     let patterns = machine.campaigns.iter();
     patterns.filter_map(|pattern| Pattern::new(pattern).ok())
 }
 
 /// The paths in the folder that match a machine's patterns.
-fn paths_of(folder: &Path, machine: &ServiceMachine) -> Vec<String> {
+fn matching_paths(folder: &Path, machine: &ServiceMachine) -> Vec<String> {
     let root = Pattern::escape(&folder.to_string_lossy());
     let mut paths = Vec::new();
     for pattern in &machine.campaigns {

@@ -77,13 +77,13 @@ impl Configuration {
     /// # Errors
     /// [`ServiceError::Configuration`] with file, line, field and remedy; a file that cannot be read.
     pub fn load(path: &Path) -> Result<Self, ServiceError> {
-        let text = files::read_text(path).map_err(ServiceError::file("read", path))?;
+        let text = files::read_text(path).map_err(ServiceError::on_file("read", path))?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let folder = canonical(folder)?;
-        check::configuration(path, &text, folder)
+        let folder = canonical_folder(folder)?;
+        check::read_configuration(path, &text, folder)
             .map_err(|diagnostic| ServiceError::Configuration(diagnostic.to_string()))
     }
 
@@ -91,12 +91,12 @@ impl Configuration {
     ///
     /// # Errors
     /// If there is no such folder.
-    pub fn of_folder(folder: &Path) -> Result<Self, ServiceError> {
-        Ok(Self::default_of(canonical(folder)?))
+    pub fn for_folder(folder: &Path) -> Result<Self, ServiceError> {
+        Ok(Self::defaults_for(canonical_folder(folder)?))
     }
 
     /// The defaults for an absolute project folder.
-    fn default_of(folder: PathBuf) -> Self {
+    fn defaults_for(folder: PathBuf) -> Self {
         Self {
             state: folder.join("service"),
             folder,
@@ -105,7 +105,7 @@ impl Configuration {
             behind_proxy: false,
             names: Vec::new(),
             open_reading: true,
-            machines: vec![ServiceMachine::default_of("local".to_owned())],
+            machines: vec![ServiceMachine::defaults_for("local".to_owned())],
             validation_days: 30,
             longest_wall_time: Duration::from_secs(7 * 86_400),
         }
@@ -115,7 +115,7 @@ impl Configuration {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].
-    pub fn machine(&self, name: &str) -> Result<&ServiceMachine, ServiceError> {
+    pub fn find_machine(&self, name: &str) -> Result<&ServiceMachine, ServiceError> {
         let found = self.machines.iter().find(|machine| machine.name == name);
         found.ok_or_else(|| ServiceError::not_found("machine", name))
     }
@@ -133,7 +133,7 @@ impl Listen {
 
 impl ServiceMachine {
     /// The defaults of a machine with this name.
-    fn default_of(name: String) -> Self {
+    fn defaults_for(name: String) -> Self {
         Self {
             name,
             campaigns: vec!["tuning/*.yaml".to_owned()],
@@ -144,7 +144,7 @@ impl ServiceMachine {
 }
 
 /// The absolute path of a folder that exists, without links.
-fn canonical(folder: &Path) -> Result<PathBuf, ServiceError> {
+fn canonical_folder(folder: &Path) -> Result<PathBuf, ServiceError> {
     let listed = std::fs::read_dir(folder).and_then(|_| folder.canonicalize());
-    listed.map_err(ServiceError::file("open the folder", folder))
+    listed.map_err(ServiceError::on_file("open the folder", folder))
 }

@@ -44,18 +44,18 @@ impl Database {
     /// # Errors
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
     pub(crate) fn open(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
-        create_file(path)?;
-        Self::of_file(path, disk).map_err(|error| schema::name_file(error, path))
+        ensure_private_file(path)?;
+        Self::open_checked(path, disk).map_err(|error| schema::name_file(error, path))
     }
 
-    fn of_file(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        schema::check(&connection, path)?;
+    fn open_checked(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
+        let mut connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        schema::check_unless_empty(&connection, path)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "full")?;
         // Lets the triggers that keep tables append-only see the deletions of `REPLACE`, too.
         connection.pragma_update(None, "recursive_triggers", true)?;
-        schema::migrate(&mut connection)?;
+        schema::migrate_to_newest(&mut connection)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_size_limit", MOST_LOG, |_| Ok(()))?;
         Ok(Self {
@@ -71,14 +71,14 @@ impl Database {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
-        self.disk.note_refusal(self.transact(work))
+        self.disk.note_refusal(self.run_transaction(work))
     }
 
-    fn transact<T>(
+    fn run_transaction<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
-        let mut connection = locked(&self.writer);
+        let mut connection = lock_ignoring_poison(&self.writer);
         // If an error or a panic drops the transaction before its commit, it is rolled back.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
@@ -100,15 +100,15 @@ impl Database {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
-        let idle = locked(&self.idle).pop();
+        let idle = lock_ignoring_poison(&self.idle).pop();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+            None => open_connection(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
         };
         let transaction = connection.transaction()?;
         let value = work(&transaction);
         transaction.finish()?;
-        let mut idle = locked(&self.idle);
+        let mut idle = lock_ignoring_poison(&self.idle);
         if idle.len() < MOST_IDLE {
             idle.push(connection);
         }
@@ -117,7 +117,7 @@ impl Database {
 }
 
 /// The results of `read` for all rows of a query.
-pub(crate) fn rows<T>(
+pub(crate) fn query_rows<T>(
     connection: &Connection,
     query: &str,
     values: impl Params,
@@ -129,29 +129,29 @@ pub(crate) fn rows<T>(
 }
 
 /// Locks a mutex even if it is poisoned. Only for data that is consistent whenever a thread may panic.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates an empty file with mode 0600 unless the file exists. SQLite itself would create it readable for all; its
 /// log has the same mode as the file.
-pub(crate) fn create_file(path: &Path) -> Result<(), ServiceError> {
-    match created(path) {
+pub(crate) fn ensure_private_file(path: &Path) -> Result<(), ServiceError> {
+    match create_private_file(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(ServiceError::file("create", path)(error))
+            Err(ServiceError::on_file("create", path)(error))
         }
         _ => Ok(()),
     }
 }
 
 /// Creates a new file that only its owner can read and write.
-pub(crate) fn created(path: &Path) -> io::Result<File> {
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Connects to an existing file.
-pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, ServiceError> {
+pub(crate) fn open_connection(path: &Path, access: OpenFlags) -> Result<Connection, ServiceError> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
@@ -160,29 +160,37 @@ pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Serv
 }
 
 /// The time now in milliseconds since 1970, the unit of all times in rows.
-pub(crate) fn now() -> i64 {
+pub(crate) fn now_milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
 /// Converts a time of a row.
-pub(crate) fn timestamp(milliseconds: i64) -> rusqlite::Result<jiff::Timestamp> {
-    jiff::Timestamp::from_millisecond(milliseconds).map_err(unreadable)
+pub(crate) fn to_timestamp(milliseconds: i64) -> rusqlite::Result<jiff::Timestamp> {
+    jiff::Timestamp::from_millisecond(milliseconds).map_err(unreadable_column)
 }
 
 /// The time in a column that may be null.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<jiff::Timestamp>> {
+pub(crate) fn timestamp_column(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<jiff::Timestamp>> {
     let at: Option<i64> = row.get(column)?;
-    at.map(timestamp).transpose()
+    at.map(to_timestamp).transpose()
 }
 
 /// The value in a column with JSON.
-pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(crate) fn json_column<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(unreadable)
+    serde_json::from_str(&text).map_err(unreadable_column)
 }
 
 /// Wraps the error of parsing a column's content, such as JSON.
-pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+pub(crate) fn unreadable_column(
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Null, Box::new(error))
 }
 
@@ -288,7 +296,7 @@ mod tests {
             written.wait();
         });
         assert_eq!(count(&database), 1);
-        assert_eq!(locked(&database.idle).len(), MOST_IDLE);
+        assert_eq!(lock_ignoring_poison(&database.idle).len(), MOST_IDLE);
     }
 
     #[test]
@@ -318,7 +326,7 @@ mod tests {
         let expected = "the database of the service: the audit is only added to";
         assert_eq!(replaced, Err(expected.to_owned()));
         let pragma = |name| {
-            let writer = locked(&database.writer);
+            let writer = lock_ignoring_poison(&database.writer);
             writer.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
         };
         assert_eq!(pragma("journal_mode"), Ok("wal".to_owned().into()));

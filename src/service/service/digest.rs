@@ -17,7 +17,7 @@ pub struct Digest(String);
 
 impl Digest {
     /// The digest of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(files::hexadecimal(&Sha256::digest(bytes)))
     }
 

@@ -10,7 +10,7 @@ use nix::libc::EIO;
 use rusqlite::ErrorCode;
 
 use crate::ServiceError;
-use crate::database::locked;
+use crate::database::lock_ignoring_poison;
 use crate::problems::Problems;
 
 /// The subject of the disk's problem.
@@ -22,10 +22,10 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The disk of the state folder. Clones share what is known about it.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Inner>);
+pub(crate) struct Disk(Arc<DiskState>);
 
 #[derive(Debug)]
-struct Inner {
+struct DiskState {
     state: PathBuf,
     problems: Problems,
     seen: Mutex<Seen>,
@@ -50,7 +50,7 @@ enum Fault {
 
 impl Disk {
     pub(crate) fn new(state: &Path, problems: Problems) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(DiskState {
             state: state.to_owned(),
             problems,
             seen: Mutex::default(),
@@ -64,28 +64,28 @@ impl Disk {
         written: Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
         written.map_err(|error| {
-            let error = match Fault::of(&error) {
-                Some(Fault::Broken) => self.probe().err().map_or(error, |source| {
-                    ServiceError::file("write to", &self.0.state)(source)
+            let error = match Fault::from_error(&error) {
+                Some(Fault::Broken) => self.probe_write().err().map_or(error, |source| {
+                    ServiceError::on_file("write to", &self.0.state)(source)
                 }),
                 _ => error,
             };
-            self.note(&error);
+            self.note_error(&error);
             error
         })
     }
 
     /// Notes the error of a write, if the disk is its cause.
-    pub(crate) fn note(&self, error: &(dyn Error + 'static)) {
-        if let Some(fault) = Fault::of(error) {
-            self.record(Some(fault));
+    pub(crate) fn note_error(&self, error: &(dyn Error + 'static)) {
+        if let Some(fault) = Fault::from_error(error) {
+            self.record_fault(Some(fault));
         }
     }
 
     /// Looks at the disk, at most once in [`PAUSE`]: whether there is space again, or none before a write was refused.
     pub(crate) fn look_for_space(&self) {
         let has_refused = {
-            let mut seen = locked(&self.0.seen);
+            let mut seen = lock_ignoring_poison(&self.0.seen);
             if seen.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
                 return;
             }
@@ -93,29 +93,34 @@ impl Disk {
             seen.has_refused
         };
         if has_refused || self.seems_full() {
-            let fault = self.probe().err().map(|error| Fault::of(&error));
+            let fault = self
+                .probe_write()
+                .err()
+                .map(|error| Fault::from_error(&error));
             // Another error, such as a missing folder, is no sign that writing works again.
-            self.record(fault.map(|fault| fault.unwrap_or(Fault::Broken)));
+            self.record_fault(fault.map(|fault| fault.unwrap_or(Fault::Broken)));
         }
     }
 
-    fn record(&self, fault: Option<Fault>) {
+    fn record_fault(&self, fault: Option<Fault>) {
         let state = self.0.state.display();
         let (what, remedy) = match fault {
             None => {
-                locked(&self.0.seen).has_refused = false;
-                self.0.problems.note(SUBJECT.to_owned(), None);
+                lock_ignoring_poison(&self.0.seen).has_refused = false;
+                self.0.problems.note_problem(SUBJECT.to_owned(), None);
                 return;
             }
             Some(Fault::Full) => ("is full", "free some space on its file system"),
             Some(Fault::ReadOnly) => ("is read-only", "mount its file system for writing"),
             Some(Fault::Broken) => ("fails", "see the messages of the kernel"),
         };
-        locked(&self.0.seen).has_refused = true;
+        lock_ignoring_poison(&self.0.seen).has_refused = true;
         let problem = format!(
             "the disk of {state} {what}: changes are refused, and reading continues; {remedy}"
         );
-        self.0.problems.note(SUBJECT.to_owned(), Some(problem));
+        self.0
+            .problems
+            .note_problem(SUBJECT.to_owned(), Some(problem));
     }
 
     /// Whether the file system reports less space than [`LEAST_SPACE`]. It does not know quotas, and root may use a
@@ -128,7 +133,7 @@ impl Disk {
     }
 
     /// Writes [`LEAST_SPACE`] to a file without a name.
-    fn probe(&self) -> io::Result<()> {
+    fn probe_write(&self) -> io::Result<()> {
         let mut file = tempfile::tempfile_in(&self.0.state)?;
         let mut bytes = vec![0; LEAST_SPACE];
         // A file system may compress zeros.
@@ -140,15 +145,15 @@ impl Disk {
 
 impl Fault {
     /// The fault of a disk that an error, or one of its sources, reports.
-    fn of(error: &(dyn Error + 'static)) -> Option<Self> {
-        let of_file = error.downcast_ref::<io::Error>().and_then(Self::of_io);
-        let of_database = error.downcast_ref().and_then(Self::of_sqlite);
+    fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
+        let of_file = error.downcast_ref::<io::Error>().and_then(Self::from_io);
+        let of_database = error.downcast_ref().and_then(Self::from_sqlite);
         of_file
             .or(of_database)
-            .or_else(|| error.source().and_then(Self::of))
+            .or_else(|| error.source().and_then(Self::from_error))
     }
 
-    fn of_io(error: &io::Error) -> Option<Self> {
+    fn from_io(error: &io::Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(Self::Full),
             ErrorKind::ReadOnlyFilesystem => Some(Self::ReadOnly),
@@ -156,7 +161,7 @@ impl Fault {
         }
     }
 
-    fn of_sqlite(error: &rusqlite::Error) -> Option<Self> {
+    fn from_sqlite(error: &rusqlite::Error) -> Option<Self> {
         match error.sqlite_error_code()? {
             ErrorCode::DiskFull => Some(Self::Full),
             ErrorCode::ReadOnly => Some(Self::ReadOnly),
@@ -168,8 +173,8 @@ impl Fault {
 
 impl ServiceError {
     /// Whether the disk is at fault, so that the same write may succeed later.
-    pub(crate) fn is_of_disk(&self) -> bool {
-        Fault::of(self).is_some()
+    pub(crate) fn is_disk_fault(&self) -> bool {
+        Fault::from_error(self).is_some()
     }
 }
 
@@ -183,7 +188,7 @@ mod tests {
     }
 
     fn of_file(code: i32) -> ServiceError {
-        ServiceError::file("write", Path::new("a"))(io::Error::from_raw_os_error(code))
+        ServiceError::on_file("write", Path::new("a"))(io::Error::from_raw_os_error(code))
     }
 
     fn of_sqlite(code: i32) -> ServiceError {
@@ -212,7 +217,7 @@ mod tests {
             (of_sqlite(5), None),
             (ServiceError::Conflict("no".to_owned()), None),
         ] {
-            assert_eq!(Fault::of(&error), expected, "{error}");
+            assert_eq!(Fault::from_error(&error), expected, "{error}");
         }
     }
 
@@ -239,7 +244,7 @@ mod tests {
         // Too soon after the last look.
         disk.look_for_space();
         assert_eq!(count(), 1);
-        locked(&disk.0.seen).looked = None;
+        lock_ignoring_poison(&disk.0.seen).looked = None;
         disk.look_for_space();
         assert_eq!(count(), 0);
     }
@@ -248,7 +253,7 @@ mod tests {
     fn a_probe_that_fails_leaves_the_problem() {
         let folder = tempfile::tempdir().expect("a folder");
         let (disk, problems) = disk(&folder.path().join("missing"));
-        disk.note(&of_file(nix::libc::ENOSPC));
+        disk.note_error(&of_file(nix::libc::ENOSPC));
         disk.look_for_space();
         let [problem] = &problems.list()[..] else {
             panic!("{:?}", problems.list());

@@ -151,7 +151,7 @@ impl ServiceError {
     }
 
     /// Makes an I/O error the error of a file.
-    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn on_file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File {
             action,

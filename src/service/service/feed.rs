@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use utoipa::ToSchema;
 
-use crate::database::{locked, now};
+use crate::database::{lock_ignoring_poison, now_milliseconds};
 use crate::{Release, Task, TaskId};
 
 /// The number of notices that are kept for listeners that are slow or reconnect.
@@ -51,10 +51,10 @@ pub struct FeedItem {
 /// Sends notices to all listeners, and keeps the last 1024 for listeners that reconnect. A listener that falls
 /// further behind loses notices, and its receiver reports that; sending never waits. Clones share one feed.
 #[derive(Clone, Debug)]
-pub struct Feed(Arc<Inner>);
+pub struct Feed(Arc<FeedState>);
 
 #[derive(Debug)]
-struct Inner {
+struct FeedState {
     sender: Sender<FeedItem>,
     history: Mutex<History>,
 }
@@ -71,20 +71,22 @@ struct History {
 impl Feed {
     pub(crate) fn new() -> Self {
         // Start above the numbers of earlier runs of the service, as a reconnecting listener may name one of those.
-        let last = u64::try_from(now()).unwrap_or(0).saturating_mul(1000);
+        let last = u64::try_from(now_milliseconds())
+            .unwrap_or(0)
+            .saturating_mul(1000);
         let history = History {
             last,
             kept: VecDeque::with_capacity(KEPT),
             progress: HashMap::new(),
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(FeedState {
             sender: channel(KEPT).0,
             history: Mutex::new(history),
         }))
     }
 
     pub(crate) fn send(&self, notice: Notice) {
-        let mut history = self.history();
+        let mut history = self.lock_history();
         history.last += 1;
         let item = FeedItem {
             id: history.last,
@@ -101,7 +103,7 @@ impl Feed {
 
     /// Records an event of a running task and returns it. An event without `progress` gets that of the last event.
     pub(crate) fn note_progress(&self, task: TaskId, mut event: Value) -> Value {
-        let mut history = self.history();
+        let mut history = self.lock_history();
         if let (Some(fields), Some(Value::Object(before))) =
             (event.as_object_mut(), history.progress.get(&task))
             && let Some(progress) = before.get("progress")
@@ -114,13 +116,13 @@ impl Feed {
 
     /// Forgets the progress of a task that no longer runs.
     pub(crate) fn forget_progress(&self, task: TaskId) {
-        self.history().progress.remove(&task);
+        self.lock_history().progress.remove(&task);
     }
 
     /// Subscribes to the feed: returns the kept notices after the item `after`, or `None` if some of them are no longer
     /// kept; and a receiver of the notices from now on.
-    pub fn listen(&self, after: Option<u64>) -> (Option<Vec<FeedItem>>, Receiver<FeedItem>) {
-        let history = self.history();
+    pub fn listen_after(&self, after: Option<u64>) -> (Option<Vec<FeedItem>>, Receiver<FeedItem>) {
+        let history = self.lock_history();
         let receiver = self.0.sender.subscribe();
         let Some(after) = after else {
             return (Some(Vec::new()), receiver);
@@ -135,12 +137,12 @@ impl Feed {
     }
 
     /// The last event of a running task.
-    pub fn progress(&self, task: TaskId) -> Option<Value> {
-        self.history().progress.get(&task).cloned()
+    pub fn last_progress(&self, task: TaskId) -> Option<Value> {
+        self.lock_history().progress.get(&task).cloned()
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
+    fn lock_history(&self) -> MutexGuard<'_, History> {
         // The history is consistent after each statement, so a panic elsewhere does no harm.
-        locked(&self.0.history)
+        lock_ignoring_poison(&self.0.history)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use utoipa::ToSchema;
 use vocabulary::Candidate;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use crate::versions::has_version;
 use crate::{ChannelKey, Digest, Service, ServiceError, Slice};
@@ -60,10 +60,14 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`] of the machine, or if the machine has no such table; [`ServiceError::Table`] and
     /// [`ServiceError::Damaged`] of a table that cannot be read.
-    pub fn gates(&self, key: &ChannelKey, digest: &Digest) -> Result<Vec<Gate>, ServiceError> {
-        self.configuration.machine(&key.machine)?;
+    pub fn evaluate_gates(
+        &self,
+        key: &ChannelKey,
+        digest: &Digest,
+    ) -> Result<Vec<Gate>, ServiceError> {
+        self.configuration.find_machine(&key.machine)?;
         self.require_version(&key.machine, digest)?;
-        self.gates_for(key, digest, &self.table(digest)?)
+        self.gates_for(key, digest, &self.read_table(digest)?)
     }
 
     /// Requires that a machine has a table with this digest.
@@ -90,17 +94,17 @@ impl Service {
         digest: &Digest,
         table: &Table,
     ) -> Result<Vec<Gate>, ServiceError> {
-        let (is_validated, found) = self.is_validated(&key.machine, digest, table)?;
+        let (is_validated, found) = self.judge_newest_validations(&key.machine, digest, table)?;
         Ok(vec![
-            readable(table),
-            self.library(key, digest, table)?,
-            confirmed(table),
-            gate("validated", is_validated, found),
-            self.compared(key, table),
+            readable_gate(table),
+            self.library_gate(key, digest, table)?,
+            confirmed_gate(table),
+            make_gate("validated", is_validated, found),
+            self.compared_gate(key, table),
         ])
     }
 
-    fn library(
+    fn library_gate(
         &self,
         key: &ChannelKey,
         digest: &Digest,
@@ -113,10 +117,10 @@ impl Service {
                  or tune with {}",
                 key.library, key.library
             );
-            return Ok(gate("library", false, reason));
+            return Ok(make_gate("library", false, reason));
         }
         let networks = |of: &Provenance| Some(of.networks.clone()).filter(|all| !all.is_empty());
-        if let Some((known, source)) = self.known_of(machine, digest, networks)?
+        if let Some((known, source)) = self.find_known_property(machine, digest, networks)?
             && !table.provenance.is_for_networks(&known)
         {
             let reason = format!(
@@ -125,20 +129,20 @@ impl Service {
                 table.provenance.networks.join("` and `"),
                 known.join("` and `")
             );
-            return Ok(gate("library", false, reason));
+            return Ok(make_gate("library", false, reason));
         }
         let cpu = |of: &Provenance| {
             let cpu = of.cpu.trim().to_owned();
             Some(cpu).filter(|cpu| !["", Provenance::ANY_CPU].contains(&cpu.as_str()))
         };
-        let reason = match self.known_of(machine, digest, cpu)? {
-            Some((known, source)) if !table.provenance.is_for(&known) => {
+        let reason = match self.find_known_property(machine, digest, cpu)? {
+            Some((known, source)) if !table.provenance.is_for_cpu(&known) => {
                 let cpu = table.provenance.cpu.trim();
                 let reason = format!(
                     "the table was made on nodes with `{cpu}`, and {source} on nodes with `{known}`; release a table that \
                      was made on `{machine}`"
                 );
-                return Ok(gate("library", false, reason));
+                return Ok(make_gate("library", false, reason));
             }
             Some((known, _)) => {
                 format!("the table was made for {made_for} and for nodes with `{known}`")
@@ -147,20 +151,20 @@ impl Service {
                 "the table was made for {made_for}; the CPU of `{machine}` is not known from an earlier table"
             ),
         };
-        Ok(gate("library", true, reason))
+        Ok(make_gate("library", true, reason))
     }
 
     /// A property of a machine's nodes, from its newest release with a table that names it, or else from the newest other
     /// such table that a task made there; and a phrase that names this table. `property` is what a table's provenance
     /// says of it.
-    fn known_of<T>(
+    fn find_known_property<T>(
         &self,
         machine: &str,
         digest: &Digest,
         property: impl Fn(&Provenance) -> Option<T>,
     ) -> Result<Option<(T, &'static str)>, ServiceError> {
-        let of_table = |digest: &Digest| property(&self.table(digest).ok()?.provenance);
-        let mut released = self.channels()?;
+        let of_table = |digest: &Digest| property(&self.read_table(digest).ok()?.provenance);
+        let mut released = self.newest_releases()?;
         released.retain(|release| release.key.machine == machine);
         released.sort_by_key(|release| std::cmp::Reverse(release.sequence));
         if let Some(known) = released
@@ -169,7 +173,9 @@ impl Service {
         {
             return Ok(Some((known, "the released one")));
         }
-        let newest = self.versions(Some(machine), None, Slice::default())?.items;
+        let newest = self
+            .list_versions(Some(machine), None, Slice::default())?
+            .items;
         let mut made = newest
             .iter()
             .filter(|version| version.task.is_some() && version.digest != *digest)
@@ -178,7 +184,7 @@ impl Service {
         Ok(known.map(|known| (known, "the last one of the machine")))
     }
 
-    fn compared(&self, key: &ChannelKey, table: &Table) -> Gate {
+    fn compared_gate(&self, key: &ChannelKey, table: &Table) -> Gate {
         let (is_open, reason) = match self.released_table(key) {
             Err(ServiceError::NotFound {
                 kind: "channel", ..
@@ -187,16 +193,16 @@ impl Service {
                 let reason = format!("the released table cannot be compared with: {error}");
                 (false, reason)
             }
-            Ok(released) => (true, changes(&released.diff(table))),
+            Ok(released) => (true, describe_changes(&released.diff(table))),
         };
-        gate("compared", is_open, reason)
+        make_gate("compared", is_open, reason)
     }
 }
 
 /// The most versions that are read to find a machine's CPU or networks.
 const MOST_VERSIONS: usize = 8;
 
-fn gate(name: &str, is_open: bool, reason: String) -> Gate {
+fn make_gate(name: &str, is_open: bool, reason: String) -> Gate {
     Gate {
         name: name.to_owned(),
         state: match is_open {
@@ -207,70 +213,70 @@ fn gate(name: &str, is_open: bool, reason: String) -> Gate {
     }
 }
 
-fn changes(diff: &Diff) -> String {
+fn describe_changes(diff: &Diff) -> String {
     if diff.is_empty() {
         return "the table makes the same decisions as the released one".to_owned();
     }
-    let [more, less] = diff.more_and_less();
+    let [more, less] = diff.count_gains_and_losses();
     format!(
         "compared with the released table, {} of sizes {} decided differently (the expected speed-up is higher in {more}, lower in \
          {less}; turned back to the default: {}), and {} of rules {} only in one of them",
-        counted(diff.changes.len(), "range"),
-        is(diff.changes.len()),
-        diff.turned_back(),
-        counted(diff.only_in_one.len(), "group"),
-        is(diff.only_in_one.len())
+        format_counted(diff.changes.len(), "range"),
+        is_or_are(diff.changes.len()),
+        diff.count_turned_back(),
+        format_counted(diff.only_in_one.len(), "group"),
+        is_or_are(diff.only_in_one.len())
     )
 }
 
-fn is(count: usize) -> &'static str {
+fn is_or_are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
 /// The number of rules that choose anything but the library's default.
-fn choices(table: &Table) -> usize {
+fn count_choices(table: &Table) -> usize {
     let rules = table.entries().flat_map(|entry| &entry.rules);
     rules
         .filter(|rule| rule.candidate != Candidate::Default)
         .count()
 }
 
-fn readable(table: &Table) -> Gate {
-    let (deployed, _) = table.deployed(Policy::default());
-    let (used, all) = (choices(&deployed), choices(table));
+fn readable_gate(table: &Table) -> Gate {
+    let (deployed, _) = table.deployed_by(Policy::default());
+    let (used, all) = (count_choices(&deployed), count_choices(table));
     let reason = match (used, all) {
         (_, 0) => "the table chooses the library's default everywhere, so releasing it changes nothing; tune with \
                    more candidates"
             .to_owned(),
         (0, _) => format!(
             "the table has {}, none of which is used, for lack of confirmation or confidence, or because a validation found them slower; {}",
-            counted(all, "rule"),
-            remedy(table)
+            format_counted(all, "rule"),
+            remedy_for_withheld(table)
         ),
-        _ => format!("the table can be read, and {used} of {} {} used", counted(all, "rule"), is(used)),
+        _ => format!("the table can be read, and {used} of {} {} used", format_counted(all, "rule"), is_or_are(used)),
     };
-    gate("readable", used > 0, reason)
+    make_gate("readable", used > 0, reason)
 }
 
-fn confirmed(table: &Table) -> Gate {
-    let (_, withheld) = table.deployed(Policy::default());
+fn confirmed_gate(table: &Table) -> Gate {
+    let (_, withheld) = table.deployed_by(Policy::default());
     let is_unconfirmed = |of: &&Withheld| matches!(of.lack, Lack::Confirmation | Lack::Measurement);
     let unconfirmed: Vec<&Withheld> = withheld.iter().filter(is_unconfirmed).collect();
     let Some(first) = unconfirmed.first() else {
         let reason = "fresh launches confirmed every rule that is used".to_owned();
-        return gate("confirmed", true, reason);
+        return make_gate("confirmed", true, reason);
     };
     let reason = format!(
         "{} {} not confirmed by fresh launches and would be left to the library ({first}); {}",
-        counted(unconfirmed.len(), "rule"),
-        is(unconfirmed.len()),
-        remedy(table)
+        format_counted(unconfirmed.len(), "rule"),
+        is_or_are(unconfirmed.len()),
+        remedy_for_withheld(table)
     );
-    gate("confirmed", false, reason)
+    make_gate("confirmed", false, reason)
 }
 
 /// The remedy for rules that are not deployed.
-fn remedy(table: &Table) -> &'static str {
+fn remedy_for_withheld(table: &Table) -> &'static str {
     match table.provenance.library.is_simulated() {
         true => "simulated machines are for experiments: tune on the machine itself",
         false => "tune with `confirmation: on` and more `launches` in the campaign",

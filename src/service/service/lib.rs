@@ -45,10 +45,10 @@ mod versions;
 
 pub use actor::{Actor, Scope};
 pub use audit::AuditRow;
-pub use backup::{backup, restore};
+pub use backup::{restore_backup, write_backup};
 pub use campaigns::CampaignEntry;
 pub use configuration::{Configuration, Listen, ServiceMachine, Tls};
-pub use database::locked;
+pub use database::lock_ignoring_poison;
 pub use digest::Digest;
 pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
@@ -64,5 +64,5 @@ pub use tasks::{
     LogText, Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState,
 };
 pub use tokens::{NewToken, TokenRow};
-pub use validations::{Validation, activated};
+pub use validations::{Validation, activated_deployments};
 pub use versions::Version;

@@ -20,7 +20,7 @@ pub(crate) fn set_modes(state: &Path) -> Result<(), ServiceError> {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     let set = |path: &Path, set: io::Result<()>| match set {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(ServiceError::file("set the mode of", path)(error))
+            Err(ServiceError::on_file("set the mode of", path)(error))
         }
         _ => Ok(()),
     };
@@ -54,12 +54,12 @@ pub(crate) fn open_way(folder: &Path, state: &Path) -> Result<(), ServiceError> 
         if !above.starts_with(folder) {
             break;
         }
-        let found = fs::metadata(above).map_err(ServiceError::file("examine", above))?;
+        let found = fs::metadata(above).map_err(ServiceError::on_file("examine", above))?;
         let missing = THROUGH & !found.mode();
         let is_ours = found.uid() == Uid::effective().as_raw();
         if missing != 0 && is_ours && is_closed(above, next, missing) {
             let opened = set_mode_of(above, found.mode() & 0o7777 | missing);
-            opened.map_err(ServiceError::file("set the mode of", above))?;
+            opened.map_err(ServiceError::on_file("set the mode of", above))?;
         }
         next = above;
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use crate::secret::SecretToken;
-use crate::tokens::{add, revoke};
+use crate::tokens::{add_token, mark_revoked};
 use crate::{NewToken, Scope, Service, ServiceError};
 
 /// The token's name.
@@ -24,8 +24,8 @@ impl Service {
     /// Files, SQLite, [`ServiceError::Random`].
     pub fn owner_token(&self) -> Result<SecretToken, ServiceError> {
         let path = self.configuration.state.join(FILE);
-        if let Some(secret) = kept(&path)?
-            && let Some(actor) = self.authenticate(secret.expose())?
+        if let Some(secret) = read_owner_file(&path)?
+            && let Some(actor) = self.authenticate_token(secret.expose())?
             && actor.name == OWNER
         {
             return Ok(secret);
@@ -42,21 +42,21 @@ impl Service {
             let mut before = transaction.prepare(query)?;
             let before = before.query_map([OWNER], |row| row.get(0))?;
             for id in before.collect::<Result<Vec<u64>, _>>()? {
-                revoke(transaction, "service", id, OWNER)?;
+                mark_revoked(transaction, "service", id, OWNER)?;
             }
-            add(transaction, "service", &new, &secret)
+            add_token(transaction, "service", &new, &secret)
         });
-        self.token_cache.forget();
+        self.token_cache.forget_all();
         made?;
-        keep(&path, &secret).map_err(ServiceError::file("write", &path))?;
+        write_owner_file(&path, &secret).map_err(ServiceError::on_file("write", &path))?;
         Ok(secret)
     }
 }
 
 /// Reads the token in the owner's file; `None` if there is no file, or if others may have read it.
-fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
-    let read = |source| ServiceError::file("read", path)(source);
-    match files::open(path) {
+fn read_owner_file(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
+    let read = |source| ServiceError::on_file("read", path)(source);
+    match files::open_regular(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(read(error)),
         Ok(file) => {
@@ -68,7 +68,7 @@ fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
 }
 
 /// Writes the owner's file, with mode 0600 from the start.
-fn keep(path: &Path, secret: &SecretToken) -> io::Result<()> {
+fn write_owner_file(path: &Path, secret: &SecretToken) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut file = NamedTempFile::new_in(folder)?;
     writeln!(file, "{}", secret.expose())?;

@@ -15,25 +15,25 @@ pub struct Slice {
 
 impl Slice {
     /// The most rows, within bounds.
-    pub fn rows(self) -> u32 {
+    pub fn row_limit(self) -> u32 {
         self.limit.unwrap_or(50).clamp(1, 200)
     }
 
     /// The exclusive upper bound of row numbers, for SQL.
-    pub(crate) fn end(self) -> i64 {
+    pub(crate) fn upper_bound(self) -> i64 {
         let before = self.before.map(i64::try_from);
         before.and_then(Result::ok).unwrap_or(i64::MAX)
     }
 
     /// The number of rows to query: one more than a page shows, to find out whether there is a next page.
-    pub(crate) fn rows_and_one(self) -> i64 {
-        i64::from(self.rows()) + 1
+    pub(crate) fn rows_to_query(self) -> i64 {
+        i64::from(self.row_limit()) + 1
     }
 
     /// Makes the page from the rows found with [`Slice::end`] and [`Slice::rows_and_one`]; `number` gives a row's
     /// number.
-    pub(crate) fn page<T>(self, mut items: Vec<T>, number: impl Fn(&T) -> u64) -> Page<T> {
-        let rows = self.rows() as usize;
+    pub(crate) fn to_page<T>(self, mut items: Vec<T>, number: impl Fn(&T) -> u64) -> Page<T> {
+        let rows = self.row_limit() as usize;
         let is_cut = items.len() > rows;
         items.truncate(rows);
         let next = items.last().filter(|_| is_cut).map(number);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use export::Options;
-use export::deploy::{self, Prepared};
+use export::deploy::{self, PreparedDeployment};
 use jiff::Timestamp;
 use table::Table;
 
-use crate::database::now;
+use crate::database::now_milliseconds;
 use crate::modes;
-use crate::releases::library_of;
+use crate::releases::parse_channel_library;
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
 /// The most tables of the folder that are read.
@@ -36,17 +36,17 @@ impl Service {
         digest: &Digest,
         table: &Table,
         who: &str,
-    ) -> Result<Prepared, ServiceError> {
-        let library =
-            library_of(&key.library).ok_or_else(|| ServiceError::not_found("channel", key))?;
+    ) -> Result<PreparedDeployment, ServiceError> {
+        let library = parse_channel_library(&key.library)
+            .ok_or_else(|| ServiceError::not_found("channel", key))?;
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let format = export::read_by(&library);
+        let format = export::format_read_by(&library);
         let libdir = std::env::var_os("COLLTUNE_LIBDIR");
         let folders = launcher::driver_directories(libdir.as_deref(), &self.executable);
         let preload = launcher::find_preloaded(&library, &folders).ok();
         let options = Options {
             version: Some(library.version.clone()),
-            ..Options::installed(format, &library.version, &path)
+            ..Options::with_installed(format, &library.version, &path)
         };
         self.open_channels(key)?;
         let request = deploy::DeployRequest {
@@ -61,7 +61,7 @@ impl Service {
                 module: &key.channel.to_string(),
             }),
         };
-        let prepared = deploy::prepare(&request, &self.channel_folder(key));
+        let prepared = deploy::prepare_deployment(&request, &self.channel_folder(key));
         self.disk.note_refusal(prepared.map_err(ServiceError::from))
     }
 
@@ -75,59 +75,59 @@ impl Service {
             }
             if folder.is_dir() {
                 let opened = modes::set_mode_of(folder, 0o755);
-                opened.map_err(ServiceError::file("open to all users", folder))?;
+                opened.map_err(ServiceError::on_file("open to all users", folder))?;
             }
         }
         Ok(())
     }
 
     /// Removes versions that no job can use any more, after a channel's table was published.
-    pub(crate) fn published(&self, key: &ChannelKey) {
-        let pruned = self.prune(key);
+    pub(crate) fn prune_after_publishing(&self, key: &ChannelKey) {
+        let pruned = self.prune_channel(key);
         let problem = pruned
             .err()
             .map(|error| format!("old tables of {key} are still in its folder: {error}"));
-        self.problems.note(key.to_string(), problem);
+        self.problems.note_problem(key.to_string(), problem);
     }
 
-    fn prune(&self, key: &ChannelKey) -> Result<(), ServiceError> {
-        let keep = self.manifest(key)?.keep;
+    fn prune_channel(&self, key: &ChannelKey) -> Result<(), ServiceError> {
+        let keep = self.channel_manifest(key)?.keep;
         let keep: Vec<&str> = keep.iter().map(Digest::as_str).collect();
         // Versions that were current without a row, as of a release that failed, only have a date.
         let longest = self.configuration.longest_wall_time.as_millis();
-        let since = now().saturating_sub(i64::try_from(longest).unwrap_or(i64::MAX));
+        let since = now_milliseconds().saturating_sub(i64::try_from(longest).unwrap_or(i64::MAX));
         let since = Timestamp::from_millisecond(since).unwrap_or(Timestamp::MIN);
-        deploy::prune(&self.channel_folder(key), since, &keep)?;
+        deploy::prune_versions(&self.channel_folder(key), since, &keep)?;
         Ok(())
     }
 
     /// Brings a channel's folder in line with its newest release; a failure is recorded as a problem.
     pub(crate) fn restore_channel(&self, key: &ChannelKey) {
-        let restored = match self.manifest(key) {
+        let restored = match self.channel_manifest(key) {
             Ok(manifest) => self.publish_again(key, &manifest.digest),
-            Err(_) => take_down(&self.channel_folder(key)),
+            Err(_) => remove_current_link(&self.channel_folder(key)),
         };
         let problem = restored
             .err()
             .map(|error| format!("the folder of {key} is not up to date: {error}"));
-        self.problems.note(key.to_string(), problem);
+        self.problems.note_problem(key.to_string(), problem);
     }
 
     fn publish_again(&self, key: &ChannelKey, digest: &Digest) -> Result<(), ServiceError> {
         let table = self.released_table(key)?;
         self.prepare_version(key, digest, &table, "service")?
             .make_current()?;
-        self.prune(key)
+        self.prune_channel(key)
     }
 
     /// Adds the tables of the folder, reads the released tables into memory, and brings the folders of channels in line
     /// with the database; called at start. Files that cannot be read or written do not prevent the start;
     /// [`Service::problems`] lists them.
     pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
-        self.find_tables()?;
-        let released = self.channels()?;
+        self.add_tables_of_folder()?;
+        let released = self.newest_releases()?;
         for release in &released {
-            self.remember(&release.key)?;
+            self.load_channel(&release.key)?;
             self.restore_channel(&release.key);
         }
         // A release may have changed the link without committing its row.
@@ -135,18 +135,18 @@ impl Service {
             .iter()
             .map(|release| self.channel_folder(&release.key))
             .collect();
-        let machines = folders(&self.channels_folder());
-        let libraries = machines.iter().flat_map(|machine| folders(machine));
-        for folder in libraries.flat_map(|library| folders(&library)) {
+        let machines = list_folders(&self.channels_folder());
+        let libraries = machines.iter().flat_map(|machine| list_folders(machine));
+        for folder in libraries.flat_map(|library| list_folders(&library)) {
             if !known.contains(&folder)
-                && let Err(error) = take_down(&folder)
+                && let Err(error) = remove_current_link(&folder)
             {
                 let problem = format!(
                     "{} has a table that was not released: {error}",
                     folder.display()
                 );
                 self.problems
-                    .note(folder.display().to_string(), Some(problem));
+                    .note_problem(folder.display().to_string(), Some(problem));
             }
         }
         Ok(())
@@ -154,7 +154,7 @@ impl Service {
 
     /// Adds the tables of `tables/*.yaml`, the oldest file first, to the machine of the configuration if there is only
     /// one, or else to the only machine on which the campaign of the same name may run.
-    fn find_tables(&self) -> Result<(), ServiceError> {
+    fn add_tables_of_folder(&self) -> Result<(), ServiceError> {
         let folder = self.configuration.folder.join("tables");
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
@@ -169,11 +169,14 @@ impl Service {
             let Ok(text) = files::read_text(path) else {
                 continue;
             };
-            if !self.versions_of(&Digest::of(text.as_bytes()))?.is_empty() {
+            if !self
+                .versions_with_digest(&Digest::of_bytes(text.as_bytes()))?
+                .is_empty()
+            {
                 continue;
             }
             let taken_in = match self.machine_of_table(&text) {
-                Some(machine) => self.take_in_found(&machine, &text),
+                Some(machine) => self.add_found_table(&machine, &text),
                 None => continue,
             };
             match taken_in {
@@ -181,7 +184,7 @@ impl Service {
                 Err(error @ (ServiceError::File { .. } | ServiceError::Deploy(_))) => {
                     let problem = format!("{} cannot be added: {error}", path.display());
                     self.problems
-                        .note(path.display().to_string(), Some(problem));
+                        .note_problem(path.display().to_string(), Some(problem));
                 }
                 // Files that are not valid tables are ignored.
                 _ => {}
@@ -196,7 +199,7 @@ impl Service {
             return Some(machine.name.clone());
         }
         let table = Table::parse(text, Path::new("table.yaml")).ok()?;
-        let campaigns = self.campaigns().ok()?;
+        let campaigns = self.list_campaigns().ok()?;
         let mut machines: Vec<&String> = campaigns
             .iter()
             .filter(|campaign| campaign.name.as_ref() == Some(&table.name))
@@ -212,16 +215,16 @@ impl Service {
 }
 
 /// Removes the link `current` of a channel that has no release.
-fn take_down(folder: &Path) -> Result<(), ServiceError> {
+fn remove_current_link(folder: &Path) -> Result<(), ServiceError> {
     let link = folder.join("current");
     if fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {
-        fs::remove_file(&link).map_err(ServiceError::file("remove", &link))?;
+        fs::remove_file(&link).map_err(ServiceError::on_file("remove", &link))?;
     }
     Ok(())
 }
 
 /// The folders in a folder; none if it cannot be read.
-fn folders(folder: &Path) -> Vec<PathBuf> {
+fn list_folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.map(|entry| entry.path()).collect()

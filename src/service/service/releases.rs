@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::{Digest, Gate, Page, Service, ServiceError, Slice};
 
-pub(crate) use make::library_of;
-pub(crate) use memory::Released;
+pub(crate) use make::parse_channel_library;
+pub(crate) use memory::ReleasedTables;
 pub use pulls::Pull;
 
 /// An audience of releases; jobs read their table from a channel.
@@ -139,18 +139,22 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn channels(&self) -> Result<Vec<Release>, ServiceError> {
-        self.database.read(history::newest_of_all)
+    pub fn newest_releases(&self) -> Result<Vec<Release>, ServiceError> {
+        self.database.read(history::query_newest)
     }
 
     /// Releases of a channel, newest first.
     ///
     /// # Errors
     /// SQLite.
-    pub fn releases(&self, key: &ChannelKey, slice: Slice) -> Result<Page<Release>, ServiceError> {
+    pub fn list_releases(
+        &self,
+        key: &ChannelKey,
+        slice: Slice,
+    ) -> Result<Page<Release>, ServiceError> {
         let rows = self
             .database
-            .read(|connection| history::page(connection, key, slice))?;
-        Ok(slice.page(rows, |release| release.sequence))
+            .read(|connection| history::query_page(connection, key, slice))?;
+        Ok(slice.to_page(rows, |release| release.sequence))
     }
 }

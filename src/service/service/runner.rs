@@ -26,13 +26,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::plan::nodes_of;
+pub(crate) use self::plan::largest_node_count;
 
 use self::child::ChildSignals;
 use self::meter::Meter;
-use self::plan::{Plan, Waiting};
+use self::plan::{TaskPlan, WaitingTask};
 use self::steps::Stepping;
-use crate::database::locked;
+use crate::database::lock_ignoring_poison;
 use crate::{Service, ServiceError, TaskId};
 
 /// The reason of a task that could start at any time.
@@ -61,23 +61,23 @@ const LAST_GRACE: Duration = Duration::from_secs(3);
 /// The state that the threads of the queue share.
 #[derive(Debug, Default)]
 pub(crate) struct Runner {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     news: Condvar,
     /// The divisor of all waiting times in tests; 0 otherwise.
     speedup: AtomicU32,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     /// Whether something has happened since the queue was last examined.
     is_woken: bool,
     is_stopping: bool,
     /// Tasks that run.
-    active: BTreeMap<TaskId, Active>,
+    active: BTreeMap<TaskId, ActiveTask>,
     /// Tasks that are to be retried later.
     retries: HashMap<TaskId, Retry>,
     /// The plans of waiting tasks.
-    plans: HashMap<TaskId, Plan>,
+    plans: HashMap<TaskId, TaskPlan>,
     /// Whether a step is running.
     is_stepping: bool,
     last_step: Option<Instant>,
@@ -85,9 +85,9 @@ struct State {
 
 /// A task that runs.
 #[derive(Debug)]
-struct Active {
-    task: Waiting,
-    plan: Plan,
+struct ActiveTask {
+    task: WaitingTask,
+    plan: TaskPlan,
     signals: Arc<ChildSignals>,
     meter: Arc<Mutex<Meter>>,
     /// Whether it is to be cancelled.
@@ -110,13 +110,13 @@ struct Retry {
 impl Runner {
     /// Makes the runner examine the queue.
     pub(crate) fn wake(&self) {
-        self.state().is_woken = true;
+        self.lock_state().is_woken = true;
         self.news.notify_all();
     }
 
     /// Requests that a task ends, if it runs.
     pub(crate) fn ask_to_end(&self, id: TaskId) {
-        if let Some(active) = self.state().active.get_mut(&id) {
+        if let Some(active) = self.lock_state().active.get_mut(&id) {
             active.cancel = true;
             if let Some(stepping) = &mut active.stepping {
                 stepping.make_due();
@@ -125,28 +125,28 @@ impl Runner {
         self.wake();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, QueueState> {
         // The state is consistent after each statement, so a panic elsewhere does no harm.
-        locked(&self.state)
+        lock_ignoring_poison(&self.state)
     }
 
-    fn scaled(&self, time: Duration) -> Duration {
+    fn scale_time(&self, time: Duration) -> Duration {
         time / self.speedup.load(Ordering::Relaxed).max(1)
     }
 
     /// Waits for an event, and then a little longer, to handle several events at once.
-    fn wait(&self) {
-        let state = self.state();
+    fn wait_for_news(&self) {
+        let state = self.lock_state();
         let is_woken = state.is_woken;
         let is_measuring = state.active.values().any(|active| active.plan.measures);
-        let tick = self.scaled(TICK);
+        let tick = self.scale_time(TICK);
         match is_woken {
             true => drop(state),
             false => drop(self.news.wait_timeout(state, tick)),
         }
         std::thread::sleep(match is_measuring {
             true => tick,
-            false => self.scaled(LEAST_PAUSE),
+            false => self.scale_time(LEAST_PAUSE),
         });
     }
 }
@@ -156,8 +156,8 @@ impl Service {
     /// interrupted and their tasks wait for the next start; jobs of batch systems continue. A child that takes longer
     /// than three seconds to end is killed. After database errors the queue retries; [`Service::problems`] lists the
     /// errors.
-    pub fn run(&self, stop: &AtomicBool) {
-        self.runner.state().is_stopping = false;
+    pub fn run_tasks(&self, stop: &AtomicBool) {
+        self.runner.lock_state().is_stopping = false;
         std::thread::scope(|scope| {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
             let mut served = Instant::now();
@@ -169,16 +169,16 @@ impl Service {
                     let _ = self.store_served();
                 }
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
-                if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
+                if let Err(error) = self.run_round(scope, is_due, &mut looked, &mut accounted) {
                     self.problems.note_transient(QUEUE.to_owned(), &error);
-                    let end = Instant::now() + self.runner.scaled(ERROR_PAUSE);
+                    let end = Instant::now() + self.runner.scale_time(ERROR_PAUSE);
                     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
-                        std::thread::sleep(self.runner.scaled(TICK));
+                        std::thread::sleep(self.runner.scale_time(TICK));
                     }
                     looked = None;
                     continue;
                 }
-                self.runner.wait();
+                self.runner.wait_for_news();
             }
             self.shut_down();
         });
@@ -186,17 +186,17 @@ impl Service {
 
     /// Whether a task measures on this host now, so that other work should stay off its cores.
     pub fn is_measuring_here(&self) -> bool {
-        let state = self.runner.state();
+        let state = self.runner.lock_state();
         state.active.values().any(|active| active.plan.measures)
     }
 
     /// Divides all waiting times of the queue by a number, for tests.
     #[doc(hidden)]
-    pub fn hasten(&self, factor: u32) {
+    pub fn divide_waiting_times(&self, factor: u32) {
         self.runner.speedup.store(factor, Ordering::Relaxed);
     }
 
-    fn round<'scope>(
+    fn run_round<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         is_due: bool,
@@ -206,10 +206,10 @@ impl Service {
         self.send_signals();
         if accounted.elapsed() > ACCOUNTING {
             *accounted = Instant::now();
-            self.account()?;
+            self.account_for_all()?;
         }
         let is_woken = {
-            let mut state = self.runner.state();
+            let mut state = self.runner.lock_state();
             let now = Instant::now();
             let is_retry = state.retries.iter().any(|(id, retry)| {
                 let is_new = looked.is_none_or(|looked| looked < retry.due);
@@ -219,23 +219,23 @@ impl Service {
         };
         if is_woken || is_due {
             *looked = Some(Instant::now());
-            self.dispatch(scope)?;
+            self.start_ready_tasks(scope)?;
         }
-        self.next_step(scope);
-        self.problems.note(QUEUE.to_owned(), None);
+        self.start_next_step(scope);
+        self.problems.note_problem(QUEUE.to_owned(), None);
         Ok(())
     }
 
     /// Sends the signals that are due.
     fn send_signals(&self) {
-        let grace = self.runner.scaled(GRACE);
-        let mut state = self.runner.state();
+        let grace = self.runner.scale_time(GRACE);
+        let mut state = self.runner.lock_state();
         for active in state.active.values_mut() {
             let is_cancelling = active
                 .stepping
                 .as_ref()
                 .is_some_and(Stepping::is_cancelling);
-            if !active.cancel || is_cancelling || !active.signals.holds() {
+            if !active.cancel || is_cancelling || !active.signals.is_running() {
                 continue;
             }
             match active.interrupted_at {
@@ -252,11 +252,11 @@ impl Service {
     /// Stops all children when the service stops.
     fn shut_down(&self) {
         let idle: Vec<TaskId> = {
-            let mut state = self.runner.state();
+            let mut state = self.runner.lock_state();
             state.is_stopping = true;
             let steps = state.active.iter();
             let steps = steps.filter(|(_, active)| active.stepping.is_some());
-            let idle = steps.filter(|(_, active)| !active.signals.holds());
+            let idle = steps.filter(|(_, active)| !active.signals.is_running());
             idle.map(|(id, _)| *id).collect()
         };
         for id in idle {
@@ -264,12 +264,12 @@ impl Service {
         }
         let end = Instant::now() + LAST_GRACE;
         loop {
-            let mut state = self.runner.state();
+            let mut state = self.runner.lock_state();
             if state.active.is_empty() {
                 return;
             }
             for active in state.active.values_mut() {
-                if active.interrupted_at.is_none() && active.signals.holds() {
+                if active.interrupted_at.is_none() && active.signals.is_running() {
                     active.signals.interrupt();
                     active.interrupted_at = Some(Instant::now());
                 }

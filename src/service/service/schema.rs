@@ -20,7 +20,7 @@ const VERSION: u32 = MIGRATIONS.len() as u32;
 ///
 /// # Errors
 /// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; SQLite.
-pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), ServiceError> {
+pub(crate) fn check_unless_empty(connection: &Connection, path: &Path) -> Result<(), ServiceError> {
     let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     match pages {
         0 => Ok(()),
@@ -45,7 +45,7 @@ pub(crate) fn check_whole(connection: &Connection, path: &Path) -> Result<(), Se
     if id != APPLICATION_ID {
         return Err(bad("it is the database of another program"));
     }
-    let found = version(connection)?;
+    let found = read_version(connection)?;
     if found > VERSION {
         return Err(ServiceError::Newer {
             path: path.to_owned(),
@@ -90,9 +90,9 @@ pub(crate) fn name_file(error: ServiceError, path: &Path) -> ServiceError {
 }
 
 /// Migrates a checked file to [`VERSION`], in one transaction.
-pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(crate) fn migrate_to_newest(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let from = version(&transaction)? as usize;
+    let from = read_version(&transaction)? as usize;
     if from < MIGRATIONS.len() {
         for migration in &MIGRATIONS[from..] {
             transaction.execute_batch(migration)?;
@@ -103,6 +103,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<u32> {
+fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::database::{Database, from_json, now};
-use crate::tokens::scopes;
+use crate::database::{Database, json_column, now_milliseconds};
+use crate::tokens::scopes_column;
 use crate::{Actor, ServiceError};
 
 const PREFIX: &str = "colltune_";
@@ -61,13 +61,13 @@ pub enum SessionHolder {
 
 /// SHA-256 of a secret. Secrets are random, so neither a salt nor a slow hash is needed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hash(pub(crate) [u8; 32]);
+pub(crate) struct SecretHash(pub(crate) [u8; 32]);
 
 /// The part of a hash used as the key of a map; the whole hash is then compared in constant time.
 type Selector = [u8; 16];
 
-impl Hash {
-    pub(crate) fn of(secret: &str) -> Self {
+impl SecretHash {
+    pub(crate) fn of_secret(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
 
@@ -75,8 +75,8 @@ impl Hash {
     /// find the session.
     pub(crate) fn of_session(secret: &str, holder: SessionHolder) -> Self {
         match holder {
-            SessionHolder::Anyone => Self::of(secret),
-            SessionHolder::User(uid) => Self::of(&format!("{secret} of the user {uid}")),
+            SessionHolder::Anyone => Self::of_secret(secret),
+            SessionHolder::User(uid) => Self::of_secret(&format!("{secret} of the user {uid}")),
         }
     }
 
@@ -86,7 +86,7 @@ impl Hash {
         selector
     }
 
-    fn is(&self, other: &Self) -> bool {
+    fn is_equal(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
@@ -109,34 +109,34 @@ pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 struct Keys {
     /// The time at which they were read, in milliseconds since 1970. Those that had expired then are left out.
     read_at: i64,
-    tokens: HashMap<Selector, (Hash, KnownToken)>,
+    tokens: HashMap<Selector, (SecretHash, KnownToken)>,
     /// Sessions, each with the selector of its token and its end in milliseconds since 1970.
-    sessions: HashMap<Selector, (Hash, Selector, i64)>,
+    sessions: HashMap<Selector, (SecretHash, Selector, i64)>,
 }
 
 impl TokenCache {
     /// Empties the cache. Must be called after each change of the database, so that later requests see it.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn forget_all(&self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The token with this secret, unless it is unknown, expired or revoked.
-    pub(crate) fn token(
+    pub(crate) fn find_token(
         &self,
         database: &Database,
         secret: &str,
     ) -> Result<Option<KnownToken>, ServiceError> {
         if is_secret(secret) {
-            self.ask(database, token_of(Hash::of(secret)))
+            self.answer_or_read(database, token_with_hash(SecretHash::of_secret(secret)))
         } else {
             Ok(None)
         }
     }
 
     /// As [`Self::token`], without waiting; `None` if that needs the database.
-    pub(crate) fn token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
+    pub(crate) fn find_token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
         if is_secret(secret) {
-            self.recall(token_of(Hash::of(secret)))
+            self.try_answer(token_with_hash(SecretHash::of_secret(secret)))
         } else {
             Some(None)
         }
@@ -144,34 +144,37 @@ impl TokenCache {
 
     /// The actor of the session with this secret and holder; `None` if it is unknown or has ended, or if its token is
     /// not valid.
-    pub(crate) fn session(
+    pub(crate) fn find_session(
         &self,
         database: &Database,
         secret: &str,
         holder: SessionHolder,
     ) -> Result<Option<Actor>, ServiceError> {
         if is_secret(secret) {
-            self.ask(database, session_of(Hash::of_session(secret, holder)))
+            self.answer_or_read(
+                database,
+                session_with_hash(SecretHash::of_session(secret, holder)),
+            )
         } else {
             Ok(None)
         }
     }
 
     /// As [`Self::session`], without waiting; `None` if that needs the database.
-    pub(crate) fn session_in_memory(
+    pub(crate) fn find_session_in_memory(
         &self,
         secret: &str,
         holder: SessionHolder,
     ) -> Option<Option<Actor>> {
         if is_secret(secret) {
-            self.recall(session_of(Hash::of_session(secret, holder)))
+            self.try_answer(session_with_hash(SecretHash::of_session(secret, holder)))
         } else {
             Some(None)
         }
     }
 
     /// The answer of the cache; `None` if the cache is empty or out of date, or another thread fills it at the moment.
-    fn recall<T>(&self, question: impl Fn(&Keys) -> Option<T>) -> Option<Option<T>> {
+    fn try_answer<T>(&self, question: impl Fn(&Keys) -> Option<T>) -> Option<Option<T>> {
         let keys = match self.0.try_read() {
             Err(TryLockError::WouldBlock) => return None,
             Err(TryLockError::Poisoned(keys)) => keys.into_inner(),
@@ -181,7 +184,7 @@ impl TokenCache {
         keys.map(question)
     }
 
-    fn ask<T>(
+    fn answer_or_read<T>(
         &self,
         database: &Database,
         question: impl Fn(&Keys) -> Option<T>,
@@ -195,21 +198,21 @@ impl TokenCache {
         // Read under the write lock, so that a concurrent `forget` cannot be missed.
         let read = match keys.take().filter(Keys::are_known) {
             Some(keys) => keys,
-            None => database.read(Keys::read)?,
+            None => database.read(Keys::from_database)?,
         };
         Ok(question(keys.insert(read)))
     }
 }
 
-fn token_of(hash: Hash) -> impl Fn(&Keys) -> Option<KnownToken> {
-    move |keys| keys.token(&hash.selector(), |known| known.is(&hash))
+fn token_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<KnownToken> {
+    move |keys| keys.token_if_valid(&hash.selector(), |known| known.is_equal(&hash))
 }
 
-fn session_of(hash: Hash) -> impl Fn(&Keys) -> Option<Actor> {
+fn session_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<Actor> {
     move |keys| {
         let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-        if known.is(&hash) && now() < *ends {
-            Some(keys.token(token, |_| true)?.actor)
+        if known.is_equal(&hash) && now_milliseconds() < *ends {
+            Some(keys.token_if_valid(token, |_| true)?.actor)
         } else {
             None
         }
@@ -219,11 +222,11 @@ fn session_of(hash: Hash) -> impl Fn(&Keys) -> Option<Actor> {
 impl Keys {
     /// Whether all valid ones are known: the clock has not been set back since.
     fn are_known(&self) -> bool {
-        self.read_at <= now()
+        self.read_at <= now_milliseconds()
     }
 
-    fn read(connection: &Connection) -> Result<Self, ServiceError> {
-        let read_at = now();
+    fn from_database(connection: &Connection) -> Result<Self, ServiceError> {
+        let read_at = now_milliseconds();
         let mut tokens = HashMap::new();
         let mut selectors = HashMap::new();
         let query = "SELECT id, hash, name, scopes, machines, expires_at FROM token \
@@ -231,13 +234,13 @@ impl Keys {
         let mut statement = connection.prepare_cached(query)?;
         let mut rows = statement.query([read_at])?;
         while let Some(row) = rows.next()? {
-            let hash = Hash(row.get(1)?);
+            let hash = SecretHash(row.get(1)?);
             let token = KnownToken {
                 id: row.get(0)?,
                 actor: Actor {
                     name: row.get(2)?,
-                    scopes: scopes(row, 3)?,
-                    machines: from_json(row, 4)?,
+                    scopes: scopes_column(row, 3)?,
+                    machines: json_column(row, 4)?,
                 },
                 expires_at: row.get(5)?,
             };
@@ -249,7 +252,7 @@ impl Keys {
         let mut statement = connection.prepare_cached(query)?;
         let mut rows = statement.query([read_at])?;
         while let Some(row) = rows.next()? {
-            let hash = Hash(row.get(0)?);
+            let hash = SecretHash(row.get(0)?);
             if let Some(token) = selectors.get(&row.get(1)?) {
                 sessions.insert(hash.selector(), (hash, *token, row.get(2)?));
             }
@@ -261,9 +264,13 @@ impl Keys {
         })
     }
 
-    fn token(&self, selector: &Selector, is_right: impl Fn(&Hash) -> bool) -> Option<KnownToken> {
+    fn token_if_valid(
+        &self,
+        selector: &Selector,
+        is_right: impl Fn(&SecretHash) -> bool,
+    ) -> Option<KnownToken> {
         let (hash, token) = self.tokens.get(selector)?;
-        let holds = token.expires_at.is_none_or(|at| now() < at);
+        let holds = token.expires_at.is_none_or(|at| now_milliseconds() < at);
         (is_right(hash) && holds).then(|| token.clone())
     }
 }
@@ -289,11 +296,15 @@ mod tests {
         let secret = SecretToken::random().expect("random");
         let recall = |read_at| {
             let cache = TokenCache(RwLock::new(Some(keys(read_at))));
-            let token = cache.token_in_memory(secret.expose());
-            let session = cache.session_in_memory(secret.expose(), SessionHolder::Anyone);
+            let token = cache.find_token_in_memory(secret.expose());
+            let session = cache.find_session_in_memory(secret.expose(), SessionHolder::Anyone);
             (token.is_some(), session.is_some())
         };
-        assert_eq!(recall(now()), (true, true), "unknown, and no more");
-        assert_eq!(recall(now() + 3_600_000), (false, false));
+        assert_eq!(
+            recall(now_milliseconds()),
+            (true, true),
+            "unknown, and no more"
+        );
+        assert_eq!(recall(now_milliseconds() + 3_600_000), (false, false));
     }
 }

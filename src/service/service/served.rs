@@ -19,7 +19,7 @@ pub(crate) struct ServedTime {
 }
 
 impl ServedTime {
-    pub(crate) fn read(connection: &Connection) -> Result<Self, ServiceError> {
+    pub(crate) fn from_database(connection: &Connection) -> Result<Self, ServiceError> {
         let query = "SELECT milliseconds FROM served";
         Ok(Self {
             before: connection.query_row(query, [], |row| row.get(0))?,
@@ -29,21 +29,24 @@ impl ServedTime {
 
     pub(crate) fn now(&self) -> i64 {
         self.before
-            .saturating_add(milliseconds(self.opened.elapsed()))
+            .saturating_add(to_milliseconds(self.opened.elapsed()))
     }
 
     /// The time `longest` ago.
-    pub(crate) fn since(&self, longest: Duration) -> i64 {
-        self.now().saturating_sub(milliseconds(longest))
+    pub(crate) fn now_minus(&self, longest: Duration) -> i64 {
+        self.now().saturating_sub(to_milliseconds(longest))
     }
 }
 
-fn milliseconds(time: Duration) -> i64 {
+fn to_milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Stores the time, from which the next service continues.
-pub(crate) fn store_time(transaction: &Transaction<'_>, now: i64) -> Result<(), ServiceError> {
+pub(crate) fn store_served_time(
+    transaction: &Transaction<'_>,
+    now: i64,
+) -> Result<(), ServiceError> {
     let update = "UPDATE served SET milliseconds = max(milliseconds, ?1)";
     transaction.execute(update, params![now])?;
     Ok(())
@@ -57,6 +60,6 @@ impl Service {
     pub(crate) fn store_served(&self) -> Result<(), ServiceError> {
         let now = self.served.now();
         self.database
-            .write(|transaction| store_time(transaction, now))
+            .write(|transaction| store_served_time(transaction, now))
     }
 }

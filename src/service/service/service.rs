@@ -24,7 +24,7 @@ pub struct Service {
     pub(crate) database: Database,
     pub(crate) feed: Feed,
     /// The released tables, in memory.
-    pub(crate) released: crate::releases::Released,
+    pub(crate) released: crate::releases::ReleasedTables,
     pub(crate) runner: Runner,
     pub(crate) problems: Problems,
     pub(crate) disk: Disk,
@@ -53,21 +53,21 @@ impl Service {
         configuration: Configuration,
         executable: PathBuf,
     ) -> Result<Arc<Self>, ServiceError> {
-        let lock = take(&configuration.state)?;
+        let lock = lock_state_folder(&configuration.state)?;
         let folder = &configuration.folder;
         modes::open_way(folder, &configuration.state)?;
-        std::env::set_current_dir(folder).map_err(ServiceError::file("change into", folder))?;
+        std::env::set_current_dir(folder).map_err(ServiceError::on_file("change into", folder))?;
         require_database(&configuration.state)?;
         let problems = Problems::default();
         let disk = Disk::new(&configuration.state, problems.clone());
         let database = Database::open(&configuration.state.join(DATABASE), disk.clone())?;
-        let served = database.read(ServedTime::read)?;
+        let served = database.read(ServedTime::from_database)?;
         let service = Self {
             configuration,
             executable,
             database,
             feed: Feed::new(),
-            released: crate::releases::Released::default(),
+            released: crate::releases::ReleasedTables::default(),
             runner: Runner::default(),
             problems,
             disk,
@@ -130,7 +130,7 @@ fn require_database(state: &Path) -> Result<(), ServiceError> {
         Ok(found) if found.len() > 1 => return Ok(()),
         Ok(_) => "is empty",
         Err(error) if error.kind() == ErrorKind::NotFound => "is missing",
-        Err(error) => return Err(ServiceError::file("read", &path)(error)),
+        Err(error) => return Err(ServiceError::on_file("read", &path)(error)),
     };
     let mut found = LATER.to_vec();
     found.retain(|name| is_used(&state.join(name)));
@@ -155,7 +155,7 @@ fn is_used(path: &Path) -> bool {
 
 /// Creates the state folder if necessary, locks it and sets its modes. The operating system releases the lock when the
 /// file is closed or the process ends. Children do not inherit it.
-fn take(state: &Path) -> Result<File, ServiceError> {
+fn lock_state_folder(state: &Path) -> Result<File, ServiceError> {
     if let Some(kind) = store::network_file_system(state) {
         return Err(ServiceError::NetworkFileSystem {
             folder: state.to_owned(),
@@ -163,11 +163,11 @@ fn take(state: &Path) -> Result<File, ServiceError> {
         });
     }
     files::check_folder(state)?;
-    files::create_folder(state, STATE_MODE).map_err(ServiceError::file("create", state))?;
+    files::create_folder(state, STATE_MODE).map_err(ServiceError::on_file("create", state))?;
     // Another account may have created it first.
     files::check_folder(state)?;
     let path = state.join(LOCK);
-    let lock = files::open_lock(&path, 0o600).map_err(ServiceError::file("open", &path))?;
+    let lock = files::open_lock(&path, 0o600).map_err(ServiceError::on_file("open", &path))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -175,7 +175,7 @@ fn take(state: &Path) -> Result<File, ServiceError> {
                 folder: state.to_owned(),
             });
         }
-        Err(TryLockError::Error(error)) => return Err(ServiceError::file("lock", &path)(error)),
+        Err(TryLockError::Error(error)) => return Err(ServiceError::on_file("lock", &path)(error)),
     }
     modes::set_modes(state)?;
     Ok(lock)

@@ -7,8 +7,8 @@ mod read;
 mod submit;
 
 pub(crate) use self::overrides::with_outputs;
-use self::read::fetch;
-pub(crate) use self::read::word;
+use self::read::fetch_task;
+pub(crate) use self::read::word_column;
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};

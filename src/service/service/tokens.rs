@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::database::{from_json, now, rows, time, timestamp};
+use crate::database::{json_column, now_milliseconds, query_rows, timestamp_column, to_timestamp};
 use crate::owner::OWNER;
-use crate::secret::{Hash, SecretToken, SessionHolder};
+use crate::secret::{SecretHash, SecretToken, SessionHolder};
 use crate::{Actor, Scope, Service, ServiceError, audit};
 
 /// The lifetime of a session.
@@ -77,14 +77,14 @@ impl Service {
         actor: &Actor,
         new: &NewToken,
     ) -> Result<(SecretToken, TokenRow), ServiceError> {
-        actor.require(Scope::Admin, None)?;
+        actor.require_scope(Scope::Admin, None)?;
         self.check_token(new)?;
         let secret = SecretToken::random()?;
         let made = self.database.write(|transaction| {
             refuse_more(transaction, &new.name)?;
-            add(transaction, &actor.name, new, &secret)
+            add_token(transaction, &actor.name, new, &secret)
         });
-        self.token_cache.forget();
+        self.token_cache.forget_all();
         Ok((secret, made?))
     }
 
@@ -93,12 +93,12 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`]; SQLite.
-    pub fn tokens(&self, actor: &Actor) -> Result<Vec<TokenRow>, ServiceError> {
-        actor.require(Scope::Admin, None)?;
+    pub fn list_tokens(&self, actor: &Actor) -> Result<Vec<TokenRow>, ServiceError> {
+        actor.require_scope(Scope::Admin, None)?;
         self.database.read(|connection| {
             let query = "SELECT id, name, scopes, machines, created_at, created_by, expires_at, revoked_at \
                          FROM token ORDER BY revoked_at IS NOT NULL, id DESC LIMIT ?1";
-            rows(connection, query, [MOST_LISTED], token_row)
+            query_rows(connection, query, [MOST_LISTED], token_row)
         })
     }
 
@@ -107,7 +107,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; SQLite.
     pub fn revoke_token(&self, actor: &Actor, id: u64) -> Result<(), ServiceError> {
-        actor.require(Scope::Admin, None)?;
+        actor.require_scope(Scope::Admin, None)?;
         let revoked = self.database.write(|transaction| {
             let query = "SELECT name, revoked_at FROM token WHERE id = ?1";
             let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -118,10 +118,10 @@ impl Service {
                 found.ok_or_else(|| ServiceError::not_found("token", id))?;
             match revoked_at {
                 Some(_) => Ok(()),
-                None => revoke(transaction, &actor.name, id, &name),
+                None => mark_revoked(transaction, &actor.name, id, &name),
             }
         });
-        self.token_cache.forget();
+        self.token_cache.forget_all();
         revoked
     }
 
@@ -130,14 +130,14 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn authenticate(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        let known = self.token_cache.token(&self.database, secret)?;
+    pub fn authenticate_token(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
+        let known = self.token_cache.find_token(&self.database, secret)?;
         Ok(known.map(|token| token.actor))
     }
 
     /// As [`Self::authenticate`], without waiting for anything; `None` if the database must be read.
-    pub fn authenticate_from_memory(&self, secret: &str) -> Option<Option<Actor>> {
-        let known = self.token_cache.token_in_memory(secret)?;
+    pub fn authenticate_token_from_memory(&self, secret: &str) -> Option<Option<Actor>> {
+        let known = self.token_cache.find_token_in_memory(secret)?;
         Some(known.map(|token| token.actor))
     }
 
@@ -152,11 +152,11 @@ impl Service {
         secret: &str,
         holder: SessionHolder,
     ) -> Result<Option<(SecretToken, Duration)>, ServiceError> {
-        let Some(token) = self.token_cache.token(&self.database, secret)? else {
+        let Some(token) = self.token_cache.find_token(&self.database, secret)? else {
             return Ok(None);
         };
         let session = SecretToken::random()?;
-        let begins = now();
+        let begins = now_milliseconds();
         let longest = begins.saturating_add(SESSION.as_millis() as i64);
         let ends = token.expires_at.map_or(longest, |at| at.min(longest));
         let begun = self.database.write(|transaction| {
@@ -168,11 +168,15 @@ impl Service {
             )?;
             transaction.execute(
                 "INSERT INTO session (hash, token, expires_at) VALUES (?1, ?2, ?3)",
-                params![Hash::of_session(session.expose(), holder).0, token.id, ends],
+                params![
+                    SecretHash::of_session(session.expose(), holder).0,
+                    token.id,
+                    ends
+                ],
             )?;
             Ok(())
         });
-        self.token_cache.forget();
+        self.token_cache.forget_all();
         begun?;
         let holds = Duration::from_millis(ends.saturating_sub(begins).max(0).unsigned_abs());
         Ok(Some((session, holds)))
@@ -182,21 +186,22 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn session(
+    pub fn authenticate_session(
         &self,
         secret: &str,
         holder: SessionHolder,
     ) -> Result<Option<Actor>, ServiceError> {
-        self.token_cache.session(&self.database, secret, holder)
+        self.token_cache
+            .find_session(&self.database, secret, holder)
     }
 
     /// As [`Self::session`], without waiting for anything; `None` if the database must be read.
-    pub fn session_from_memory(
+    pub fn authenticate_session_from_memory(
         &self,
         secret: &str,
         holder: SessionHolder,
     ) -> Option<Option<Actor>> {
-        self.token_cache.session_in_memory(secret, holder)
+        self.token_cache.find_session_in_memory(secret, holder)
     }
 
     /// Ends a session. An unknown or ended session, or one of another holder, is no error.
@@ -204,13 +209,13 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn end_session(&self, secret: &str, holder: SessionHolder) -> Result<(), ServiceError> {
-        if self.session(secret, holder)?.is_none() {
+        if self.authenticate_session(secret, holder)?.is_none() {
             return Ok(());
         }
         let delete = "DELETE FROM session WHERE hash = ?1";
-        let hash = Hash::of_session(secret, holder);
+        let hash = SecretHash::of_session(secret, holder);
         let ended = self.database.execute(delete, [hash.0]);
-        self.token_cache.forget();
+        self.token_cache.forget_all();
         ended.map(drop)
     }
 
@@ -257,7 +262,8 @@ fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceE
     let query = "SELECT count(*), count(*) FILTER (WHERE name = ?1) FROM token \
                  WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
     let counts = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let (all, same): (u32, u32) = transaction.query_row(query, params![name, now()], counts)?;
+    let (all, same): (u32, u32) =
+        transaction.query_row(query, params![name, now_milliseconds()], counts)?;
     if same > 0 {
         return Err(ServiceError::Conflict(format!(
             "there is a token `{name}` already; choose another name, or revoke that one first"
@@ -272,7 +278,7 @@ fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceE
 }
 
 /// Adds a checked token.
-pub(crate) fn add(
+pub(crate) fn add_token(
     transaction: &Transaction<'_>,
     by: &str,
     new: &NewToken,
@@ -284,7 +290,7 @@ pub(crate) fn add(
     let mut machines = new.machines.clone();
     machines.sort_unstable();
     machines.dedup();
-    let created_at = now();
+    let created_at = now_milliseconds();
     let expires_at = new
         .days
         .map(|days| created_at.saturating_add(i64::from(days) * DAY_MILLISECONDS));
@@ -293,7 +299,7 @@ pub(crate) fn add(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         params![
             new.name,
-            Hash::of(secret.expose()).0,
+            SecretHash::of_secret(secret.expose()).0,
             json!(scopes).to_string(),
             json!(machines).to_string(),
             created_at,
@@ -306,46 +312,46 @@ pub(crate) fn add(
         name: new.name.clone(),
         scopes,
         machines,
-        created_at: timestamp(created_at)?,
+        created_at: to_timestamp(created_at)?,
         created_by: by.to_owned(),
-        expires_at: expires_at.map(timestamp).transpose()?,
+        expires_at: expires_at.map(to_timestamp).transpose()?,
         revoked_at: None,
     };
     let details = json!({
         "id": row.id, "scopes": row.scopes, "machines": row.machines, "expires_at": row.expires_at,
     });
-    audit::record(transaction, by, "token.create", &new.name, &details)?;
+    audit::record_action(transaction, by, "token.create", &new.name, &details)?;
     Ok(row)
 }
 
 /// Revokes a valid token and ends its sessions.
-pub(crate) fn revoke(
+pub(crate) fn mark_revoked(
     transaction: &Transaction<'_>,
     by: &str,
     id: u64,
     name: &str,
 ) -> Result<(), ServiceError> {
     let update = "UPDATE token SET revoked_at = ?2 WHERE id = ?1";
-    transaction.execute(update, params![id, now()])?;
+    transaction.execute(update, params![id, now_milliseconds()])?;
     transaction.execute("DELETE FROM session WHERE token = ?1", [id])?;
-    audit::record(transaction, by, "token.revoke", name, &json!({ "id": id }))
+    audit::record_action(transaction, by, "token.revoke", name, &json!({ "id": id }))
 }
 
 fn token_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     Ok(TokenRow {
         id: row.get(0)?,
         name: row.get(1)?,
-        scopes: scopes(row, 2)?,
-        machines: from_json(row, 3)?,
-        created_at: timestamp(row.get(4)?)?,
+        scopes: scopes_column(row, 2)?,
+        machines: json_column(row, 3)?,
+        created_at: to_timestamp(row.get(4)?)?,
         created_by: row.get(5)?,
-        expires_at: time(row, 6)?,
-        revoked_at: time(row, 7)?,
+        expires_at: timestamp_column(row, 6)?,
+        revoked_at: timestamp_column(row, 7)?,
     })
 }
 
 /// The scopes of a token, without those that this version does not know.
-pub(crate) fn scopes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<Scope>> {
-    let names: Vec<String> = from_json(row, column)?;
+pub(crate) fn scopes_column(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<Scope>> {
+    let names: Vec<String> = json_column(row, column)?;
     Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
 }

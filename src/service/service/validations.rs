@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 use table::{Deployment, Policy, Table};
 use utoipa::ToSchema;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
-use crate::database::{from_json, rows, timestamp};
+use crate::database::{json_column, query_rows, to_timestamp};
 use crate::{Digest, Service, ServiceError, TaskId};
 
 /// The result of a validation of a table.
@@ -39,7 +39,7 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn validations(
+    pub fn list_validations(
         &self,
         machine: &str,
         digest: &Digest,
@@ -48,16 +48,16 @@ impl Service {
             let query = "SELECT task, at, slower, faster, points, details FROM validation \
                          JOIN machine ON machine.id = validation.machine \
                          WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
-            rows(connection, query, params![machine, digest], |row| {
-                let details: Value = from_json(row, 5)?;
+            query_rows(connection, query, params![machine, digest], |row| {
+                let details: Value = json_column(row, 5)?;
                 let deployment = serde_json::from_value(details["deployment"].clone());
                 Ok(Validation {
                     task: row.get(0)?,
-                    at: timestamp(row.get(1)?)?,
+                    at: to_timestamp(row.get(1)?)?,
                     deployment: deployment.unwrap_or_default(),
                     slower: row.get(2)?,
                     faster: row.get(3)?,
-                    unjudged: unjudged(&details).try_into().unwrap_or(u32::MAX),
+                    unjudged: count_unjudged(&details).try_into().unwrap_or(u32::MAX),
                     points: row.get(4)?,
                     details,
                 })
@@ -67,19 +67,19 @@ impl Service {
 
     /// Whether the newest validation of each deployment that a release of the table activates found nothing slower,
     /// and the reason. It is at most [`crate::Configuration::validation_days`] old and judged at least one point.
-    pub(crate) fn is_validated(
+    pub(crate) fn judge_newest_validations(
         &self,
         machine: &str,
         digest: &Digest,
         table: &Table,
     ) -> Result<(bool, String), ServiceError> {
-        let validations = self.validations(machine, digest)?;
+        let validations = self.list_validations(machine, digest)?;
         let days = self.configuration.validation_days;
         let (mut open, mut closed) = (Vec::new(), Vec::new());
-        for deployment in activated(table) {
+        for deployment in activated_deployments(table) {
             let mut newest = validations.iter();
             let newest = newest.find(|validation| validation.deployment == deployment);
-            match found(newest, deployment, machine, days) {
+            match judge_validation(newest, deployment, machine, days) {
                 Ok(sentence) => open.push(sentence),
                 Err(sentence) => closed.push(sentence),
             }
@@ -97,17 +97,17 @@ impl Service {
 
 /// The deployments that a release of a table activates: `colltune` if programs that use it have rules of their own,
 /// `library` if the library's file has rules. For a table of which no rule is deployed, those of all its rules.
-pub fn activated(table: &Table) -> Vec<Deployment> {
-    let (deployed, _) = table.deployed(Policy::default());
-    let mut activated = with_choices(&deployed);
+pub fn activated_deployments(table: &Table) -> Vec<Deployment> {
+    let (deployed, _) = table.deployed_by(Policy::default());
+    let mut activated = deployments_with_choices(&deployed);
     if activated.is_empty() {
-        activated = with_choices(table);
+        activated = deployments_with_choices(table);
     }
     activated
 }
 
-fn with_choices(table: &Table) -> Vec<Deployment> {
-    let reads_tables = export::read_by(&table.provenance.library).is_some();
+fn deployments_with_choices(table: &Table) -> Vec<Deployment> {
+    let reads_tables = export::format_read_by(&table.provenance.library).is_some();
     let mut deployments = Deployment::ALL.to_vec();
     deployments.retain(|deployment| match deployment {
         // Programs that use colltune leave the library's own algorithms to the library.
@@ -121,7 +121,7 @@ fn with_choices(table: &Table) -> Vec<Deployment> {
 }
 
 /// The findings of the newest validation of a deployment; as an error with a remedy if they do not permit a release.
-fn found(
+fn judge_validation(
     newest: Option<&Validation>,
     deployment: Deployment,
     machine: &str,
@@ -138,10 +138,10 @@ fn found(
     let Validation { task, slower, .. } = newest;
     let date = newest.at.strftime("%Y-%m-%d");
     let judged = newest.points.saturating_sub(newest.unjudged);
-    let number = counted(judged, "point");
+    let number = format_counted(judged, "point");
     let mut about = format!("deployment `{deployment}`");
     if newest.unjudged > 0 {
-        about += &format!("; {} not judged", counted(newest.unjudged, "point"));
+        about += &format!("; {} not judged", format_counted(newest.unjudged, "point"));
     }
     let age = Timestamp::now().duration_since(newest.at);
     if age > SignedDuration::from_hours(24 * i64::from(days)) {
@@ -164,7 +164,7 @@ fn found(
 }
 
 /// The number of points of a validation's outcome that were not judged.
-pub(crate) fn unjudged(outcome: &Value) -> u64 {
+pub(crate) fn count_unjudged(outcome: &Value) -> u64 {
     let counts = ["too_few_launches", "undecided", "not_measured"];
     counts
         .iter()

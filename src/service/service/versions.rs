@@ -7,7 +7,7 @@ use serde::Serialize;
 use table::Table;
 use utoipa::ToSchema;
 
-use crate::database::{machine_id, now, rows, timestamp};
+use crate::database::{machine_id, now_milliseconds, query_rows, to_timestamp};
 use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
 
 /// The longest text of a table that is accepted: 16 MiB.
@@ -45,52 +45,53 @@ impl Service {
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
     /// [`ServiceError::Invalid`] if the table is too long or its library is not a plain `NAME-VERSION`;
     /// [`ServiceError::Deploy`] if its name is too long for a folder; files and SQLite.
-    pub fn take_in(
+    pub fn add_table(
         &self,
         actor: &Actor,
         machine: &str,
         text: &str,
     ) -> Result<Version, ServiceError> {
-        actor.require(Scope::Publish, Some(machine))?;
-        self.configuration.machine(machine)?;
-        let new = New::read(text)?;
+        actor.require_scope(Scope::Publish, Some(machine))?;
+        self.configuration.find_machine(machine)?;
+        let new = NewTable::from_text(text)?;
         self.write_blob(text.as_bytes())?;
         self.database.write(|transaction| {
-            let (version, is_new) = new.add(transaction, machine, None, None)?;
+            let (version, is_new) = new.add_to_machine(transaction, machine, None, None)?;
             if is_new {
                 let details = serde_json::json!({"digest": version.digest, "name": version.name});
-                audit::record(transaction, &actor.name, "table.add", machine, &details)?;
+                audit::record_action(transaction, &actor.name, "table.add", machine, &details)?;
             }
             Ok(version)
         })
     }
 
     /// Adds the table that a task has made; `campaign` is the row of its campaign. Adding it again is no error.
-    pub(crate) fn take_in_of_task(
+    pub(crate) fn add_task_table(
         &self,
         task: TaskId,
         machine: &str,
         campaign: Option<i64>,
         text: &str,
     ) -> Result<Digest, ServiceError> {
-        let new = New::read(text)?;
+        let new = NewTable::from_text(text)?;
         self.write_blob(text.as_bytes())?;
         self.database.write(|transaction| {
-            let (version, _) = new.add(transaction, machine, campaign, Some(task))?;
+            let (version, _) = new.add_to_machine(transaction, machine, campaign, Some(task))?;
             Ok(version.digest)
         })
     }
 
     /// Adds a table that was found in the folder, unless the machine has it.
-    pub(crate) fn take_in_found(&self, machine: &str, text: &str) -> Result<(), ServiceError> {
-        let new = New::read(text)?;
+    pub(crate) fn add_found_table(&self, machine: &str, text: &str) -> Result<(), ServiceError> {
+        let new = NewTable::from_text(text)?;
         self.write_blob(text.as_bytes())?;
         self.database.write(|transaction| {
             let campaign = "SELECT id FROM campaign WHERE digest = ?1";
             let campaign = transaction
                 .query_row(campaign, [&new.table.provenance.campaign], |row| row.get(0))
                 .optional()?;
-            new.add(transaction, machine, campaign, None).map(drop)
+            new.add_to_machine(transaction, machine, campaign, None)
+                .map(drop)
         })
     }
 
@@ -98,10 +99,10 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn versions_of(&self, digest: &Digest) -> Result<Vec<Version>, ServiceError> {
+    pub fn versions_with_digest(&self, digest: &Digest) -> Result<Vec<Version>, ServiceError> {
         self.database.read(|connection| {
             let query = format!("{SELECT} WHERE version.digest = ?1 ORDER BY version.id");
-            rows(connection, &query, [digest], version)
+            query_rows(connection, &query, [digest], version_from_row)
         })
     }
 
@@ -113,7 +114,7 @@ impl Service {
         self.database.read(|connection| {
             let query = "SELECT DISTINCT machine.name FROM release JOIN machine ON machine.id = release.machine \
                          WHERE digest = ?1";
-            rows(connection, query, [digest], |row| row.get(0))
+            query_rows(connection, query, [digest], |row| row.get(0))
         })
     }
 
@@ -121,20 +122,20 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn versions(
+    pub fn list_versions(
         &self,
         machine: Option<&str>,
         campaign: Option<&str>,
         slice: Slice,
     ) -> Result<Page<Version>, ServiceError> {
-        self.versions_among(None, machine, campaign, slice)
+        self.list_readable_versions(None, machine, campaign, slice)
     }
 
     /// As [`Service::versions`], for a reader of some machines: only those of `readable`, if given.
     ///
     /// # Errors
     /// SQLite.
-    pub fn versions_among(
+    pub fn list_readable_versions(
         &self,
         readable: Option<&[String]>,
         machine: Option<&str>,
@@ -148,10 +149,10 @@ impl Service {
                  AND (?3 IS NULL OR machine.name IN (SELECT value FROM json_each(?3))) \
                  AND version.id < ?4 ORDER BY version.id DESC LIMIT ?5"
             );
-            let (end, most) = (slice.end(), slice.rows_and_one());
+            let (end, most) = (slice.upper_bound(), slice.rows_to_query());
             let bounds = params![machine, campaign, readable, end, most];
-            let versions = rows(connection, &query, bounds, version)?;
-            Ok(slice.page(versions, |version| version.id))
+            let versions = query_rows(connection, &query, bounds, version_from_row)?;
+            Ok(slice.to_page(versions, |version| version.id))
         })
     }
 
@@ -159,8 +160,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; [`ServiceError::Table`] of a newer format.
-    pub fn table(&self, digest: &Digest) -> Result<Table, ServiceError> {
-        let bytes = self.blob(digest)?;
+    pub fn read_table(&self, digest: &Digest) -> Result<Table, ServiceError> {
+        let bytes = self.read_blob(digest)?;
         let damaged = |_| ServiceError::Damaged {
             digest: digest.clone(),
         };
@@ -170,15 +171,15 @@ impl Service {
 }
 
 /// A table that is about to be added.
-struct New<'a> {
+struct NewTable<'a> {
     text: &'a str,
     digest: Digest,
     library: String,
     table: Table,
 }
 
-impl<'a> New<'a> {
-    fn read(text: &'a str) -> Result<Self, ServiceError> {
+impl<'a> NewTable<'a> {
+    fn from_text(text: &'a str) -> Result<Self, ServiceError> {
         if text.len() > MOST_BYTES {
             let problem = format!("has {} bytes; the most are {MOST_BYTES}", text.len());
             return Err(ServiceError::invalid("table", problem));
@@ -196,7 +197,7 @@ impl<'a> New<'a> {
         export::deploy::check_names(&table)?;
         Ok(Self {
             text,
-            digest: Digest::of(text.as_bytes()),
+            digest: Digest::of_bytes(text.as_bytes()),
             library,
             table,
         })
@@ -204,7 +205,7 @@ impl<'a> New<'a> {
 
     /// Adds the table to a machine. Returns the version, and whether it is new. The task and its campaign are
     /// recorded also for an existing version without a task.
-    fn add(
+    fn add_to_machine(
         &self,
         transaction: &Transaction<'_>,
         machine: &str,
@@ -213,11 +214,11 @@ impl<'a> New<'a> {
     ) -> Result<(Version, bool), ServiceError> {
         let id = machine_id(transaction, machine)?;
         blobs::add_row(transaction, &self.digest, self.text.len())?;
-        let parent = self.parent(transaction, id, campaign)?;
+        let parent = self.find_parent(transaction, id, campaign)?;
         let added = transaction.execute(
             "INSERT OR IGNORE INTO version (machine, digest, library, name, campaign, task, parent, added_at) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![id, self.digest, self.library, self.table.name, campaign, task, parent, now()],
+            params![id, self.digest, self.library, self.table.name, campaign, task, parent, now_milliseconds()],
         )?;
         if added == 0 && task.is_some() {
             transaction.execute(
@@ -227,13 +228,13 @@ impl<'a> New<'a> {
             )?;
         }
         let select = format!("{SELECT} WHERE version.machine = ?1 AND version.digest = ?2");
-        let found = transaction.query_row(&select, params![id, self.digest], version)?;
+        let found = transaction.query_row(&select, params![id, self.digest], version_from_row)?;
         Ok((found, added > 0))
     }
 
     /// The newest version of the machine for the same library that the same campaign (by its path) made; if there is
     /// none, the newest of the same name.
-    fn parent(
+    fn find_parent(
         &self,
         transaction: &Transaction<'_>,
         machine: i64,
@@ -286,7 +287,7 @@ const SELECT: &str = "SELECT version.id, machine.name, version.library, version.
                       JOIN machine ON machine.id = version.machine \
                       LEFT JOIN campaign ON campaign.id = version.campaign";
 
-fn version(row: &Row<'_>) -> rusqlite::Result<Version> {
+fn version_from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
     Ok(Version {
         id: row.get(0)?,
         machine: row.get(1)?,
@@ -296,6 +297,6 @@ fn version(row: &Row<'_>) -> rusqlite::Result<Version> {
         campaign: row.get(5)?,
         task: row.get(6)?,
         parent: row.get(7)?,
-        added_at: timestamp(row.get(8)?)?,
+        added_at: to_timestamp(row.get(8)?)?,
     })
 }

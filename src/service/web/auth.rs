@@ -24,14 +24,14 @@ pub(crate) struct Visitor {
     /// The form token of the visitor's browser session, if there is one. Forms carry it, and [`Visitor::check_form`]
     /// checks it before any change.
     pub(crate) form_token: Option<String>,
-    how: How,
+    how: Authentication,
     peer: Peer,
     reads: bool,
 }
 
 /// The way a visitor was authenticated. It does not implement `Debug`, which would show the secret.
 #[derive(Clone, PartialEq, Eq)]
-enum How {
+enum Authentication {
     Unrecognised,
     /// A token, with its secret.
     Token(String),
@@ -43,12 +43,12 @@ enum How {
 impl Visitor {
     /// Whether the visitor is not authenticated; pages then offer to log in.
     pub(crate) fn is_anonymous(&self) -> bool {
-        self.how == How::Unrecognised
+        self.how == Authentication::Unrecognised
     }
 
     /// Whether the visitor may read about a machine, or about all (`None`).
     pub(crate) fn may_read(&self, machine: Option<&str>) -> bool {
-        self.reads || self.actor.may(Scope::Read, machine)
+        self.reads || self.actor.has_scope(Scope::Read, machine)
     }
 
     /// The machines that the visitor may read about; `None` for all.
@@ -72,7 +72,7 @@ impl Visitor {
         digest: &Digest,
     ) -> Result<Vec<Version>, ServiceError> {
         let may_read = |machine: &String| self.may_read(Some(machine));
-        let mut versions = service.versions_of(digest)?;
+        let mut versions = service.versions_with_digest(digest)?;
         versions.retain(|version| may_read(&version.machine));
         let is_known = self.may_read(None)
             || !versions.is_empty()
@@ -92,7 +92,7 @@ impl Visitor {
     /// # Errors
     /// [`ServiceError::NotFound`], also for a task of another machine.
     pub(crate) fn find_task(&self, service: &Service, id: TaskId) -> Result<Task, ServiceError> {
-        let task = service.task(id)?;
+        let task = service.read_task(id)?;
         if self.may_read(task.request.machine.as_deref()) {
             Ok(task)
         } else {
@@ -110,7 +110,7 @@ impl Visitor {
     pub(crate) fn require_read(&self, machine: Option<&str>) -> Result<(), Problem> {
         match self.reads {
             true => Ok(()),
-            false => Ok(self.actor.require(Scope::Read, machine)?),
+            false => Ok(self.actor.require_scope(Scope::Read, machine)?),
         }
     }
 
@@ -126,7 +126,7 @@ impl Visitor {
     /// The visitor's session, if there is one.
     pub(crate) fn session(&self) -> Option<&Session> {
         match &self.how {
-            How::Session(session) => Some(session),
+            Authentication::Session(session) => Some(session),
             _ => None,
         }
     }
@@ -136,9 +136,9 @@ impl Visitor {
     pub(crate) async fn is_still_valid(&self, app: &App) -> bool {
         let actor = self.peer.run_as_client(async {
             match &self.how {
-                How::Unrecognised | How::User => Ok(Some(self.actor.clone())),
-                How::Token(secret) => authenticate(app, secret).await,
-                How::Session(session) => session.find_actor(app).await,
+                Authentication::Unrecognised | Authentication::User => Ok(Some(self.actor.clone())),
+                Authentication::Token(secret) => find_token_actor(app, secret).await,
+                Authentication::Session(session) => session.find_actor(app).await,
             }
         });
         actor.await.is_ok_and(|actor| actor.is_some())
@@ -173,7 +173,7 @@ impl FromRequestParts<App> for Visitor {
         let visitor = |actor, how| Self {
             actor,
             form_token: match &how {
-                How::Session(session) => Some(session.form_token()),
+                Authentication::Session(session) => Some(session.form_token()),
                 _ => None,
             },
             how,
@@ -181,12 +181,12 @@ impl FromRequestParts<App> for Visitor {
             reads: app.service.configuration().open_reading,
         };
         if let Some(given) = parts.headers.get(header::AUTHORIZATION) {
-            let (actor, secret) = by_token(app, peer, bearer(given)).await?;
-            return Ok(visitor(actor, How::Token(secret)));
+            let (actor, secret) = authenticate_bearer(app, peer, parse_bearer(given)).await?;
+            return Ok(visitor(actor, Authentication::Token(secret)));
         }
         // The browser may still send the cookie of a session that has ended; it is ignored.
         if let Some((actor, session)) = sessions::find_session(app, peer, &parts.headers).await? {
-            let visitor = visitor(actor, How::Session(session));
+            let visitor = visitor(actor, Authentication::Session(session));
             // Requests to the interface are checked here; handlers of pages check the field of the form.
             if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
                 let given = parts.headers.get("x-form-token");
@@ -205,7 +205,7 @@ impl FromRequestParts<App> for Visitor {
                     scopes: vec![Scope::Admin],
                     machines: Vec::new(),
                 };
-                Ok(visitor(owner, How::User))
+                Ok(visitor(owner, Authentication::User))
             }
             _ if app.service.configuration().open_reading => {
                 let stranger = Actor {
@@ -213,56 +213,56 @@ impl FromRequestParts<App> for Visitor {
                     scopes: vec![Scope::Read],
                     machines: Vec::new(),
                 };
-                Ok(visitor(stranger, How::Unrecognised))
+                Ok(visitor(stranger, Authentication::Unrecognised))
             }
-            _ => Err(unauthorized("this needs a token")),
+            _ => Err(unauthorized_problem("this needs a token")),
         }
     }
 }
 
-fn bearer(given: &HeaderValue) -> Option<String> {
+fn parse_bearer(given: &HeaderValue) -> Option<String> {
     let (scheme, secret) = given.to_str().ok()?.split_once(' ')?;
     let is_bearer = scheme.eq_ignore_ascii_case("bearer");
     is_bearer.then(|| secret.trim().to_owned())
 }
 
 /// The actor of a token, and the token's secret.
-async fn by_token(
+async fn authenticate_bearer(
     app: &App,
     peer: Peer,
     secret: Option<String>,
 ) -> Result<(Actor, String), Problem> {
     let Some(secret) = secret else {
         let detail = "`Authorization` must be `Bearer` and a token";
-        return Err(unauthorized(detail));
+        return Err(unauthorized_problem(detail));
     };
-    match authenticate(app, &secret).await? {
+    match find_token_actor(app, &secret).await? {
         Some(actor) => Ok((actor, secret)),
-        None => Err(wrong_token(app, peer)),
+        None => Err(count_wrong_token(app, peer)),
     }
 }
 
 /// The actor of a token. The database is read only if tokens have changed, so this rarely waits.
-async fn authenticate(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
-    if let Some(known) = app.service.authenticate_from_memory(secret) {
+async fn find_token_actor(app: &App, secret: &str) -> Result<Option<Actor>, Problem> {
+    if let Some(known) = app.service.authenticate_token_from_memory(secret) {
         return Ok(known);
     }
     let secret = secret.to_owned();
-    app.run_urgent(move |service| service.authenticate(&secret))
+    app.run_urgent(move |service| service.authenticate_token(&secret))
         .await
 }
 
 /// Counts a wrong token: 401, or 429 after too many.
-pub(crate) fn wrong_token(app: &App, peer: Peer) -> Problem {
+pub(crate) fn count_wrong_token(app: &App, peer: Peer) -> Problem {
     let (failures, now) = (&app.shared.failures, Instant::now());
-    if let Some(wait) = failures.wait(peer, now) {
+    if let Some(wait) = failures.required_wait(peer, now) {
         let detail = "the token is wrong, and so were too many others from this client; a right one is accepted at any time";
         return Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(wait);
     }
-    failures.note(peer, now);
-    unauthorized("the token is unknown, expired or revoked")
+    failures.note_wrong_token(peer, now);
+    unauthorized_problem("the token is unknown, expired or revoked")
 }
 
-fn unauthorized(detail: &str) -> Problem {
+fn unauthorized_problem(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, detail)
 }

@@ -5,15 +5,19 @@ use axum::response::{IntoResponse, Response};
 use service::{Digest, Manifest};
 
 use crate::Problem;
-use crate::extract::text_of;
+use crate::extract::header_text;
 
 /// An ETag: a name in quotes.
-pub(crate) fn tag(name: impl std::fmt::Display) -> String {
+pub(crate) fn format_etag(name: impl std::fmt::Display) -> String {
     format!("\"{name}\"")
 }
 
 /// A response 304 with the tag, if the client already has this version, which must exist.
-pub(crate) fn unchanged(headers: &HeaderMap, tag: &str, cached: &'static str) -> Option<Response> {
+pub(crate) fn not_modified_response(
+    headers: &HeaderMap,
+    tag: &str,
+    cached: &'static str,
+) -> Option<Response> {
     let lists = headers.get_all(header::IF_NONE_MATCH).iter();
     let mut known = lists
         .filter_map(|list| list.to_str().ok())
@@ -21,13 +25,13 @@ pub(crate) fn unchanged(headers: &HeaderMap, tag: &str, cached: &'static str) ->
         .map(|one| one.trim().trim_start_matches("W/"));
     known.any(|one| one == tag || one == "*").then(|| {
         let mut response = StatusCode::NOT_MODIFIED.into_response();
-        mark(&mut response, tag, cached);
+        set_cache_headers(&mut response, tag, cached);
         response
     })
 }
 
 /// Adds the ETag and `Cache-Control`.
-pub(crate) fn mark(response: &mut Response, tag: &str, cached: &'static str) {
+pub(crate) fn set_cache_headers(response: &mut Response, tag: &str, cached: &'static str) {
     // Tags of numbers and digests are always valid.
     if let Ok(tag) = HeaderValue::from_str(tag) {
         response.headers_mut().insert(header::ETAG, tag);
@@ -38,13 +42,13 @@ pub(crate) fn mark(response: &mut Response, tag: &str, cached: &'static str) {
 
 /// The ETag of a channel: its release and its table. After a restore from a backup, the number of a release may be
 /// used again for another table.
-pub(crate) fn channel_tag(sequence: u64, digest: &Digest) -> String {
-    tag(format_args!("{sequence}-{digest}"))
+pub(crate) fn channel_etag(sequence: u64, digest: &Digest) -> String {
+    format_etag(format_args!("{sequence}-{digest}"))
 }
 
 /// The expected state of the channel to be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected<'h> {
+pub(crate) enum ExpectedRelease<'h> {
     /// `If-Match: *`
     Any,
     /// `If-None-Match: *`
@@ -53,14 +57,14 @@ pub(crate) enum Expected<'h> {
     At(u64, Option<&'h str>),
 }
 
-impl<'h> Expected<'h> {
+impl<'h> ExpectedRelease<'h> {
     /// # Errors
     /// 428 without either header, 400 for an invalid ETag.
-    pub(crate) fn of(headers: &'h HeaderMap) -> Result<Self, Problem> {
-        if text_of(headers, &header::IF_NONE_MATCH)? == Some("*") {
+    pub(crate) fn from_headers(headers: &'h HeaderMap) -> Result<Self, Problem> {
+        if header_text(headers, &header::IF_NONE_MATCH)? == Some("*") {
             return Ok(Self::NoRelease);
         }
-        let Some(given) = text_of(headers, &header::IF_MATCH)? else {
+        let Some(given) = header_text(headers, &header::IF_MATCH)? else {
             let detail = "send `If-Match` with the ETag of the channel, or `If-None-Match: *` if it has no release";
             return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, detail));
         };
@@ -86,7 +90,10 @@ impl<'h> Expected<'h> {
     ///
     /// # Errors
     /// 412 if that release has another table, or if there is none for `If-Match: *`.
-    pub(crate) fn sequence(self, current: Option<&Manifest>) -> Result<Option<u64>, Problem> {
+    pub(crate) fn expected_sequence(
+        self,
+        current: Option<&Manifest>,
+    ) -> Result<Option<u64>, Problem> {
         match (self, current) {
             (Self::Any, Some(_)) => Ok(None),
             (Self::Any, None) => {

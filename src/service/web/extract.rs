@@ -68,7 +68,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         DefaultBodyLimit::max(SHORT).apply(&mut request);
-        Unread::from_request(request, state).await?.read().map(Self)
+        Unread::from_request(request, state)
+            .await?
+            .parse_json()
+            .map(Self)
     }
 }
 
@@ -76,7 +79,7 @@ impl<S: Send + Sync, T> FromRequest<S> for Unread<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let media = text_of(request.headers(), &header::CONTENT_TYPE)?.unwrap_or_default();
+        let media = header_text(request.headers(), &header::CONTENT_TYPE)?.unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default().trim();
         if !media.eq_ignore_ascii_case("application/json") {
             let detail = "the body must be JSON, with `Content-Type: application/json`";
@@ -94,13 +97,13 @@ impl<T: DeserializeOwned> Unread<T> {
     ///
     /// # Errors
     /// 400 and 422 as for [`Json`].
-    pub(crate) fn read(&self) -> Result<T, Problem> {
+    pub(crate) fn parse_json(&self) -> Result<T, Problem> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let status = match error.is_data() {
                 true => StatusCode::UNPROCESSABLE_ENTITY,
                 false => StatusCode::BAD_REQUEST,
             };
-            Problem::new(status, error.to_string()).at(error.line(), error.column())
+            Problem::new(status, error.to_string()).at_position(error.line(), error.column())
         })
     }
 }
@@ -123,7 +126,7 @@ impl<S: Send + Sync> FromRequest<S> for Text {
 ///
 /// # Errors
 /// 400 if it is given twice, or has characters other than printable ASCII.
-pub(crate) fn text_of<'h>(
+pub(crate) fn header_text<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
 ) -> Result<Option<&'h str>, Problem> {

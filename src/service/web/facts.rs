@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use service::Digest;
 use table::{Deployment, Table};
 
-use crate::results::Made;
+use crate::results::TableOutput;
 use crate::{App, Problem};
 
 /// What is known about a table from its text alone.
@@ -39,14 +39,16 @@ impl Facts {
     ///
     /// # Errors
     /// Those of [`App::make_or_recall`].
-    pub(crate) async fn read(app: &App, digest: &Digest) -> Result<Self, Problem> {
-        let json = app.make_or_recall(Made::Facts(digest.clone())).await?;
+    pub(crate) async fn recall_or_read(app: &App, digest: &Digest) -> Result<Self, Problem> {
+        let json = app
+            .make_or_recall(TableOutput::Facts(digest.clone()))
+            .await?;
         serde_json::from_slice(&json).map_err(|error| Problem::internal(&error))
     }
 
-    pub(crate) fn of(table: &Table) -> Self {
+    pub(crate) fn from_table(table: &Table) -> Self {
         let of = table.provenance.clone();
-        let activated = service::activated(table);
+        let activated = service::activated_deployments(table);
         let mut deployments = Deployment::ALL.to_vec();
         deployments.sort_by_key(|deployment| !activated.contains(deployment));
         Self {

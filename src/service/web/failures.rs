@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use service::locked;
+use service::lock_ignoring_poison;
 
 use crate::peer::Peer;
 
@@ -24,17 +24,19 @@ pub(crate) struct Failures {
 
 impl Failures {
     /// The time that a peer must wait before a wrong token of its is counted again; `None` if it need not wait.
-    pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
-        let full_at = locked(&self.full_at);
-        let missing = full_at.get(&peer.counted())?.checked_duration_since(now)?;
+    pub(crate) fn required_wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
+        let full_at = lock_ignoring_poison(&self.full_at);
+        let missing = full_at
+            .get(&peer.to_counted_client())?
+            .checked_duration_since(now)?;
         let allowed = PAUSE * (BURST - 1);
         missing.checked_sub(allowed).filter(|wait| !wait.is_zero())
     }
 
     /// Records a wrong token.
-    pub(crate) fn note(&self, peer: Peer, now: Instant) {
-        let mut full_at = locked(&self.full_at);
-        let peer = peer.counted();
+    pub(crate) fn note_wrong_token(&self, peer: Peer, now: Instant) {
+        let mut full_at = lock_ignoring_poison(&self.full_at);
+        let peer = peer.to_counted_client();
         if full_at.len() >= PEERS && !full_at.contains_key(&peer) {
             full_at.retain(|_, at| *at > now);
             // If all have failed recently, the one with the fewest failures is removed.
@@ -62,25 +64,25 @@ mod tests {
     fn ten_wrong_tokens_are_counted_and_then_one_every_six_seconds() {
         let (failures, start) = (Failures::default(), Instant::now());
         for _ in 0..BURST {
-            assert_eq!(failures.wait(peer(1), start), None);
-            failures.note(peer(1), start);
+            assert_eq!(failures.required_wait(peer(1), start), None);
+            failures.note_wrong_token(peer(1), start);
         }
-        assert_eq!(failures.wait(peer(1), start), Some(PAUSE));
-        assert_eq!(failures.wait(peer(2), start), None);
-        assert_eq!(failures.wait(peer(1), start + PAUSE), None);
-        failures.note(peer(1), start + PAUSE);
-        assert_eq!(failures.wait(peer(1), start + PAUSE), Some(PAUSE));
-        assert_eq!(failures.wait(peer(1), start + PAUSE * 20), None);
+        assert_eq!(failures.required_wait(peer(1), start), Some(PAUSE));
+        assert_eq!(failures.required_wait(peer(2), start), None);
+        assert_eq!(failures.required_wait(peer(1), start + PAUSE), None);
+        failures.note_wrong_token(peer(1), start + PAUSE);
+        assert_eq!(failures.required_wait(peer(1), start + PAUSE), Some(PAUSE));
+        assert_eq!(failures.required_wait(peer(1), start + PAUSE * 20), None);
     }
 
     #[test]
     fn the_number_of_remembered_peers_is_bounded() {
         let (failures, start) = (Failures::default(), Instant::now());
         for _ in 0..BURST {
-            failures.note(peer(0), start);
+            failures.note_wrong_token(peer(0), start);
         }
         for number in 1..3 * PEERS as u32 {
-            failures.note(peer(number), start);
+            failures.note_wrong_token(peer(number), start);
         }
         assert!(
             failures
@@ -88,6 +90,6 @@ mod tests {
                 .lock()
                 .is_ok_and(|known| known.len() <= PEERS)
         );
-        assert_eq!(failures.wait(peer(0), start), Some(PAUSE));
+        assert_eq!(failures.required_wait(peer(0), start), Some(PAUSE));
     }
 }

@@ -6,12 +6,12 @@ use axum::http::StatusCode;
 use crate::{App, Problem};
 
 /// Answers `/healthz`: the process is alive.
-pub(crate) async fn live() -> &'static str {
+pub(crate) async fn check_liveness() -> &'static str {
     "ok\n"
 }
 
 /// Answers `/readyz`: the database is readable, and the service is not stopping.
-pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
+pub(crate) async fn check_readiness(State(app): State<App>) -> Result<&'static str, Problem> {
     let unavailable = |detail| Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail);
     if *app.shared.ending.borrow() {
         return Err(unavailable("the service is stopping"));

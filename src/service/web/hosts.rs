@@ -21,7 +21,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    pub(crate) fn of(configuration: &Configuration) -> Self {
+    pub(crate) fn from_configuration(configuration: &Configuration) -> Self {
         let any = configuration.tls.is_some();
         let mut names = configuration.names.clone();
         names.push("localhost".to_owned());
@@ -32,7 +32,7 @@ impl Hosts {
     ///
     /// # Errors
     /// 400 if it is missing or invalid, 421 if it is not a name of the service.
-    pub(crate) fn check(&self, asked: Option<&Authority>) -> Result<(), Problem> {
+    pub(crate) fn check_host(&self, asked: Option<&Authority>) -> Result<(), Problem> {
         let Some(asked) = asked else {
             let detail = "the request has no `Host` header, or an invalid one";
             return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
@@ -51,7 +51,7 @@ impl Hosts {
 }
 
 /// The name and port in `Host`.
-pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
+pub(crate) fn requested_host(headers: &HeaderMap) -> Option<Authority> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
     match hosts.next() {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::pools::refuse;
+use crate::pools::refuse_full;
 use crate::{App, Peer, Problem, hosts, pages, sessions};
 
 /// The largest body of a request, in bytes.
@@ -45,22 +45,26 @@ const HEADERS_OF_STREAMS: [(HeaderName, &str); 2] = [
     (HeaderName::from_static("x-accel-buffering"), "no"),
 ];
 
-pub(crate) fn around(router: Router<App>, app: App) -> Router {
+pub(crate) fn wrap_router(router: Router<App>, app: App) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_BYTES))
-        .layer(from_fn_with_state(app.clone(), admit))
+        .layer(from_fn_with_state(app.clone(), admit_request))
         .layer(TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
             WHOLE_REQUEST,
         ))
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(answer_panic))
         .layer(from_fn_with_state(app.clone(), limit_share))
-        .layer(from_fn_with_state(app.clone(), finish))
+        .layer(from_fn_with_state(app.clone(), answer_for_client))
         .with_state(app)
 }
 
 /// Refuses a request if its address or body is too long, its `Host` is wrong, or a page of another site sent it.
-async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+async fn admit_request(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let (uri, headers) = (request.uri(), request.headers());
     let length = uri.path_and_query().map_or(0, |all| all.as_str().len());
     if length > URI_CHARACTERS {
@@ -73,11 +77,11 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
         let detail = format!("the body has more than {BODY_BYTES} bytes");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
-    let asked = hosts::asked(headers);
+    let asked = hosts::requested_host(headers);
     let is_local = matches!(request.extensions().get(), Some(Peer::User(_)));
     // Browsers reach a Unix socket only through a proxy.
     if !is_local || app.service.configuration().behind_proxy {
-        app.shared.hosts.check(asked.as_ref())?;
+        app.shared.hosts.check_host(asked.as_ref())?;
     }
     // Browsers never add `Authorization` by themselves.
     if !request.method().is_safe() && !headers.contains_key(header::AUTHORIZATION) {
@@ -86,17 +90,17 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
     Ok(next.run(request).await)
 }
 
-fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+fn answer_panic(_: Box<dyn Any + Send + 'static>) -> Response {
     // The panic hook has printed the message to standard error.
     let detail = "internal error; see the panic in the service's log";
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response()
 }
 
 /// Answers the request for its client.
-async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
+async fn answer_for_client(State(app): State<App>, request: Request, next: Next) -> Response {
     let client = Peer::of_request(&app, request.extensions(), request.headers());
     client
-        .run_as_client(answer(app, client, request, next))
+        .run_as_client(answer_request(app, client, request, next))
         .await
 }
 
@@ -107,18 +111,18 @@ async fn limit_share(
     next: Next,
 ) -> Result<Response, Problem> {
     let client = if app.service.configuration().behind_proxy {
-        Peer::current()
+        Peer::current_client()
     } else {
         None
     };
     let taken = "requests are being answered";
-    let place = app.shared.forwarded.take(client);
-    let _place = place.map_err(|full| refuse(full, taken))?;
+    let place = app.shared.forwarded.take_place(client);
+    let _place = place.map_err(|full| refuse_full(full, taken))?;
     Ok(next.run(request).await)
 }
 
 /// Counts the request, renders errors as JSON or as a page, and adds headers.
-async fn answer(app: App, client: Peer, request: Request, next: Next) -> Response {
+async fn answer_request(app: App, client: Peer, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
@@ -135,12 +139,12 @@ async fn answer(app: App, client: Peer, request: Request, next: Next) -> Respons
         let is_known =
             has_token || (problem.lacks_scope && has_session(&app, client, &cookies).await);
         let problem = match problem.lacks_scope && !is_known {
-            true => problem.unrecognised(),
+            true => problem.with_unauthorized_status(),
             false => problem,
         };
         let allow = response.headers_mut().remove(header::ALLOW);
         response = match wants_page {
-            true => page(&problem),
+            true => problem_page_response(&problem),
             false => problem.into_response(),
         };
         response.extensions_mut().remove::<Problem>();
@@ -165,7 +169,7 @@ async fn answer(app: App, client: Peer, request: Request, next: Next) -> Respons
             .insert(header::STRICT_TRANSPORT_SECURITY, value);
     }
     let metrics = &app.shared.metrics;
-    metrics.count(&method, route, response.status(), start.elapsed());
+    metrics.count_request(&method, route, response.status(), start.elapsed());
     response
 }
 
@@ -175,8 +179,8 @@ async fn has_session(app: &App, client: Peer, cookies: &HeaderMap) -> bool {
     found.is_ok_and(|found| found.is_some())
 }
 
-fn page(problem: &Problem) -> Response {
-    let mut response = (problem.status, pages::problem(problem)).into_response();
+fn problem_page_response(problem: &Problem) -> Response {
+    let mut response = (problem.status, pages::problem_page(problem)).into_response();
     problem.set_headers(&mut response);
     response
 }

@@ -34,8 +34,8 @@ mod tls;
 
 pub use error::WebError;
 pub use listen::Socket;
-pub use routes::openapi;
-pub use serve::serve;
+pub use routes::openapi_document;
+pub use serve::serve_requests;
 
 pub(crate) use auth::Visitor;
 pub(crate) use peer::Peer;

@@ -25,10 +25,10 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// A listening socket.
 #[derive(Debug)]
-pub struct Socket(Inner);
+pub struct Socket(BoundListener);
 
 #[derive(Debug)]
-enum Inner {
+enum BoundListener {
     Tcp(std::net::TcpListener),
     Unix(StdUnixListener),
 }
@@ -40,7 +40,7 @@ impl Socket {
     /// # Errors
     /// [`WebError::Listen`]; [`WebError::Open`] for an address that other hosts can reach, without TLS or a proxy.
     pub fn open(configuration: &Configuration) -> Result<Self, WebError> {
-        let inherited = Self::inherited()?;
+        let inherited = Self::from_systemd()?;
         let address = match (&inherited, &configuration.listen) {
             (Some(socket), _) => socket.address(),
             (None, Listen::Address(address)) => Some(*address),
@@ -52,11 +52,11 @@ impl Socket {
                 Err(WebError::Open { address })
             }
             (_, Some(socket)) => Ok(socket),
-            (_, None) => Self::bind(&configuration.listen),
+            (_, None) => Self::bind_configured(&configuration.listen),
         }
     }
 
-    fn inherited() -> Result<Option<Self>, WebError> {
+    fn from_systemd() -> Result<Option<Self>, WebError> {
         let failed = |source| WebError::Listen {
             place: "the socket of LISTEN_FDS".to_owned(),
             source,
@@ -66,16 +66,16 @@ impl Socket {
             return Ok(None);
         }
         let inner = match sockets.take_tcp_listener(0) {
-            Ok(tcp) => tcp.map(Inner::Tcp),
+            Ok(tcp) => tcp.map(BoundListener::Tcp),
             Err(_) => sockets
                 .take_unix_listener(0)
                 .map_err(failed)?
-                .map(Inner::Unix),
+                .map(BoundListener::Unix),
         };
         Ok(inner.map(Self))
     }
 
-    fn bind(listen: &Listen) -> Result<Self, WebError> {
+    fn bind_configured(listen: &Listen) -> Result<Self, WebError> {
         match listen {
             Listen::Address(address) => {
                 let bound = std::net::TcpListener::bind(address);
@@ -83,14 +83,14 @@ impl Socket {
                     place: address.to_string(),
                     source,
                 };
-                Ok(Self(Inner::Tcp(bound.map_err(failed)?)))
+                Ok(Self(BoundListener::Tcp(bound.map_err(failed)?)))
             }
             Listen::Socket(path) => {
                 let failed = |source| WebError::Listen {
                     place: path.display().to_string(),
                     source,
                 };
-                Ok(Self(Inner::Unix(bind_unix(path).map_err(failed)?)))
+                Ok(Self(BoundListener::Unix(bind_unix(path).map_err(failed)?)))
             }
         }
     }
@@ -98,19 +98,19 @@ impl Socket {
     /// The address with the actual port; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.0 {
-            Inner::Tcp(listener) => listener.local_addr().ok(),
-            Inner::Unix(_) => None,
+            BoundListener::Tcp(listener) => listener.local_addr().ok(),
+            BoundListener::Unix(_) => None,
         }
     }
 
     /// Registers the socket with the running tokio runtime.
-    pub(crate) fn listener(self) -> io::Result<Listener> {
+    pub(crate) fn into_listener(self) -> io::Result<Listener> {
         match self.0 {
-            Inner::Tcp(listener) => {
+            BoundListener::Tcp(listener) => {
                 listener.set_nonblocking(true)?;
                 Ok(Listener::Tcp(TcpListener::from_std(listener)?))
             }
-            Inner::Unix(listener) => {
+            BoundListener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
                 Ok(Listener::Unix(UnixListener::from_std(listener)?))
             }

@@ -38,7 +38,13 @@ impl Metrics {
     }
 
     /// Counts a request. Routes are patterns, so the number of labels is bounded.
-    pub(crate) fn count(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+    pub(crate) fn count_request(
+        &self,
+        method: &Method,
+        route: &str,
+        status: StatusCode,
+        took: Duration,
+    ) {
         let method = match *method {
             Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::DELETE => {
                 method.as_str()
@@ -53,13 +59,13 @@ impl Metrics {
 }
 
 /// Answers `/metrics`.
-pub(crate) async fn metrics(
+pub(crate) async fn answer_metrics(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<impl IntoResponse, Problem> {
     visitor.require_read(None)?;
-    let mut gauges = app.run_reading(gauges).await?;
-    let pulled = app.shared.pulls.age();
+    let mut gauges = app.run_reading(read_gauges).await?;
+    let pulled = app.shared.pulls.batch_age();
     gauges.push(Gauge {
         name: "colltune_pull_batch_age_seconds",
         help: "Seconds since pulls were last recorded.",
@@ -69,7 +75,8 @@ pub(crate) async fn metrics(
             .into_iter()
             .collect(),
     });
-    let text = text(&app.shared.metrics, gauges).map_err(|error| Problem::internal(&error))?;
+    let text =
+        encode_metrics(&app.shared.metrics, gauges).map_err(|error| Problem::internal(&error))?;
     let media = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, media)], text))
 }
@@ -83,7 +90,7 @@ struct Gauge {
 }
 
 /// The service's gauges.
-fn gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
+fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
     let counts = service.task_counts()?.into_iter();
     let tasks =
         counts.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
@@ -93,7 +100,7 @@ fn gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
         node_seconds.push((vec![machine.name.clone()], spent));
     }
     let (mut sequences, mut ages) = (Vec::new(), Vec::new());
-    for release in service.channels()? {
+    for release in service.newest_releases()? {
         let key = release.key;
         let labels = vec![key.machine, key.library, key.channel.to_string()];
         let age = jiff::Timestamp::now().duration_since(release.at);
@@ -130,12 +137,12 @@ fn gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
             name: "colltune_problems",
             help: "Problems with the service's files and database; the overview and standard error list them.",
             labels: &[],
-            rows: vec![(Vec::new(), service.problems().len() as f64)],
+            rows: vec![(Vec::new(), service.list_problems().len() as f64)],
         },
     ])
 }
 
-fn text(metrics: &Metrics, gauges: Vec<Gauge>) -> prometheus::Result<String> {
+fn encode_metrics(metrics: &Metrics, gauges: Vec<Gauge>) -> prometheus::Result<String> {
     let mut families = metrics.requests.collect();
     families.extend(metrics.seconds.collect());
     for Gauge {

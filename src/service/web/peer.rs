@@ -41,7 +41,7 @@ impl Peer {
 
     /// The client as which a peer is counted. IPv6 addresses are reduced to their first 64 bits, since one host can
     /// use all of the other bits.
-    pub(crate) fn counted(self) -> Self {
+    pub(crate) fn to_counted_client(self) -> Self {
         match self {
             Self::Address(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
                 Some(v4) => Self::Address(v4.into()),
@@ -71,8 +71,8 @@ impl Peer {
     }
 
     /// The client whose request the running task answers; `None` for the service's own work.
-    pub(crate) fn current() -> Option<Self> {
-        CLIENT.try_with(|client| client.counted()).ok()
+    pub(crate) fn current_client() -> Option<Self> {
+        CLIENT.try_with(|client| client.to_counted_client()).ok()
     }
 }
 

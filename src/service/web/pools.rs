@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use service::locked;
+use service::lock_ignoring_poison;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::Problem;
 use crate::peer::Peer;
-use crate::shares::{Full, Place, Shares};
+use crate::shares::{Full, Shares, TakenPlace};
 
 /// The threads of [`Pools::urgent`].
 const URGENT: usize = 8;
@@ -74,7 +74,7 @@ pub(crate) struct Pool {
 struct Turn {
     _thread: OwnedSemaphorePermit,
     _of_client: Option<OwnedSemaphorePermit>,
-    _place: Place,
+    _place: TakenPlace,
 }
 
 impl Pool {
@@ -97,7 +97,7 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = self.wait_for_turn(Peer::current()).await?;
+        let turn = self.wait_for_turn(Peer::current_client()).await?;
         let done = spawn_blocking(move || {
             let _turn = turn;
             work()
@@ -106,21 +106,21 @@ impl Pool {
     }
 
     async fn wait_for_turn(&self, client: Option<Peer>) -> Result<Turn, Problem> {
-        let place = self.places.take(client).map_err(refuse_busy)?;
+        let place = self.places.take_place(client).map_err(refuse_busy)?;
         // A client first waits among its own requests, so that at most `each` of them wait among others'.
         let of_client = match client {
-            Some(client) => Some(acquire(self.turns_of(client)).await?),
+            Some(client) => Some(acquire_permit(self.turns_of(client)).await?),
             None => None,
         };
         Ok(Turn {
-            _thread: acquire(Arc::clone(&self.threads)).await?,
+            _thread: acquire_permit(Arc::clone(&self.threads)).await?,
             _of_client: of_client,
             _place: place,
         })
     }
 
     fn turns_of(&self, client: Peer) -> Arc<Semaphore> {
-        let mut turns = locked(&self.turns);
+        let mut turns = lock_ignoring_poison(&self.turns);
         if let Some(known) = turns.get(&client).and_then(Weak::upgrade) {
             return known;
         }
@@ -131,18 +131,18 @@ impl Pool {
     }
 }
 
-async fn acquire(of: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+async fn acquire_permit(of: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
     let permit = of.acquire_owned().await;
     permit.map_err(|error| Problem::internal(&error))
 }
 
 /// The refusal of a request that would have to wait behind too many others.
 fn refuse_busy(full: Full) -> Problem {
-    refuse(full, "requests wait or are carried out")
+    refuse_full(full, "requests wait or are carried out")
 }
 
 /// The refusal for lack of places, which `taken` describes: what this client or all clients have.
-pub(crate) fn refuse(full: Full, taken: &str) -> Problem {
+pub(crate) fn refuse_full(full: Full, taken: &str) -> Problem {
     let (status, detail) = match full {
         Full::Share(own) => (
             StatusCode::TOO_MANY_REQUESTS,
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_full_queue_refuses_all() {
         with_pool(|pool| async move {
-            let _taken: Vec<_> = (0..8).map(|_| pool.places.take(None)).collect();
+            let _taken: Vec<_> = (0..8).map(|_| pool.places.take_place(None)).collect();
             let refused = OTHER.run_as_client(pool.run(|| 5)).await.expect_err("full");
             assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
         });

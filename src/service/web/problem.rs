@@ -92,7 +92,7 @@ impl Problem {
     }
 
     /// Adds a place in a text, counted from 1.
-    pub(crate) fn at(self, line: usize, column: usize) -> Self {
+    pub(crate) fn at_position(self, line: usize, column: usize) -> Self {
         Self {
             line: u32::try_from(line).ok(),
             column: u32::try_from(column).ok(),
@@ -110,7 +110,7 @@ impl Problem {
     }
 
     /// Changes the status to 401, for anonymous visitors.
-    pub(crate) fn unrecognised(self) -> Self {
+    pub(crate) fn with_unauthorized_status(self) -> Self {
         Self {
             lacks_scope: self.lacks_scope,
             ..Self::new(StatusCode::UNAUTHORIZED, self.detail)
@@ -118,7 +118,7 @@ impl Problem {
     }
 
     /// The problem in JSON.
-    pub(crate) fn body(&self) -> Vec<u8> {
+    pub(crate) fn json_body(&self) -> Vec<u8> {
         let text = serde_json::to_string(self).unwrap_or_default();
         Plain(text).to_string().into_bytes()
     }
@@ -162,7 +162,7 @@ impl From<ServiceError> for Problem {
             ServiceError::Invalid { .. } => with_help(StatusCode::UNPROCESSABLE_ENTITY),
             ServiceError::Campaign(CampaignError::Invalid(found))
             | ServiceError::Table(TableError::Invalid(found)) => {
-                with_help(StatusCode::UNPROCESSABLE_ENTITY).at(found.line, found.column)
+                with_help(StatusCode::UNPROCESSABLE_ENTITY).at_position(found.line, found.column)
             }
             ServiceError::Damaged { .. } => with_help(StatusCode::INTERNAL_SERVER_ERROR),
             ServiceError::Deploy(DeployError::LongName { .. }) => {
@@ -190,7 +190,7 @@ impl From<ServiceError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let media = [(header::CONTENT_TYPE, PROBLEM)];
-        let mut response = (self.status, media, self.body()).into_response();
+        let mut response = (self.status, media, self.json_body()).into_response();
         self.set_headers(&mut response);
         response.extensions_mut().insert(self);
         response

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use printable::Plain;
-use service::{ChannelKey, Digest, locked};
+use service::{ChannelKey, Digest, lock_ignoring_poison};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -20,10 +20,10 @@ const PERIOD: Duration = Duration::from_secs(5);
 
 /// The records that wait to be written: the last digest of each client and channel.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pulls(Arc<Inner>);
+pub(crate) struct Pulls(Arc<WaitingPulls>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct WaitingPulls {
     waiting: Mutex<HashMap<(String, ChannelKey), Digest>>,
     arrived: Notify,
     written: Mutex<Option<Instant>>,
@@ -31,8 +31,8 @@ struct Inner {
 
 impl Pulls {
     /// Adds a record, without blocking.
-    pub(crate) fn note(&self, client: String, key: ChannelKey, digest: Digest) {
-        let mut waiting = locked(&self.0.waiting);
+    pub(crate) fn note_pull(&self, client: String, key: ChannelKey, digest: Digest) {
+        let mut waiting = lock_ignoring_poison(&self.0.waiting);
         let who = (client, key);
         if waiting.len() < WAITING || waiting.contains_key(&who) {
             waiting.insert(who, digest);
@@ -41,12 +41,12 @@ impl Pulls {
     }
 
     /// The time since the last batch was written; `None` if there was none.
-    pub(crate) fn age(&self) -> Option<Duration> {
-        locked(&self.0.written).map(|at| at.elapsed())
+    pub(crate) fn batch_age(&self) -> Option<Duration> {
+        lock_ignoring_poison(&self.0.written).map(|at| at.elapsed())
     }
 
     /// Writes batches until the service stops, and then the remaining records.
-    pub(crate) async fn write(self, app: App) {
+    pub(crate) async fn write_batches(self, app: App) {
         let mut ending = app.shared.ending.clone();
         loop {
             tokio::select! {
@@ -55,15 +55,15 @@ impl Pulls {
             }
             let ends = ending.wait_for(|ends| *ends);
             let is_last = timeout(PERIOD, ends).await.is_ok();
-            self.flush(&app).await;
+            self.write_batch(&app).await;
             if is_last {
                 return;
             }
         }
     }
 
-    async fn flush(&self, app: &App) {
-        let taken = std::mem::take(&mut *locked(&self.0.waiting));
+    async fn write_batch(&self, app: &App) {
+        let taken = std::mem::take(&mut *lock_ignoring_poison(&self.0.waiting));
         if taken.is_empty() {
             return;
         }
@@ -73,7 +73,7 @@ impl Pulls {
                 .try_for_each(|((client, key), digest)| service.note_pull(key, client, digest))
         });
         match written.await {
-            Ok(()) => *locked(&self.0.written) = Some(Instant::now()),
+            Ok(()) => *lock_ignoring_poison(&self.0.written) = Some(Instant::now()),
             Err(problem) => {
                 // Clients pull again; if standard error is closed, there is no other place to report it.
                 let _ = writeln!(

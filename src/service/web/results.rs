@@ -14,7 +14,7 @@ use futures_util::future::{Shared, WeakShared};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use report::View;
-use service::{Digest, Service, locked};
+use service::{Digest, Service, lock_ignoring_poison};
 use table::Table;
 
 use crate::api::{write_difference, write_export};
@@ -33,7 +33,7 @@ const EXPORTS_LAST: Duration = Duration::from_secs(300);
 
 /// What is made of tables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Made {
+pub(crate) enum TableOutput {
     /// [`Facts`] as JSON.
     Facts(Digest),
     /// The figures of the table's page.
@@ -51,28 +51,28 @@ pub(crate) enum Made {
     Changes { before: Digest, after: Digest },
 }
 
-impl Made {
+impl TableOutput {
     fn is_fresh(&self, age: Duration) -> bool {
         !matches!(self, Self::Export { .. }) || age < EXPORTS_LAST
     }
 
     /// Makes the result. Stops between its steps if nobody wants it any more.
-    fn make(&self, service: &Service, wanted: &Wanted) -> Result<Bytes, Problem> {
+    fn make_bytes(&self, service: &Service, wanted: &Wanted) -> Result<Bytes, Problem> {
         let table = |digest: &Digest| -> Result<Table, Problem> {
-            wanted.require()?;
-            let table = service.table(digest)?;
-            wanted.require()?;
+            wanted.check_still_wanted()?;
+            let table = service.read_table(digest)?;
+            wanted.check_still_wanted()?;
             Ok(table)
         };
         let text = match self {
             Self::Facts(digest) => {
-                let facts = Facts::of(&table(digest)?);
+                let facts = Facts::from_table(&table(digest)?);
                 serde_json::to_string(&facts).map_err(|error| Problem::internal(&error))?
             }
             Self::Figures(digest) => {
-                report::figures(&View::of_table(&table(digest)?)).into_string()
+                report::render_figures(&View::from_table(&table(digest)?)).into_string()
             }
-            Self::Report(digest) => report::render_html(&View::of_table(&table(digest)?)),
+            Self::Report(digest) => report::render_html(&View::from_table(&table(digest)?)),
             Self::Export { digest, format } => write_export(&table(digest)?, format)?,
             Self::Difference { before, after } => {
                 write_difference(before, after, table(before)?.diff(&table(after)?))?
@@ -92,7 +92,7 @@ struct Wanted(Arc<AtomicBool>);
 impl Wanted {
     /// # Errors
     /// If nobody does; so nobody sees the error.
-    fn require(&self) -> Result<(), Problem> {
+    fn check_still_wanted(&self) -> Result<(), Problem> {
         if self.0.load(Ordering::Relaxed) {
             Ok(())
         } else {
@@ -103,9 +103,9 @@ impl Wanted {
 }
 
 /// Says that nobody waits for a result any more, when it is dropped.
-struct Waiting(Wanted);
+struct WantedGuard(Wanted);
 
-impl Drop for Waiting {
+impl Drop for WantedGuard {
     fn drop(&mut self) {
         self.0.0.store(false, Ordering::Relaxed);
     }
@@ -121,25 +121,25 @@ struct Kept {
 #[derive(Clone, Copy, Debug)]
 struct Weight;
 
-impl Weighter<Made, Kept> for Weight {
-    fn weight(&self, _: &Made, kept: &Kept) -> u64 {
+impl Weighter<TableOutput, Kept> for Weight {
+    fn weight(&self, _: &TableOutput, kept: &Kept) -> u64 {
         let length = match &kept.result {
             Ok(bytes) => bytes.len(),
             Err(problem) => problem.detail.len(),
         };
         // Beside the bytes, keys hold up to two digests.
-        (length + size_of::<(Made, Kept)>() + 256) as u64
+        (length + size_of::<(TableOutput, Kept)>() + 256) as u64
     }
 }
 
 /// The works that have begun, by client and result.
-type Begun = HashMap<(Option<Peer>, Made), WeakShared<Making>>;
+type Begun = HashMap<(Option<Peer>, TableOutput), WeakShared<Making>>;
 type Making = Pin<Box<dyn Future<Output = Result<Bytes, Problem>> + Send>>;
 
 /// The results that are kept, and those that are being made.
 #[derive(Debug)]
 pub(crate) struct Results {
-    kept: Cache<Made, Kept, Weight>,
+    kept: Cache<TableOutput, Kept, Weight>,
     /// By client: its requests for the same result wait together, in its own turn.
     making: Mutex<Begun>,
 }
@@ -155,13 +155,13 @@ impl Default for Results {
 }
 
 impl Results {
-    fn find(&self, made: &Made) -> Option<Result<Bytes, Problem>> {
+    fn find_kept(&self, made: &TableOutput) -> Option<Result<Bytes, Problem>> {
         let kept = self.kept.get(made)?;
         made.is_fresh(kept.at.elapsed()).then_some(kept.result)
     }
 
     /// Keeps a result. Errors are kept only if they are about the table itself (409), which does not change.
-    fn keep(&self, made: Made, result: &Result<Bytes, Problem>) {
+    fn keep_result(&self, made: TableOutput, result: &Result<Bytes, Problem>) {
         let is_lasting = |problem: &Problem| problem.status == StatusCode::CONFLICT;
         if result.as_ref().err().is_none_or(is_lasting) {
             let (result, at) = (result.clone(), Instant::now());
@@ -171,8 +171,8 @@ impl Results {
 
     /// The work of making a result for a client, which all its requests for this result share. It ends when all of them
     /// have gone.
-    fn begin_or_join(&self, app: &App, client: Option<Peer>, made: Made) -> Shared<Making> {
-        let mut making = locked(&self.making);
+    fn begin_or_join(&self, app: &App, client: Option<Peer>, made: TableOutput) -> Shared<Making> {
+        let mut making = lock_ignoring_poison(&self.making);
         let key = (client, made);
         if let Some(begun) = making.get(&key).and_then(WeakShared::upgrade) {
             return begun;
@@ -193,27 +193,29 @@ impl App {
     ///
     /// # Errors
     /// Those of reading and making; 429 and 503 if too many requests wait.
-    pub(crate) async fn make_or_recall(&self, made: Made) -> Result<Bytes, Problem> {
-        match self.shared.results.find(&made) {
+    pub(crate) async fn make_or_recall(&self, made: TableOutput) -> Result<Bytes, Problem> {
+        match self.shared.results.find_kept(&made) {
             Some(result) => result,
             None => {
                 let results = &self.shared.results;
-                results.begin_or_join(self, Peer::current(), made).await
+                results
+                    .begin_or_join(self, Peer::current_client(), made)
+                    .await
             }
         }
     }
 }
 
-async fn make_in_turn(app: App, made: Made) -> Result<Bytes, Problem> {
+async fn make_in_turn(app: App, made: TableOutput) -> Result<Bytes, Problem> {
     let wanted = Wanted(Arc::new(AtomicBool::new(true)));
-    let _waiting = Waiting(wanted.clone());
+    let _waiting = WantedGuard(wanted.clone());
     let (service, shared) = (Arc::clone(&app.service), Arc::clone(&app.shared));
     let made = app.shared.pools.heavy.run(move || {
         // Another client's request may have made it meanwhile.
         let results = &shared.results;
-        results.find(&made).unwrap_or_else(|| {
-            let result = made.make(&service, &wanted);
-            results.keep(made, &result);
+        results.find_kept(&made).unwrap_or_else(|| {
+            let result = made.make_bytes(&service, &wanted);
+            results.keep_result(made, &result);
             result
         })
     });
@@ -233,12 +235,12 @@ mod tests {
     #[test]
     fn requests_of_one_client_for_one_result_share_the_work() {
         let folder = tempfile::tempdir().expect("a folder");
-        let configuration = Configuration::of_folder(folder.path()).expect("valid");
+        let configuration = Configuration::for_folder(folder.path()).expect("valid");
         let service = Service::open(configuration, "colltune".into()).expect("opened");
         let (_ends, ending) = watch::channel(false);
         let app = App::new(service, ending).expect("made");
         let begin = |client: Peer, text: &[u8]| {
-            let made = Made::Report(Digest::of(text));
+            let made = TableOutput::Report(Digest::of_bytes(text));
             app.shared.results.begin_or_join(&app, Some(client), made)
         };
         let first = begin(ONE, b"a");
@@ -255,19 +257,19 @@ mod tests {
     #[test]
     fn exports_and_refusals_are_kept_for_some_minutes_and_other_errors_never() {
         let results = Results::default();
-        let digest = Digest::of(b"a");
-        let export = Made::Export {
+        let digest = Digest::of_bytes(b"a");
+        let export = TableOutput::Export {
             digest: digest.clone(),
             format: "mpich",
         };
-        let report = Made::Report(digest);
+        let report = TableOutput::Report(digest);
         let problem = |status| Err(Problem::new(status, "no"));
-        results.keep(export.clone(), &problem(StatusCode::CONFLICT));
-        results.keep(report.clone(), &problem(StatusCode::NOT_FOUND));
-        assert!(results.find(&export).is_some_and(|kept| kept.is_err()));
-        assert!(results.find(&report).is_none());
-        results.keep(report.clone(), &Ok(Bytes::from_static(b"page")));
-        assert!(results.find(&report).is_some_and(|kept| kept.is_ok()));
+        results.keep_result(export.clone(), &problem(StatusCode::CONFLICT));
+        results.keep_result(report.clone(), &problem(StatusCode::NOT_FOUND));
+        assert!(results.find_kept(&export).is_some_and(|kept| kept.is_err()));
+        assert!(results.find_kept(&report).is_none());
+        results.keep_result(report.clone(), &Ok(Bytes::from_static(b"page")));
+        assert!(results.find_kept(&report).is_some_and(|kept| kept.is_ok()));
         let later = Duration::from_secs(301);
         assert!(report.is_fresh(later) && !export.is_fresh(later));
     }
@@ -277,9 +279,9 @@ mod tests {
         let results = Results::default();
         let page = Bytes::from(vec![0; 4 << 20]);
         for index in 0..40 {
-            let made = Made::Report(Digest::of(&[index]));
-            results.keep(made.clone(), &Ok(page.clone()));
-            assert!(results.find(&made).is_some());
+            let made = TableOutput::Report(Digest::of_bytes(&[index]));
+            results.keep_result(made.clone(), &Ok(page.clone()));
+            assert!(results.find_kept(&made).is_some());
         }
         assert!(results.kept.weight() <= KEPT);
         assert!(results.kept.weight() > KEPT / 2);

@@ -8,8 +8,8 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::{App, api, document, health, layers, metrics, pages};
 
-pub(crate) fn router(app: App) -> Router {
-    let (interface, mut document) = api::router().split_for_parts();
+pub(crate) fn build_router(app: App) -> Router {
+    let (interface, mut document) = api::build_router().split_for_parts();
     document::complete_responses(&mut document);
     // A test shows that the document can be written.
     let document = document.to_json().unwrap_or_default();
@@ -19,16 +19,16 @@ pub(crate) fn router(app: App) -> Router {
             "/api/v1/openapi.json",
             get(move || async move { (media, document) }),
         )
-        .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::metrics))
-        .merge(pages::router());
-    layers::around(router, app)
+        .route("/healthz", get(health::check_liveness))
+        .route("/readyz", get(health::check_readiness))
+        .route("/metrics", get(metrics::answer_metrics))
+        .merge(pages::build_router());
+    layers::wrap_router(router, app)
 }
 
 /// The OpenAPI 3.1 document of the interface `/api/v1`.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut openapi = api::router().into_openapi();
+pub fn openapi_document() -> utoipa::openapi::OpenApi {
+    let mut openapi = api::build_router().into_openapi();
     document::complete_responses(&mut openapi);
     openapi
 }

@@ -26,8 +26,8 @@ use tower::ServiceExt;
 use crate::document::PROBLEM;
 use crate::listen::{Listener, Socket, write_at_once};
 use crate::peer::Peer;
-use crate::pools::{THREADS, refuse};
-use crate::shares::{Full, Place, Shares};
+use crate::pools::{THREADS, refuse_full};
+use crate::shares::{Full, Shares, TakenPlace};
 use crate::tls::{self, Encryption};
 use crate::{App, WebError, routes};
 
@@ -46,8 +46,8 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// The answer to a connection for which there is no place.
 fn encode_refusal(full: Full) -> Vec<u8> {
-    let problem = refuse(full, "connections are open");
-    let body = problem.body();
+    let problem = refuse_full(full, "connections are open");
+    let body = problem.json_body();
     let head = format!(
         "HTTP/1.1 {} {}\r\nRetry-After: 1\r\nContent-Type: {PROBLEM}\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n",
@@ -64,7 +64,7 @@ fn encode_refusal(full: Full) -> Vec<u8> {
 ///
 /// # Errors
 /// [`WebError`], before any connection is accepted.
-pub fn serve(
+pub fn serve_requests(
     service: Arc<Service>,
     socket: Socket,
     stop: Arc<AtomicBool>,
@@ -87,7 +87,7 @@ pub fn serve(
     let (ends, ending) = watch::channel(false);
     let accepting = async move {
         let listener = socket
-            .listener()
+            .into_listener()
             .map_err(|source| WebError::Listen { place, source })?;
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.keep_renewed(tls::receive_hangups()?, Arc::clone(&service)));
@@ -96,16 +96,16 @@ pub fn serve(
         let server = Server {
             connections: Shares::new(CONNECTIONS),
             is_behind_proxy: app.service.configuration().behind_proxy,
-            router: routes::router(app.clone()),
+            router: routes::build_router(app.clone()),
             graceful: GracefulShutdown::new(),
-            http: http(),
+            http: http_builder(),
             tls,
         };
-        let pulls = tokio::spawn(app.shared.pulls.clone().write(app.clone()));
+        let pulls = tokio::spawn(app.shared.pulls.clone().write_batches(app.clone()));
         // The notifications have no effect if systemd did not start the process.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         ready();
-        server.accept(&listener, &stop).await;
+        server.accept_connections(&listener, &stop).await;
         drop(listener);
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         ends.send_replace(true);
@@ -135,7 +135,7 @@ fn raise_open_files() {
     }
 }
 
-fn http() -> http1::Builder {
+fn http_builder() -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADERS)
@@ -155,7 +155,7 @@ struct Server {
 }
 
 impl Server {
-    async fn accept(&self, listener: &Listener, stop: &AtomicBool) {
+    async fn accept_connections(&self, listener: &Listener, stop: &AtomicBool) {
         let stopped = async {
             while !stop.load(Ordering::Relaxed) {
                 sleep(LOOK).await;
@@ -176,8 +176,8 @@ impl Server {
                 }
             };
             // A proxy has many clients, whose shares are counted by request.
-            let client = (!self.is_behind_proxy).then(|| peer.counted());
-            let place = match self.connections.take(client) {
+            let client = (!self.is_behind_proxy).then(|| peer.to_counted_client());
+            let place = match self.connections.take_place(client) {
                 Ok(place) => place,
                 Err(reason) => {
                     if self.tls.is_none() {
@@ -194,10 +194,10 @@ impl Server {
                 _place: place,
             };
             match self.tls.clone() {
-                None => drop(tokio::spawn(connection.run(stream))),
+                None => drop(tokio::spawn(connection.serve_stream(stream))),
                 Some(tls) => drop(tokio::spawn(async move {
-                    if let Some(stream) = tls.accept(stream, HEADERS).await {
-                        connection.run(stream).await;
+                    if let Some(stream) = tls.encrypt_stream(stream, HEADERS).await {
+                        connection.serve_stream(stream).await;
                     }
                 })),
             }
@@ -219,11 +219,11 @@ struct Connection {
     watcher: Watcher,
     peer: Peer,
     /// Released when the connection ends.
-    _place: Place,
+    _place: TakenPlace,
 }
 
 impl Connection {
-    async fn run(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    async fn serve_stream(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let (router, peer) = (self.router, self.peer);
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
             let router = router.clone();

@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use service::{Actor, Digest, SessionHolder};
 
-use crate::auth::wrong_token;
+use crate::auth::count_wrong_token;
 use crate::{App, Peer, Problem, Visitor};
 
 /// The most cookies with the session's name that are tried. Others on this host can set cookies of this name, too.
@@ -24,17 +24,20 @@ impl Session {
     /// Errors of the service.
     pub(crate) async fn find_actor(&self, app: &App) -> Result<Option<Actor>, Problem> {
         let Self { secret, holder } = self.clone();
-        if let Some(known) = app.service.session_from_memory(&secret, holder) {
+        if let Some(known) = app
+            .service
+            .authenticate_session_from_memory(&secret, holder)
+        {
             return Ok(known);
         }
-        app.run_urgent(move |service| service.session(&secret, holder))
+        app.run_urgent(move |service| service.authenticate_session(&secret, holder))
             .await
     }
 
     /// The form token of the session: a digest that does not reveal the secret.
     pub(crate) fn form_token(&self) -> String {
         let labelled = format!("colltune form token 1\n{}", self.secret);
-        Digest::of(labelled.as_bytes()).to_string()
+        Digest::of_bytes(labelled.as_bytes()).to_string()
     }
 }
 
@@ -84,7 +87,7 @@ pub(crate) async fn begin_session(app: &App, peer: Peer, token: &str) -> Result<
         .run_change(move |service| service.begin_session(&token, holder))
         .await?;
     let Some((session, lasts)) = begun else {
-        return Err(wrong_token(app, peer));
+        return Err(count_wrong_token(app, peer));
     };
     let secret = session.expose().to_owned();
     Ok(Begun {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use service::locked;
+use service::lock_ignoring_poison;
 
 use crate::peer::Peer;
 
@@ -13,10 +13,10 @@ const TIMES_FREE: usize = 3;
 
 /// A number of places.
 #[derive(Clone, Debug)]
-pub(crate) struct Shares(Arc<Inner>);
+pub(crate) struct Shares(Arc<SharedPlaces>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedPlaces {
     places: usize,
     taken: Mutex<Taken>,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Full {
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TakenPlace {
     of: Shares,
     client: Option<Peer>,
 }
@@ -46,13 +46,13 @@ pub(crate) struct Place {
 impl Shares {
     pub(crate) fn new(places: usize) -> Self {
         let taken = Mutex::default();
-        Self(Arc::new(Inner { places, taken }))
+        Self(Arc::new(SharedPlaces { places, taken }))
     }
 
     /// Takes a place for a client; `None` stands for those without a limit of their own: the service itself, and a
     /// proxy, which has many clients.
-    pub(crate) fn take(&self, client: Option<Peer>) -> Result<Place, Full> {
-        let mut taken = locked(&self.0.taken);
+    pub(crate) fn take_place(&self, client: Option<Peer>) -> Result<TakenPlace, Full> {
+        let mut taken = lock_ignoring_poison(&self.0.taken);
         let free = self.0.places.saturating_sub(taken.all);
         if free == 0 {
             return Err(Full::All);
@@ -65,7 +65,7 @@ impl Shares {
             taken.by.insert(client, own + 1);
         }
         taken.all += 1;
-        Ok(Place {
+        Ok(TakenPlace {
             of: self.clone(),
             client,
         })
@@ -74,13 +74,13 @@ impl Shares {
     /// The number of places that are taken.
     #[cfg(test)]
     pub(crate) fn taken(&self) -> usize {
-        locked(&self.0.taken).all
+        lock_ignoring_poison(&self.0.taken).all
     }
 }
 
-impl Drop for Place {
+impl Drop for TakenPlace {
     fn drop(&mut self) {
-        let mut taken = locked(&self.of.0.taken);
+        let mut taken = lock_ignoring_poison(&self.of.0.taken);
         taken.all = taken.all.saturating_sub(1);
         let Some(client) = self.client else { return };
         match taken.by.get_mut(&client) {
@@ -98,10 +98,10 @@ mod tests {
         Some(Peer::Local(Some(number)))
     }
 
-    fn fill(shares: &Shares, client: Option<Peer>) -> (Vec<Place>, Full) {
+    fn fill(shares: &Shares, client: Option<Peer>) -> (Vec<TakenPlace>, Full) {
         let mut places = Vec::new();
         loop {
-            match shares.take(client) {
+            match shares.take_place(client) {
                 Ok(place) => places.push(place),
                 Err(full) => return (places, full),
             }
@@ -123,7 +123,7 @@ mod tests {
         // Who has no limit of its own gets the rest, and then all are refused.
         let (_rest, full) = fill(&shares, None);
         assert_eq!(full, Full::All);
-        assert_eq!(shares.take(client(99)).err(), Some(Full::All));
+        assert_eq!(shares.take_place(client(99)).err(), Some(Full::All));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             let (rest, _) = fill(&shares, None);
             assert_eq!(rest.len(), 2);
         }
-        assert_eq!(locked(&shares.0.taken).all, 0);
-        assert_eq!(locked(&shares.0.taken).by.len(), 0);
+        assert_eq!(lock_ignoring_poison(&shares.0.taken).all, 0);
+        assert_eq!(lock_ignoring_poison(&shares.0.taken).by.len(), 0);
     }
 }

@@ -58,7 +58,7 @@ impl App {
         ending: watch::Receiver<bool>,
     ) -> Result<Self, WebError> {
         let shared = Shared {
-            hosts: Hosts::of(service.configuration()),
+            hosts: Hosts::from_configuration(service.configuration()),
             failures: Failures::default(),
             pulls: Pulls::default(),
             metrics: Metrics::new().map_err(WebError::Metrics)?,
@@ -115,7 +115,7 @@ impl App {
     ///
     /// # Errors
     /// Those of [`Service::release`] and [`Pool::run`].
-    pub(crate) async fn release(
+    pub(crate) async fn make_release(
         &self,
         actor: Actor,
         key: ChannelKey,
@@ -127,7 +127,7 @@ impl App {
             ReleaseAction::Release => &pools.slow_changes,
             ReleaseAction::Rollback | ReleaseAction::Withdraw => &pools.changes,
         };
-        let make = move |service: &Service| service.release(&actor, &key, &request, expected);
+        let make = move |service: &Service| service.make_release(&actor, &key, &request, expected);
         self.run_in(pool, make).await
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use service::{Service, Tls, locked};
+use service::{Service, Tls, lock_ignoring_poison};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadBuf, copy, sink};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{interval, timeout};
@@ -65,7 +65,7 @@ impl Encryption {
 
     /// Makes a connection encrypted, within `limit`. `None` if the peer does not manage that; one that speaks HTTP is
     /// told to use HTTPS.
-    pub(crate) async fn accept(
+    pub(crate) async fn encrypt_stream(
         &self,
         mut stream: Box<dyn Stream>,
         limit: Duration,
@@ -164,7 +164,7 @@ impl Identity {
     /// Reads the files again; returns whether the certificate has changed.
     fn read_again(&self) -> Result<bool, WebError> {
         let found = read_identity(&self.files)?;
-        let mut current = locked(&self.current);
+        let mut current = lock_ignoring_poison(&self.current);
         let is_new = current.cert != found.cert;
         if is_new {
             *current = Arc::new(found);
@@ -175,7 +175,7 @@ impl Identity {
 
 impl ResolvesServerCert for Identity {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&locked(&self.current)))
+        Some(Arc::clone(&lock_ignoring_poison(&self.current)))
     }
 }
 
@@ -184,18 +184,18 @@ fn read_identity(files: &Tls) -> Result<CertifiedKey, WebError> {
     let (certificate, key) = (&files.certificate, &files.key);
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(unreadable(certificate, NO_CERTIFICATE))?;
+        .map_err(unreadable_pem(certificate, NO_CERTIFICATE))?;
     if chain.is_empty() {
-        return Err(unreadable(certificate, NO_CERTIFICATE)(
+        return Err(unreadable_pem(certificate, NO_CERTIFICATE)(
             pem::Error::NoItemsFound,
         ));
     }
-    check_mode(key)?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(unreadable(key, NO_KEY))?;
+    check_key_mode(key)?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(unreadable_pem(key, NO_KEY))?;
     let private = ring::default_provider()
         .key_provider
         .load_private_key(private)
-        .map_err(|error| unusable(key, error))?;
+        .map_err(|error| unusable_file(key, error))?;
     let both = CertifiedKey::new(chain, private);
     match both.keys_match() {
         Ok(()) => Ok(both),
@@ -203,11 +203,11 @@ fn read_identity(files: &Tls) -> Result<CertifiedKey, WebError> {
             certificate: certificate.clone(),
             key: key.clone(),
         }),
-        Err(error) => Err(unusable(certificate, error)),
+        Err(error) => Err(unusable_file(certificate, error)),
     }
 }
 
-fn unusable(path: &Path, error: rustls::Error) -> WebError {
+fn unusable_file(path: &Path, error: rustls::Error) -> WebError {
     WebError::Unusable {
         path: path.to_owned(),
         problem: match error {
@@ -221,7 +221,7 @@ const NO_CERTIFICATE: &str = "it has no certificate in PEM format";
 const NO_KEY: &str = "it has no private key in PEM format; one with a passphrase cannot be used";
 
 /// Refuses a key that every user of this host can read or replace.
-fn check_mode(key: &Path) -> Result<(), WebError> {
+fn check_key_mode(key: &Path) -> Result<(), WebError> {
     let found = fs::metadata(key).map_err(|error| WebError::Pem {
         path: key.to_owned(),
         problem: error.to_string(),
@@ -234,7 +234,7 @@ fn check_mode(key: &Path) -> Result<(), WebError> {
     }
 }
 
-fn unreadable(path: &Path, absent: &'static str) -> impl FnOnce(pem::Error) -> WebError {
+fn unreadable_pem(path: &Path, absent: &'static str) -> impl FnOnce(pem::Error) -> WebError {
     move |error| WebError::Pem {
         path: path.to_owned(),
         problem: match error {

@@ -71,7 +71,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
             if id == AUTOMATIC || INDIRECT.contains(&id.as_str()) {
                 continue;
             }
-            let algorithm = LibraryName::Mpich.describe(collective, &id);
+            let algorithm = LibraryName::Mpich.describe_algorithm(collective, &id);
             listed.push(Listed { algorithm, number });
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
         let items = variable.items.iter();
         let algorithms = items.filter(|(number, _)| *number != AUTOMATIC);
         listed.extend(algorithms.map(|(number, id)| Listed {
-            algorithm: LibraryName::OpenMpi.describe(collective, id),
+            algorithm: LibraryName::OpenMpi.describe_algorithm(collective, id),
             number: *number,
         }));
     }

@@ -27,8 +27,8 @@ pub(crate) struct BackupArgs {
 
 impl BackupArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.owner.assume()?;
-        service::backup(&self.state, &self.target)?;
+        self.owner.assume_rights()?;
+        service::write_backup(&self.state, &self.target)?;
         console.remark(format_args!("{} is complete", self.target.display()))?;
         Ok(Answer::Good)
     }
@@ -59,8 +59,8 @@ pub(crate) struct RestoreArgs {
 
 impl RestoreArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.owner.assume()?;
-        service::restore(&self.backup, &self.state)?;
+        self.owner.assume_rights()?;
+        service::restore_backup(&self.backup, &self.state)?;
         let (state, backup) = (self.state.display(), self.backup.display());
         console.remark(format_args!(
             "{state} is restored from {backup}; a service can use it"

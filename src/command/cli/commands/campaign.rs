@@ -10,16 +10,16 @@ use super::{CliError, Console};
 use crate::values;
 
 /// The folders in which programs are searched for, from the environment.
-pub(super) fn places() -> SearchPaths {
+pub(super) fn search_paths() -> SearchPaths {
     SearchPaths {
         path: std::env::var_os("PATH").unwrap_or_default(),
         libdir: std::env::var_os("COLLTUNE_LIBDIR"),
         executable: std::env::current_exe().unwrap_or_default(),
-        homes: homes(),
+        homes: state_dirs(),
     }
 }
 
-fn homes() -> StateDirs {
+fn state_dirs() -> StateDirs {
     let path = |name| std::env::var_os(name).map(PathBuf::from);
     StateDirs {
         state: path("XDG_STATE_HOME"),
@@ -29,11 +29,11 @@ fn homes() -> StateDirs {
 
 /// The file of a store that the user, a campaign or a table names.
 pub(super) fn store_file(named: &Path) -> PathBuf {
-    tuner::store_file(named, &homes())
+    tuner::store_file(named, &state_dirs())
 }
 
 /// The file of the store that a table was made from: `named`, which must exist, or else the one that the table names.
-pub(super) fn store_of(table: &Table, named: Option<&Path>) -> Result<PathBuf, CliError> {
+pub(super) fn store_of_table(table: &Table, named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return Ok(store_file(Path::new(&table.provenance.store)));
     };
@@ -50,18 +50,18 @@ pub(super) struct ContextArgs {
     campaign: PathBuf,
     /// Measure this library instead of the campaign's choice, as in mpich or openmpi-4.1.4; refused for simulated
     /// campaigns
-    #[arg(long, value_name = "NAME[-VERSION]", value_parser = values::library_choice)]
+    #[arg(long, value_name = "NAME[-VERSION]", value_parser = values::parse_library_choice)]
     library: Option<LibraryChoice>,
 }
 
 impl ContextArgs {
     /// Reads the campaign and finds the programs that it needs.
-    pub(super) fn prepare(&self) -> Result<MeasurementContext, CliError> {
+    pub(super) fn prepare_context(&self) -> Result<MeasurementContext, CliError> {
         let library = self.library.clone();
-        Ok(MeasurementContext::prepare(
+        Ok(MeasurementContext::from_campaign_file(
             &self.campaign,
             library,
-            &places(),
+            &search_paths(),
         )?)
     }
 }
@@ -87,9 +87,12 @@ impl CampaignArgs {
     }
 
     /// Prepares measuring, and prints warnings about its conditions.
-    pub(super) fn begin(&self, console: Console) -> Result<MeasurementContext, CliError> {
-        let at = self.context.prepare()?;
-        if self.detach && !at.launcher.outlives() {
+    pub(super) fn prepare_measuring(
+        &self,
+        console: Console,
+    ) -> Result<MeasurementContext, CliError> {
+        let at = self.context.prepare_context()?;
+        if self.detach && !at.launcher.has_outliving_jobs() {
             return Err(CliError::NotDetachable);
         }
         for warning in &at.warnings {

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use tuner::Cancelled;
 
-use super::campaign::places;
-use super::launches::{folder_of, folders_here};
+use super::campaign::search_paths;
+use super::launches::{launches_folder, launches_folders_here};
 use super::{Answer, CliError, Console};
 
 /// Cancel the batch jobs of campaigns, keeping their measurements
@@ -19,7 +19,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune cancel tuning/cluster.yaml
   colltune cancel 4711")]
-pub(crate) struct Args {
+pub(crate) struct CancelArgs {
     /// The campaigns, or ids of jobs of campaigns in the working directory
     #[arg(value_name = "CAMPAIGN.yaml|ID", required = true)]
     meant: Vec<String>,
@@ -28,29 +28,29 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl CancelArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let places = places();
+        let places = search_paths();
         let mut ended = Vec::new();
-        for (folder, ids) in self.meant_by_folder()? {
-            ended.push(tuner::cancel(&folder, ids.as_deref(), &places)?);
+        for (folder, ids) in self.jobs_by_folder()? {
+            ended.push(tuner::cancel_jobs(&folder, ids.as_deref(), &places)?);
         }
         if self.json {
-            console.json(&ended)?;
+            console.print_json(&ended)?;
         } else {
             for campaign in &ended {
-                console.remark(describe(campaign))?;
+                console.remark(describe_cancelled(campaign))?;
             }
         }
         Ok(Answer::Good)
     }
 
     /// The folders of launches, each with the ids of the jobs to cancel, or `None` for all.
-    fn meant_by_folder(&self) -> Result<BTreeMap<PathBuf, Option<Vec<String>>>, CliError> {
+    fn jobs_by_folder(&self) -> Result<BTreeMap<PathBuf, Option<Vec<String>>>, CliError> {
         let mut folders: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
         for meant in &self.meant {
             if is_campaign(meant) {
-                folders.insert(folder_of(Path::new(meant))?, None);
+                folders.insert(launches_folder(Path::new(meant))?, None);
                 continue;
             }
             let folder = folder_of_job(meant)?;
@@ -68,9 +68,9 @@ fn is_campaign(meant: &str) -> bool {
 }
 
 fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
-    let searched = folders_here()?;
+    let searched = launches_folders_here()?;
     for folder in &searched {
-        let submissions = launcher::submissions(folder).map_err(tuner::TunerError::from)?;
+        let submissions = launcher::read_submissions(folder).map_err(tuner::TunerError::from)?;
         if submissions.values().any(|submission| submission.id == id) {
             return Ok(folder.clone());
         }
@@ -79,7 +79,7 @@ fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
     Err(CliError::UnknownJob { id, searched })
 }
 
-fn describe(ended: &Cancelled) -> String {
+fn describe_cancelled(ended: &Cancelled) -> String {
     let what = match &ended.jobs[..] {
         [] => "no job waits or runs".to_owned(),
         [id] => format!("job {id} is cancelled"),

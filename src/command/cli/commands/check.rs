@@ -4,14 +4,20 @@ mod markdown;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
+use guard::{
+    CheckOptions, Checked, CheckedPoint, LaunchMeasurer, Rivals, add_probes, check_points,
+    table_points,
+};
 use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
-use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time, warn_of_load};
+use super::guarded::{
+    PointParts, TableArgs, describe_misplaced, describe_probes, point_name, seconds_or_dash,
+    warn_of_load,
+};
 use super::in_force::add_verdicts_of_store;
 use super::{Answer, CliError, Console};
 use crate::interrupt;
@@ -41,7 +47,7 @@ use crate::values;
 Examples:
   colltune check tables/night.yaml
   colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md")]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     table: TableArgs,
     /// The number of points to measure, those with most at stake first, one of each algorithm before a second of any
@@ -52,11 +58,11 @@ pub(crate) struct Args {
     launches: u32,
     /// The largest tolerated extra time over the default and the runner-up, as a share; by default the campaign's
     /// materiality
-    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", value_parser = values::parse_share)]
     materiality: Option<f64>,
     /// The largest tolerated extra time over the choice's time in the table, as a share; measurements of different days
     /// differ by more than those of one launch
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::parse_share)]
     tolerance: f64,
     /// Write a test case for each point to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
@@ -65,7 +71,7 @@ pub(crate) struct Args {
 
 /// The results of a check.
 #[derive(JsonSchema, Serialize)]
-struct Found<'a> {
+struct CheckResults<'a> {
     /// The file of the table.
     table: &'a Path,
     /// The library that was measured.
@@ -82,7 +88,7 @@ struct Found<'a> {
     took: Duration,
 }
 
-impl Args {
+impl CheckArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let junit = [("`--junit`", self.junit.as_deref())];
         let (mut table, sources) = self.table.read(&junit, false, console)?;
@@ -94,34 +100,35 @@ impl Args {
         let campaign = sources.campaign;
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
-        let mut points = points(&table, deployment, elements, false);
+        let mut points = table_points(&table, deployment, elements, false);
         if points.is_empty() {
             let deployment = deployment.into();
             return Err(guard::GuardError::NothingToMeasure { deployment }.into());
         }
         points.truncate(self.cells as usize);
-        let probing = self.table.probing(Some(self.cells));
+        let probing = self.table.choose_probing(Some(self.cells));
         add_probes(&mut points, &table, deployment, elements, probing);
-        let rivals = Rivals::find(&table, &sources.store, deployment, &points)?;
+        let rivals = Rivals::find_in_store(&table, &sources.store, deployment, &points)?;
         let options = CheckOptions {
             launches: self.launches,
             materiality: self.materiality.unwrap_or(campaign.materiality),
             tolerance: self.tolerance,
         };
-        let setup = self
-            .table
-            .setup(&table, campaign, &points, self.launches, console)?;
-        let stop = interrupt::flag()?;
+        let setup =
+            self.table
+                .prepare_launches(&table, campaign, &points, self.launches, console)?;
+        let stop = interrupt::stop_flag()?;
         let started = Instant::now();
         let checked = {
             let events = self.table.events;
-            let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
-            let mut launches = Launches::new(&setup.at, &mut *observer, &stop);
-            check(&points, &rivals, &mut launches, &options)
+            let mut observer =
+                events.make_observer(console, ProgressDisplay::without_store, &stop)?;
+            let mut launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
+            check_points(&points, &rivals, &mut launches, &options)
         };
         let library = setup.at.library.to_string();
-        let checked = setup.conclude(checked)?;
-        let found = Found {
+        let checked = setup.close_with_outcome(checked)?;
+        let found = CheckResults {
             table: &self.table.path,
             library: &library,
             rivals_unknown: rivals.unknown_because.as_deref(),
@@ -130,34 +137,37 @@ impl Args {
             took: started.elapsed(),
         };
         warn_of_load(found.checked.busy.as_ref(), console);
-        for sentence in other_orders(&found.checked.misplaced) {
+        for sentence in describe_misplaced(&found.checked.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
-        self.print(&found, console)?;
-        Ok(match checked.holds() {
+        self.print_results(&found, console)?;
+        Ok(match checked.still_holds() {
             Some(true) => Answer::Good,
             Some(false) => Answer::No,
             None => Answer::Unfit,
         })
     }
 
-    fn print(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
+    fn print_results(&self, found: &CheckResults<'_>, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.junit {
-            tuner::write(path, &junit::render(found)?)?;
+            tuner::write_text(path, &junit::render_suite(found)?)?;
         }
         if let Some(path) = &self.table.markdown {
-            tuner::write(path, &Plain(markdown::render(found)).to_string())?;
+            tuner::write_text(path, &Plain(markdown::render_check(found)).to_string())?;
         }
         if self.table.json || self.table.events.is_wanted() {
-            return self.table.events.conclude(&Answers::of(found), console);
+            return self
+                .table
+                .events
+                .print_outcome(&CheckOutput::from_results(found), console);
         }
-        console.print(describe(found))
+        console.print(describe_results(found))
     }
 }
 
-impl Found<'_> {
+impl CheckResults<'_> {
     /// The verdict as a sentence.
-    fn verdict(&self) -> String {
+    fn verdict_sentence(&self) -> String {
         let points = &self.checked.points;
         let wrong = points.iter().filter(|point| point.is_regression()).count();
         let decided = points.iter().filter(|point| point.is_decided()).count();
@@ -175,8 +185,8 @@ impl Found<'_> {
                 "{missing}; nothing shown, since times vary too much to exclude a loss: {wide}"
             ),
         };
-        let (library, points) = (self.library, counted(decided, "point"));
-        match self.checked.holds() {
+        let (library, points) = (self.library, format_counted(decided, "point"));
+        match self.checked.still_holds() {
             Some(true) => format!("The table holds at {points} measured with {library}{missing}."),
             Some(false) => format!(
                 "The table does not hold at {wrong} of {points} measured with {library}{missing}."
@@ -188,13 +198,13 @@ impl Found<'_> {
         }
     }
 
-    fn probes(&self) -> Option<String> {
+    fn probes_sentence(&self) -> Option<String> {
         let points = self.checked.points.iter();
-        probes_of(points.map(|checked| &checked.point), self.seed)
+        describe_probes(points.map(|checked| &checked.point), self.seed)
     }
 
     /// A sentence that says why runners-up are not known, if they are not.
-    fn unknown_rivals(&self) -> Option<String> {
+    fn unknown_rivals_sentence(&self) -> Option<String> {
         let why = self.rivals_unknown?;
         Some(format!(
             "Runners-up are not known, since {why}; choices are not compared with them."
@@ -204,9 +214,9 @@ impl Found<'_> {
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Answers<'a> {
+pub(super) struct CheckOutput<'a> {
     #[serde(flatten)]
-    found: &'a Found<'a>,
+    found: &'a CheckResults<'a>,
     /// Whether the table holds; null if time was up while a point was still suspect, or before any was decided.
     holds: Option<bool>,
     /// Launches that decided about suspects.
@@ -240,37 +250,37 @@ struct CheckedParts<'a> {
     suspicions: Vec<String>,
 }
 
-impl<'a> Answers<'a> {
-    fn of(found: &'a Found<'a>) -> Self {
+impl<'a> CheckOutput<'a> {
+    fn from_results(found: &'a CheckResults<'a>) -> Self {
         let points = found.checked.points.iter();
         Self {
             found,
-            holds: found.checked.holds(),
+            holds: found.checked.still_holds(),
             further_launches: found.checked.further_launches,
             warnings: found.checked.busy.iter().map(ToString::to_string).collect(),
-            other_order: other_orders(&found.checked.misplaced),
-            points: points.map(CheckedParts::of).collect(),
+            other_order: describe_misplaced(&found.checked.misplaced),
+            points: points.map(CheckedParts::from_checked).collect(),
         }
     }
 }
 
 impl<'a> CheckedParts<'a> {
-    fn of(checked: &'a CheckedPoint) -> Self {
+    fn from_checked(checked: &'a CheckedPoint) -> Self {
         Self {
-            point: PointParts::of(&checked.point),
+            point: PointParts::from_point(&checked.point),
             checked,
             runner_up: checked.runner_up.as_ref().map(ToString::to_string),
             recorded_seconds: checked.point.recorded.map(|recorded| recorded.seconds),
             regression: checked.is_regression(),
             decided: checked.is_decided(),
-            reasons: checked.reasons(),
-            suspicions: checked.suspicions(),
+            reasons: checked.regression_reasons(),
+            suspicions: checked.open_suspicions(),
         }
     }
 }
 
 /// The state of a point in a word.
-fn state(checked: &CheckedPoint) -> &'static str {
+fn point_state(checked: &CheckedPoint) -> &'static str {
     match () {
         () if checked.is_regression() => "WRONG",
         () if !checked.is_measured() => "not measured",
@@ -280,31 +290,34 @@ fn state(checked: &CheckedPoint) -> &'static str {
     }
 }
 
-fn row(checked: &CheckedPoint) -> [String; 7] {
+fn point_row(checked: &CheckedPoint) -> [String; 7] {
     [
-        name_of(&checked.point),
-        state(checked).to_owned(),
+        point_name(&checked.point),
+        point_state(checked).to_owned(),
         checked.point.chosen.to_string(),
-        time(checked.seconds),
-        time(checked.point.recorded.map(|recorded| recorded.seconds)),
-        time(checked.default_seconds),
-        time(checked.runner_up_seconds),
+        seconds_or_dash(checked.seconds),
+        seconds_or_dash(checked.point.recorded.map(|recorded| recorded.seconds)),
+        seconds_or_dash(checked.default_seconds),
+        seconds_or_dash(checked.runner_up_seconds),
     ]
 }
 
-fn grid(found: &Found<'_>) -> TextTable {
+fn points_table(found: &CheckResults<'_>) -> TextTable {
     let columns = "point |  | chosen | now> | in the table> | default> | runner-up>";
-    report::grid(columns, found.checked.points.iter().map(row))
+    report::text_table(columns, found.checked.points.iter().map(point_row))
 }
 
-fn describe(found: &Found<'_>) -> String {
-    let mut lines = vec![grid(found).text(), String::new()];
-    lines.extend(found.unknown_rivals());
-    lines.extend(found.probes());
+fn describe_results(found: &CheckResults<'_>) -> String {
+    let mut lines = vec![points_table(found).to_text(), String::new()];
+    lines.extend(found.unknown_rivals_sentence());
+    lines.extend(found.probes_sentence());
     for checked in &found.checked.points {
-        let reasons = checked.reasons().into_iter().chain(checked.suspicions());
-        lines.extend(reasons.map(|reason| format!("{}: {reason}.", name_of(&checked.point))));
+        let reasons = checked
+            .regression_reasons()
+            .into_iter()
+            .chain(checked.open_suspicions());
+        lines.extend(reasons.map(|reason| format!("{}: {reason}.", point_name(&checked.point))));
     }
-    lines.push(found.verdict());
+    lines.push(found.verdict_sentence());
     lines.join("\n")
 }

@@ -10,12 +10,12 @@ use crate::args::Cli;
 Examples:
   colltune completions bash > ~/.local/share/bash-completion/completions/colltune
   source <(colltune completions zsh)")]
-pub(crate) struct Args {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
-impl Args {
+impl CompletionsArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "colltune", &mut text);

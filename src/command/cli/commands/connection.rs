@@ -19,8 +19,8 @@ pub(super) struct ConnectionArgs {
 
 impl ConnectionArgs {
     /// Connects to a service at a URL.
-    pub(super) fn remote(&self, url: ServiceUrl) -> Result<Remote, RemoteError> {
-        let token = Token::find(self.token_file.as_deref())?;
+    pub(super) fn connect_to(&self, url: ServiceUrl) -> Result<Remote, RemoteError> {
+        let token = Token::from_file_or_environment(self.token_file.as_deref())?;
         Remote::new(url, token, self.ca.as_deref())
     }
 }

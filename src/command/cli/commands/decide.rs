@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Group, Table};
-use tuner::{Deciding, SampleOrigin, written_before};
+use tuner::{DecisionOverrides, SampleOrigin, load_replaced_table};
 
 use super::stored::StoreArgs;
 use super::{Answer, CliError, Console};
@@ -24,7 +24,7 @@ Examples:
   colltune decide .colltune/quickstart.db
   colltune decide .colltune/quickstart.db --output tables/quickstart.yaml
   colltune decide .colltune/quickstart.db --max-regret 0.03")]
-pub(crate) struct Args {
+pub(crate) struct DecideArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Write the table to this file instead of printing it
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     /// The largest regret for a shorter table, as a share: neighbouring sizes share a rule if its candidate beats the
     /// default at all of them and is slower than the best by at most this share; by default the campaign's, or 0.01
-    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", value_parser = values::parse_share)]
     max_regret: Option<f64>,
     /// Decide by exploring launches, without confirmation, as with `confirmation: off`
     #[arg(long)]
@@ -42,11 +42,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl DecideArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.store.keep(&[("`--output`", self.output.as_deref())])?;
-        let before = self.output.as_deref().map(written_before).transpose()?;
-        let deciding = Deciding {
+        self.store
+            .protect_from(&[("`--output`", self.output.as_deref())])?;
+        let before = self
+            .output
+            .as_deref()
+            .map(load_replaced_table)
+            .transpose()?;
+        let deciding = DecisionOverrides {
             max_regret: self.max_regret,
             unconfirmed: self.unconfirmed,
             verdicts: before.flatten().map_or_else(Vec::new, |old| old.verdicts),
@@ -57,9 +62,9 @@ impl Args {
             table.save(path)?;
         }
         if self.json {
-            console.json(&Rules::of(&analysis.origin, &table))?;
+            console.print_json(&Rules::from_table(&analysis.origin, &table))?;
         } else if let Some(path) = &self.output {
-            console.written(path)?;
+            console.remark_written(path)?;
         } else {
             console.print(table.to_yaml().trim_end())?;
         }
@@ -86,7 +91,7 @@ struct Rule<'a> {
 }
 
 impl<'a> Rules<'a> {
-    fn of(origin: &'a SampleOrigin, table: &'a Table) -> Self {
+    fn from_table(origin: &'a SampleOrigin, table: &'a Table) -> Self {
         let mut rules = Vec::new();
         for (collective, entries) in &table.collectives {
             for entry in entries {

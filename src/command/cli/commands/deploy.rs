@@ -2,17 +2,17 @@ use std::path::{Path, PathBuf};
 
 use export::deploy::{self, DeployRequest, Deployed, DeployedVersion};
 use nix::unistd::{Uid, User};
-use report::grid;
+use report::text_table;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Table;
-use vocabulary::quote;
+use vocabulary::quote_for_shell;
 
-use super::export::OptionArgs;
+use super::export::ExportOptionArgs;
 use super::in_force::JudgedTable;
 use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::owner::OwnerArgs;
-use super::run::preloaded;
+use super::run::find_preload_library;
 use super::{Answer, CliError, Console};
 
 /// Deploy a table for jobs, as a version that never changes
@@ -46,7 +46,7 @@ Examples:
   colltune deploy tables/mpich.yaml --to /opt/tables   # for another library: /opt/tables/mpich-4.0/current
   colltune deploy --rollback --to /opt/tables
   colltune deploy --withdraw --to /opt/tables    # the library decides again")]
-pub(crate) struct Args {
+pub(crate) struct DeployArgs {
     /// The decision table
     #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "withdraw", "list"])]
     table: Option<PathBuf>,
@@ -89,13 +89,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     owner: OwnerArgs,
     #[command(flatten)]
-    options: OptionArgs,
+    options: ExportOptionArgs,
 }
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(super) enum Answers {
+pub(super) enum DeployOutput {
     /// The deployed version.
     Deployed(Deployed),
     /// The version that is current now, with --rollback or --withdraw.
@@ -119,37 +119,37 @@ const OF_DEPLOYING: [&str; 11] = [
     "extrapolate",
 ];
 
-impl Args {
+impl DeployArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.owner.assume()?;
+        self.owner.assume_rights()?;
         if self.list {
-            return self.show(console);
+            return self.print_versions(console);
         }
         if self.withdraw {
-            let current = deploy::withdraw(&self.to, &user())?;
+            let current = deploy::withdraw_table(&self.to, &current_user_name())?;
             let text = format!("{} is current now: the library decides", current.name);
-            return self.answer(current, text, console);
+            return self.print_current(current, text, console);
         }
         if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
-            self.deploy(&JudgedTable::read_for_others(table, console)?, console)?;
+            self.deploy_table(&JudgedTable::read_for_others(table, console)?, console)?;
             return Ok(Answer::Good);
         }
-        let current = deploy::rollback(&self.to, &user())?;
+        let current = deploy::roll_back(&self.to, &current_user_name())?;
         let text = format!("{} is current now", current.name);
-        self.answer(current, text, console)
+        self.print_current(current, text, console)
     }
 
     /// Prints the version that is current now, and which folders for other libraries and types of node stay as they are.
-    fn answer(
+    fn print_current(
         &self,
         current: DeployedVersion,
         text: String,
         console: Console,
     ) -> Result<Answer, CliError> {
-        let answer = console.answer(self.json, &Answers::Current(current), || text)?;
+        let answer = console.print_answer(self.json, &DeployOutput::Current(current), || text)?;
         let beside = deploy::folders_beside(&self.to)?;
         if !self.json && !beside.is_empty() {
-            let folders: Vec<String> = beside.iter().map(|folder| quoted(folder)).collect();
+            let folders: Vec<String> = beside.iter().map(|folder| quote_path(folder)).collect();
             console.remark(format_args!(
                 "the tables for other libraries or types of node stay current; name their folders with --to to change \
                  them: {}",
@@ -159,30 +159,33 @@ impl Args {
         Ok(answer)
     }
 
-    fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
+    fn deploy_table(&self, table: &Table, console: Console) -> Result<(), CliError> {
         warn_of_simulation(table, console);
-        let library = self.options.release(table);
-        let format = export::read_by(&library);
+        let library = self.options.target_library(table);
+        let format = export::format_read_by(&library);
         if format.is_some() {
             warn_of_cpu(table, console);
             warn_of_networks(table, console);
         }
-        let mut options = self.options.options(table, format);
+        let mut options = self.options.options_for(table, format);
         if let Some(format) = format {
-            let driver = self.options.driver(table);
+            let driver = self.options.target_driver(table);
             // `deploy` reports errors of the export.
-            options.remarks =
-                tuner::remarks(format, table, &options, driver.as_deref()).unwrap_or_default();
+            options.remarks = tuner::export_remarks(format, table, &options, driver.as_deref())
+                .unwrap_or_default();
         }
-        let preload = self.preload.then(|| preloaded(&library)).transpose()?;
-        let deployed = deploy::deploy(
+        let preload = self
+            .preload
+            .then(|| find_preload_library(&library))
+            .transpose()?;
+        let deployed = deploy::deploy_table(
             &DeployRequest {
                 table,
                 options: &options,
                 confirmed_only: self.confirmed_only,
                 preload: preload.as_deref(),
                 replace: self.replace,
-                who: &user(),
+                who: &current_user_name(),
                 release: None,
             },
             &self.to,
@@ -195,13 +198,13 @@ impl Args {
         }
         self.warn_of_replaced(table, &deployed, console);
         if self.json {
-            console.json(&Answers::Deployed(deployed))
+            console.print_json(&DeployOutput::Deployed(deployed))
         } else {
-            self.print(&deployed, console)
+            self.print_deployed(&deployed, console)
         }
     }
 
-    fn print(&self, deployed: &Deployed, console: Console) -> Result<(), CliError> {
+    fn print_deployed(&self, deployed: &Deployed, console: Console) -> Result<(), CliError> {
         let name = &deployed.version.name;
         match &deployed.before {
             Some(before) if before == name => {
@@ -219,16 +222,16 @@ impl Args {
         {
             console.remark(format_args!(
                 "it is current in {}, beside the one for {} on {} in {}",
-                quoted(folder),
+                quote_path(folder),
                 first.library,
                 first.describe_nodes(),
-                quoted(&self.to)
+                quote_path(&self.to)
             ))?;
         }
         console.remark(format_args!(
             "jobs use it after `. {}`, or `module use {}` and `module load {}`",
-            quoted(&deployed.environment),
-            quoted(&deployed.modules),
+            quote_path(&deployed.environment),
+            quote_path(&deployed.modules),
             deployed.module
         ))?;
         match &deployed.program {
@@ -280,12 +283,12 @@ impl Args {
             was.describe_nodes(),
             is.library,
             is.describe_nodes(),
-            quoted(folder)
+            quote_path(folder)
         ));
     }
 
-    fn show(&self, console: Console) -> Result<Answer, CliError> {
-        let versions = deploy::list(&self.to)?;
+    fn print_versions(&self, console: Console) -> Result<Answer, CliError> {
+        let versions = deploy::list_all_versions(&self.to)?;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let rows = versions.iter().map(|version| {
             let mark = if version.current { "*" } else { "" };
@@ -296,17 +299,17 @@ impl Args {
                 name.map_or_else(|_| version.name.clone(), |name| name.display().to_string());
             [mark.to_owned(), name, date, who]
         });
-        let text = grid(" | version | deployed | by", rows).text();
-        console.answer(self.json, &Answers::Versions(versions), || text)
+        let text = text_table(" | version | deployed | by", rows).to_text();
+        console.print_answer(self.json, &DeployOutput::Versions(versions), || text)
     }
 }
 
-fn quoted(path: &Path) -> String {
-    quote(&path.to_string_lossy())
+fn quote_path(path: &Path) -> String {
+    quote_for_shell(&path.to_string_lossy())
 }
 
 /// The name of the user who runs the command.
-fn user() -> String {
+fn current_user_name() -> String {
     let uid = Uid::current();
     let user = User::from_uid(uid).ok().flatten();
     user.map_or_else(|| uid.to_string(), |user| user.name)

@@ -7,17 +7,17 @@ use serde::Serialize;
 use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch};
 use vocabulary::Library;
 
-use super::launches::describe;
+use super::launches::describe_launch_state;
 use super::{CliError, Console};
 
 /// Prints the job that continues, or that nothing is left to measure.
-pub(super) fn print(
+pub(super) fn print_submitted(
     at: &MeasurementContext,
     submitted: &SubmittedLaunch,
     console: Console,
 ) -> Result<(), CliError> {
     let CampaignProgress { done, total } = submitted.progress;
-    let store = at.store();
+    let store = at.store_path();
     let measurements = format!("measurements in {}: {done} of {total}", store.display());
     let Some(SubmittedJob {
         launch,
@@ -28,7 +28,7 @@ pub(super) fn print(
     else {
         return console.remark(format_args!("nothing is left to submit; {measurements}"));
     };
-    let state = describe(state);
+    let state = describe_launch_state(state);
     let what = match is_new {
         true => "is submitted",
         false => "was submitted before",
@@ -53,11 +53,11 @@ pub(super) struct StoreOutcome<'a, T> {
 }
 
 impl<'a, T> StoreOutcome<'a, T> {
-    pub(super) fn of(at: &'a MeasurementContext, outcome: &'a T) -> Self {
+    pub(super) fn with_context(at: &'a MeasurementContext, outcome: &'a T) -> Self {
         Self {
             name: &at.campaign.name,
             library: &at.library,
-            store: at.store(),
+            store: at.store_path(),
             outcome,
         }
     }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use report::{changed_choices, changed_defaults, group_name, no_changes};
 use table::{Diff, Origin, Side, Table, TableComparison};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use super::{Answer, CliError, Console};
 
@@ -22,7 +22,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune diff tables/last-year.yaml tables/cluster.yaml
   colltune diff tables/a.yaml tables/b.yaml --exit-code --json")]
-pub(crate) struct Args {
+pub(crate) struct DiffArgs {
     /// The earlier table
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
@@ -37,14 +37,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl DiffArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let before = Table::load(&self.before)?;
         let after = Table::load(&self.after)?;
         let [before_path, after_path] =
             [&self.before, &self.after].map(|path| path.to_string_lossy());
-        let found = TableComparison::of((&before_path, &before), (&after_path, &after));
-        let answer = console.answer(self.json, &found, || describe(&found))?;
+        let found = TableComparison::from_tables((&before_path, &before), (&after_path, &after));
+        let answer = console.print_answer(self.json, &found, || describe_comparison(&found))?;
         match self.exit_code && !found.diff.is_empty() {
             true => Ok(Answer::No),
             false => Ok(answer),
@@ -52,10 +52,10 @@ impl Args {
     }
 }
 
-fn describe(found: &TableComparison) -> String {
+fn describe_comparison(found: &TableComparison) -> String {
     let origin = |of: &Origin| {
         let (table, library) = (&of.table, &of.library);
-        let launches = counted(of.launches, "launch");
+        let launches = format_counted(of.launches, "launch");
         format!("{table}: {library}, {}, {launches}", of.date)
     };
     let mut parts = vec![format!(
@@ -69,8 +69,8 @@ fn describe(found: &TableComparison) -> String {
         0 => no_changes(diff).to_owned(),
         _ => format!(
             "{}\n\n{}",
-            changed_choices(&diff.changes).text(),
-            verdict(diff)
+            changed_choices(&diff.changes).to_text(),
+            count_changes(diff)
         ),
     });
     for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
@@ -86,20 +86,20 @@ fn describe(found: &TableComparison) -> String {
     }
     if !diff.defaults.is_empty() {
         let heading = "Time of the library's default, after divided by before:";
-        let defaults = changed_defaults(&diff.defaults).text();
+        let defaults = changed_defaults(&diff.defaults).to_text();
         parts.push(format!("{heading}\n{defaults}"));
     }
     parts.join("\n\n")
 }
 
 /// The numbers of changes with a higher and with a lower expected speed-up.
-fn verdict(diff: &Diff) -> String {
-    let ranges = counted(diff.changes.len(), "range");
-    let back = match diff.turned_back() {
+fn count_changes(diff: &Diff) -> String {
+    let ranges = format_counted(diff.changes.len(), "range");
+    let back = match diff.count_turned_back() {
         0 => String::new(),
         back => format!(" Turned back to the default: {back}."),
     };
-    let [more, less] = diff.more_and_less();
+    let [more, less] = diff.count_gains_and_losses();
     format!(
         "{ranges} changed: the expected speed-up over the default is higher in {more}, lower in {less}.{back}"
     )

@@ -6,10 +6,10 @@ use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher};
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 use wire::Environment;
 
-use super::campaign::places;
+use super::campaign::search_paths;
 use super::{Answer, CliError, Console};
 
 /// Check whether this machine is ready to be tuned
@@ -26,25 +26,25 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune doctor
   colltune doctor --quiet && colltune tune campaign.yaml")]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
+impl DoctorArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let diagnosis = tuner::diagnose(&places());
+        let diagnosis = tuner::diagnose_machine(&search_paths());
         if self.json {
-            console.json(&Findings::of(&diagnosis))?;
+            console.print_json(&Findings::from_diagnosis(&diagnosis))?;
         } else if console.is_quiet() {
             for advice in &diagnosis.advice {
                 console.warn(advice);
             }
         } else {
-            console.print(describe(&diagnosis))?;
+            console.print(describe_diagnosis(&diagnosis))?;
         }
-        Ok(if diagnosis.is_fit() {
+        Ok(if diagnosis.can_measure() {
             Answer::Good
         } else {
             Answer::Unfit
@@ -102,11 +102,11 @@ pub(super) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    fn of(diagnosis: &'a Diagnosis) -> Self {
+    fn from_diagnosis(diagnosis: &'a Diagnosis) -> Self {
         let environment = &diagnosis.environment;
         let warnings = &environment.warnings;
         Self {
-            fit: diagnosis.is_fit(),
+            fit: diagnosis.can_measure(),
             cores: environment.cores,
             threads: diagnosis.threads,
             cpu: &environment.cpu,
@@ -120,8 +120,8 @@ impl<'a> Findings<'a> {
             no_shared_memory: diagnosis.shared_memory.as_ref().err().map(String::as_str),
             unreadable_memory: diagnosis.unreadable_memory.as_deref(),
             variables: &environment.variables,
-            deciding: diagnosis.deciding(),
-            reasons: diagnosis.reasons(),
+            deciding: diagnosis.deciding_variables(),
+            reasons: diagnosis.variable_reasons(),
             libraries: &diagnosis.libraries,
             unusable: &diagnosis.unusable,
             searched: &diagnosis.searched,
@@ -132,12 +132,12 @@ impl<'a> Findings<'a> {
 }
 
 /// The names of the supported libraries.
-fn supported() -> String {
+fn supported_libraries() -> String {
     LibraryName::ALL.map(LibraryName::name).join(", ")
 }
 
 /// A line about the collectives that a component carries out.
-fn serves(serving: &Serving) -> String {
+fn describe_serving(serving: &Serving) -> String {
     let place = if serving.over_nodes {
         ", over several nodes"
     } else {
@@ -148,13 +148,13 @@ fn serves(serving: &Serving) -> String {
     format!(
         "{} has the highest priority for {}{place}{}",
         serving.component,
-        serving.names().join(", "),
+        serving.collective_names().join(", "),
         remedy.unwrap_or_default()
     )
 }
 
 /// A line about a setting of a library.
-fn set(name: &str, setting: &LibrarySetting) -> String {
+fn describe_setting(name: &str, setting: &LibrarySetting) -> String {
     let LibrarySetting {
         value,
         place,
@@ -177,8 +177,8 @@ fn effect_text(decides: bool, reason: Option<&str>) -> String {
     effect.to_owned() + &reason.unwrap_or_default()
 }
 
-fn describe(diagnosis: &Diagnosis) -> String {
-    let mut text = machine(diagnosis);
+fn describe_diagnosis(diagnosis: &Diagnosis) -> String {
+    let mut text = describe_machine(diagnosis);
     // Writing to a string cannot fail.
     if diagnosis.libraries.is_empty() {
         let folders: Vec<_> = diagnosis
@@ -190,7 +190,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
             text,
             "MPI: none found in {}; supported: {}",
             folders.join(", "),
-            supported()
+            supported_libraries()
         );
     }
     for DriverFound {
@@ -209,10 +209,10 @@ fn describe(diagnosis: &Diagnosis) -> String {
         );
         let _ = writeln!(text, "  measuring program: {driver}");
         for (name, setting) in settings.iter().flatten() {
-            let _ = writeln!(text, "  {}", set(name, setting));
+            let _ = writeln!(text, "  {}", describe_setting(name, setting));
         }
         for serving in serving {
-            let _ = writeln!(text, "  {}", serves(serving));
+            let _ = writeln!(text, "  {}", describe_serving(serving));
         }
     }
     for UnusableLauncher { launcher, reason } in &diagnosis.unusable {
@@ -220,7 +220,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
             text,
             "{}: unusable, {reason}; supported: {}",
             launcher.display(),
-            supported()
+            supported_libraries()
         );
     }
     for advice in &diagnosis.advice {
@@ -229,7 +229,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
     for warning in &diagnosis.environment.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
-    let verdict = if diagnosis.is_fit() {
+    let verdict = if diagnosis.can_measure() {
         "This machine can be tuned."
     } else {
         "Nothing can be measured here yet."
@@ -238,7 +238,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
 }
 
 /// The machine, with a line for each property.
-fn machine(diagnosis: &Diagnosis) -> String {
+fn describe_machine(diagnosis: &Diagnosis) -> String {
     let Environment {
         cores,
         cpu,
@@ -258,8 +258,8 @@ fn machine(diagnosis: &Diagnosis) -> String {
     let mut lines = vec![
         format!(
             "cores: {cores} ({}); more than {} share them",
-            counted(threads, "hardware thread"),
-            counted(cores, "rank")
+            format_counted(threads, "hardware thread"),
+            format_counted(cores, "rank")
         ),
         format!("CPU: {}", known(cpu)),
         format!("networks: {}", known(&diagnosis.networks.join(", "))),
@@ -267,7 +267,7 @@ fn machine(diagnosis: &Diagnosis) -> String {
         format!("governor: {}", known(governor)),
         format!(
             "load: {} running",
-            counted(load.round() as usize, "other task")
+            format_counted(load.round() as usize, "other task")
         ),
         format!(
             "timer: steps of {}, {} to read",

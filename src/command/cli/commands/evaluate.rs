@@ -1,13 +1,13 @@
 use std::path::PathBuf;
 
-use report::grid;
+use report::text_table;
 use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::Deployment;
 use tuner::SampleOrigin;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use super::in_force::JudgedTable;
 use super::stored::StoreArgs;
@@ -45,48 +45,48 @@ Examples:
   colltune evaluate .colltune/quickstart.db
   colltune evaluate .colltune/night.db --table tables/ten-minutes.yaml
   colltune evaluate .colltune/quickstart.db --library mpich-4.0.2 --json")]
-pub(crate) struct Args {
+pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Judge this table, made from other measurements, at all points of the store
     #[arg(long, value_name = "TABLE")]
     table: Option<PathBuf>,
     /// The deployment of that table: `colltune` for all candidates, `library` for the library's own
-    #[arg(long, value_parser = values::deployment(), default_value = "colltune", requires = "table")]
+    #[arg(long, value_parser = values::deployment_parser(), default_value = "colltune", requires = "table")]
     deployment: Deployment,
     /// Print the regrets as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
+impl EvaluateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let analysis = self.store.analyse()?;
         let splits = match &self.table {
-            None => analysis.evaluate()?,
+            None => analysis.score_held_out_points()?,
             Some(table) => {
                 let mut table = JudgedTable::read(table, None, console)?.table;
                 // What `validate` found slower is not in force.
                 table.turn_back_refuted();
-                analysis.judge(&table, self.deployment)?
+                analysis.score_table(&table, self.deployment)?
             }
         };
         let models = match self.table {
             None => analysis.found.model_scores(),
             Some(_) => Vec::new(),
         };
-        let answers = Answers {
+        let answers = EvaluateOutput {
             origin: &analysis.origin,
             splits: &splits,
             models: &models,
         };
-        console.answer(self.json, &answers, || describe(&answers))
+        console.print_answer(self.json, &answers, || describe_scores(&answers))
     }
 }
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Answers<'a> {
+pub(super) struct EvaluateOutput<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
     /// The scores of the methods, for each way to hold points out.
@@ -95,8 +95,8 @@ pub(super) struct Answers<'a> {
     models: &'a [ModelScore],
 }
 
-fn describe(answers: &Answers<'_>) -> String {
-    let Answers {
+fn describe_scores(answers: &EvaluateOutput<'_>) -> String {
+    let EvaluateOutput {
         origin,
         splits,
         models,
@@ -108,26 +108,26 @@ fn describe(answers: &Answers<'_>) -> String {
     };
     let heading = format!("{} with {}: {what}", origin.name, origin.library);
     let parts = splits.iter().map(|split| {
-        let scores = grid(
+        let scores = text_table(
             "method | mean> | median> | maximum> | within 5 %> | points> | \
              mean at all points>? | maximum at",
             split.scores.iter().map(score_row),
         )
-        .text();
+        .to_text();
         format!(
             "{}\n{scores}{}{}",
-            title(split),
-            common(split),
-            losses(split)
+            split_title(split),
+            compare_with_log_log(split),
+            describe_losses(split)
         )
     });
     let mut parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
     if !models.is_empty() {
-        let models = grid(
+        let models = text_table(
             "model | off by 30 %> | off, sizes held out>",
             models.iter().map(model_row),
         )
-        .text();
+        .to_text();
         parts.push(format!(
             "times that the machine's parameters predict\n{models}"
         ));
@@ -137,7 +137,7 @@ fn describe(answers: &Answers<'_>) -> String {
 
 /// Lines that compare the table with log-log interpolation at the same points: the mean regrets if these are known at
 /// fewer points, and for all collectives together the difference with its interval.
-fn common(split: &SplitScores) -> String {
+fn compare_with_log_log(split: &SplitScores) -> String {
     let Some(common) = split.common else {
         return String::new();
     };
@@ -145,9 +145,9 @@ fn common(split: &SplitScores) -> String {
     if common.points < split.points {
         lines = format!(
             "\nboth regrets are known at {}: there log-log interpolation has {}, colltune's table {}",
-            counted(common.points, "point"),
-            percent(Some(common.log_log)),
-            percent(Some(common.table))
+            format_counted(common.points, "point"),
+            format_percent(Some(common.log_log)),
+            format_percent(Some(common.table))
         );
     }
     let difference = common.difference.filter(|_| split.collective.is_none());
@@ -173,7 +173,7 @@ fn common(split: &SplitScores) -> String {
 const MOST_LOSSES: usize = 5;
 
 /// The points at which the table loses and the reasons, for all collectives together.
-fn losses(split: &SplitScores) -> String {
+fn describe_losses(split: &SplitScores) -> String {
     let losses = &split.losses;
     if losses.is_empty() || split.collective.is_some() {
         return String::new();
@@ -181,7 +181,7 @@ fn losses(split: &SplitScores) -> String {
     let mut lines = vec![format!(
         "\ncolltune's table takes over 5 % longer than a simpler method at {} of {}{}",
         losses.len(),
-        counted(split.points, "point"),
+        format_counted(split.points, "point"),
         if losses.len() > MOST_LOSSES {
             "; most at"
         } else {
@@ -196,22 +196,22 @@ fn losses(split: &SplitScores) -> String {
         } = &loss.table;
         format!(
             "  {cell}: {chosen} has a regret of {}, {} (by {}) of {}; {}",
-            percent(Some(*regret)),
+            format_percent(Some(*regret)),
             loss.better,
             loss.method,
-            percent(Some(loss.better_regret)),
+            format_percent(Some(loss.better_regret)),
             loss.reason
         )
     }));
     lines.join("\n")
 }
 
-fn title(split: &SplitScores) -> String {
+fn split_title(split: &SplitScores) -> String {
     let collective = match split.collective {
         Some(collective) => format!("{collective}, "),
         None => String::new(),
     };
-    let points = counted(split.points, "point");
+    let points = format_counted(split.points, "point");
     match (split.held_out, split.decided_on) {
         (HeldOut::Sizes, Some(others)) => {
             format!("{collective}every second size held out: {points}, decided on {others} others")
@@ -226,7 +226,7 @@ fn title(split: &SplitScores) -> String {
 
 fn model_row(score: &ModelScore) -> [String; 3] {
     let of = |wrong: usize, points: usize, share| {
-        format!("{wrong} of {points} ({})", percent(Some(share)))
+        format!("{wrong} of {points} ({})", format_percent(Some(share)))
     };
     [
         score.model.name().to_owned(),
@@ -245,19 +245,19 @@ fn score_row(score: &Score) -> [String; 8] {
     let place = worst.filter(|worst| worst.regret > 0.0);
     [
         score.method.to_string(),
-        percent(score.mean),
-        percent(score.median),
-        percent(worst.map(|worst| worst.regret)),
-        percent(score.within),
+        format_percent(score.mean),
+        format_percent(score.median),
+        format_percent(worst.map(|worst| worst.regret)),
+        format_percent(score.within),
         score.points.to_string(),
         match score.mean_everywhere {
-            Some(mean) => percent(Some(mean)),
+            Some(mean) => format_percent(Some(mean)),
             None => String::new(),
         },
         place.map_or_else(String::new, |worst| worst.cell.to_string()),
     ]
 }
 
-fn percent(share: Option<f64>) -> String {
+fn format_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
 }

@@ -1,15 +1,15 @@
 use std::path::PathBuf;
 
-use report::grid;
+use report::text_table;
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use schedule::Collective;
 use statistics::Interval;
 use vocabulary::Pattern;
-use vocabulary::units::{counted, format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
-use super::campaign::store_of;
+use super::campaign::store_of_table;
 use super::in_force::JudgedTable;
-use super::lookup::{describe, warn_of_simulation};
+use super::lookup::{describe_decision, warn_of_simulation};
 use super::query::QueryArgs;
 use super::{Answer, CliError, Console};
 
@@ -26,7 +26,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune explain tables/quickstart.yaml --collective bcast --nodes 1 --ppn 2 --bytes 1M
   colltune explain tables/quickstart.yaml -c bcast -n 1 -k 2 -b 1M --store /data/night.db --json")]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
     query: QueryArgs,
     /// The store with the measurements, if it is not where the table says
@@ -37,19 +37,20 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl ExplainArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let named = self.store.as_deref();
         let table = JudgedTable::read(&self.query.table, named, console)?.table;
         warn_of_simulation(&table, console);
-        let store = store_of(&table, named)?;
-        let explanation = tuner::explain(&table, &self.query.question.query()?, &store)?;
-        console.answer(self.json, &explanation, || explanation_text(&explanation))
+        let store = store_of_table(&table, named)?;
+        let explanation =
+            tuner::explain_decision(&table, &self.query.question.to_query()?, &store)?;
+        console.print_answer(self.json, &explanation, || explanation_text(&explanation))
     }
 }
 
 fn explanation_text(explanation: &Explanation) -> String {
-    let mut parts = vec![describe(&explanation.decision)];
+    let mut parts = vec![describe_decision(&explanation.decision)];
     let pattern = explanation.pattern;
     let evidence = explanation.evidence.iter();
     parts.extend(evidence.map(|evidence| evidence_text(evidence, pattern)));
@@ -94,14 +95,14 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
         ..
     } = evidence;
     let margin = margin_text(evidence);
-    let rows = ranking.iter().map(|ranked| row(ranked, chosen));
+    let rows = ranking.iter().map(|ranked| ranked_row(ranked, chosen));
     let columns = " | candidate | median> | interval | speed-up> | interval | predicted> | \
                    launches> | repetitions> | eliminated> | invalid>?";
     format!(
         "At {} bytes {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
         format_bytes(*bytes),
         default_text(ranking, chosen),
-        grid(columns, rows).text(),
+        text_table(columns, rows).to_text(),
         batches_text(ranking, pattern),
         never_valid.iter().map(never_valid_text).collect::<String>()
     )
@@ -162,7 +163,7 @@ fn never_valid_text(never: &OftenInvalid) -> String {
     format!(
         "\n{} is not ranked: it has {}, none of them valid.",
         never.candidate,
-        counted(never.repetitions, "repetition")
+        format_counted(never.repetitions, "repetition")
     )
 }
 
@@ -185,7 +186,7 @@ fn batches_text(ranking: &[Ranked], pattern: Pattern) -> String {
     text
 }
 
-fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
+fn ranked_row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
     // A single launch has no interval.

@@ -6,7 +6,7 @@ use launcher::find_driver;
 use table::Table;
 use vocabulary::{CommShape, Library};
 
-use super::campaign::places;
+use super::campaign::search_paths;
 use super::in_force::JudgedTable;
 use super::lookup::warn_of_simulation;
 use super::policy::PolicyArgs;
@@ -37,15 +37,15 @@ Examples:
   colltune export tables/night.yaml --format openmpi --output rules.conf
   colltune export tables/night.yaml --format openmpi --library-version 4.1.6 --assume-commutative
   colltune export tables/mpich.yaml --format mpich --output selection.json")]
-pub(crate) struct Args {
+pub(crate) struct ExportArgs {
     /// The decision table
     #[arg(value_name = "TABLE")]
     table: PathBuf,
     /// The format
-    #[arg(long, value_parser = formats())]
+    #[arg(long, value_parser = format_parser())]
     format: String,
     #[command(flatten)]
-    options: OptionArgs,
+    options: ExportOptionArgs,
     /// Write a file without rules for a library or a series of releases that was not measured; refused for others
     #[arg(long)]
     stock: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
 /// The arguments that select the rules to write and the library to write for.
 #[derive(Debug, clap::Args)]
-pub(super) struct OptionArgs {
+pub(super) struct ExportOptionArgs {
     /// The release to write for, as in 4.1.4; by default the measured one
     #[arg(long, value_name = "VERSION")]
     library_version: Option<String>,
@@ -70,34 +70,34 @@ pub(super) struct OptionArgs {
     library: Option<PathBuf>,
     /// If shapes with the same number of ranks have different rules, write those of this shape, as in 2x4; may be given
     /// once for each number of ranks
-    #[arg(long, value_name = "NxK", value_parser = values::shape)]
+    #[arg(long, value_name = "NxK", value_parser = values::parse_shape)]
     assume_shape: Vec<CommShape>,
     #[command(flatten)]
     policy: PolicyArgs,
 }
 
-impl OptionArgs {
+impl ExportOptionArgs {
     /// The options for a table and a format.
-    pub(super) fn options(&self, table: &Table, format: Option<&dyn Format>) -> Options {
-        let version = self.release(table).version;
+    pub(super) fn options_for(&self, table: &Table, format: Option<&dyn Format>) -> Options {
+        let version = self.target_library(table).version;
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = match &self.library {
             // Searching reads the libraries' files.
             Some(_) => Options::default(),
-            None => Options::installed(format, &version, &path),
+            None => Options::with_installed(format, &version, &path),
         };
         Options {
             version: self.library_version.clone(),
             assume_commutative: self.assume_commutative,
             library: self.library.clone().or(found.library),
-            policy: self.policy.policy(),
+            policy: self.policy.to_policy(),
             assume_shapes: self.assume_shape.clone(),
             ..Options::default()
         }
     }
 
     /// The library with the release to write for.
-    pub(super) fn release(&self, table: &Table) -> Library {
+    pub(super) fn target_library(&self, table: &Table) -> Library {
         let mut library = table.provenance.library.clone();
         if let Some(version) = &self.library_version {
             library.version.clone_from(version);
@@ -106,28 +106,32 @@ impl OptionArgs {
     }
 
     /// The measuring program of the release to write for, if it is built here.
-    pub(super) fn driver(&self, table: &Table) -> Option<PathBuf> {
-        find_driver(&self.release(table), &places().driver_directories()).ok()
+    pub(super) fn target_driver(&self, table: &Table) -> Option<PathBuf> {
+        find_driver(
+            &self.target_library(table),
+            &search_paths().driver_directories(),
+        )
+        .ok()
     }
 }
 
-fn formats() -> impl TypedValueParser<Value = String> {
+fn format_parser() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(export::FORMATS.map(Format::name))
 }
 
-impl Args {
+impl ExportArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = JudgedTable::read_for_others(&self.table, console)?;
         warn_of_simulation(&table, console);
-        let Some(format) = export::find(&self.format) else {
+        let Some(format) = export::find_format(&self.format) else {
             // The argument parser accepts no other names.
             return Ok(Answer::No);
         };
         let options = Options {
             stock: self.stock,
-            ..self.options.options(&table, Some(format))
+            ..self.options.options_for(&table, Some(format))
         };
-        let driver = self.options.driver(&table);
+        let driver = self.options.target_driver(&table);
         let exported = tuner::render_export(format, &table, &options, driver.as_deref())?;
         // With `--stock`, nothing of the table is written that its warnings could concern.
         let of_table = table.provenance.warnings.iter().filter(|_| !self.stock);
@@ -135,14 +139,19 @@ impl Args {
             console.warn(warning);
         }
         match &self.output {
-            Some(path) => self.write(path, &exported, console)?,
+            Some(path) => self.write_files(path, &exported, console)?,
             None => console.print(exported.text.trim_end())?,
         }
         Ok(Answer::Good)
     }
 
-    fn write(&self, path: &Path, exported: &Exported, console: Console) -> Result<(), CliError> {
-        let beside = tuner::text_beside(path, exported);
+    fn write_files(
+        &self,
+        path: &Path,
+        exported: &Exported,
+        console: Console,
+    ) -> Result<(), CliError> {
+        let beside = tuner::written_companion_path(path, exported);
         let outputs = [
             ("`--output`", Some(path)),
             ("the text beside `--output`", beside.as_deref()),
@@ -151,9 +160,9 @@ impl Args {
             ("TABLE", Some(&*self.table)),
             ("`--library`", self.options.library.as_deref()),
         ];
-        tuner::keep_apart(&outputs, &inputs)?;
+        tuner::check_outputs_differ(&outputs, &inputs)?;
         let beside = tuner::write_export(path, exported)?;
-        console.written(path)?;
+        console.remark_written(path)?;
         if let Some(beside) = beside {
             console.remark(format_args!("{} says how to activate it", beside.display()))?;
         }

@@ -3,7 +3,7 @@ mod messages;
 use std::path::PathBuf;
 
 use fit::{CandidateCurve, Segment};
-use report::grid;
+use report::text_table;
 use results::{
     BlockComparison, BlockPoint, ModelScore, ParameterEstimate, PoorPrediction, ProtocolSegment,
 };
@@ -40,7 +40,7 @@ Examples:
   colltune fit .colltune/quickstart.db
   colltune fit .colltune/quickstart.db --machine machine.yaml
   colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json")]
-pub(crate) struct Args {
+pub(crate) struct FitArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Write the machine to this file for `simulate --machine`, instead of printing the parameters
@@ -51,31 +51,34 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl FitArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         self.store
-            .keep(&[("`--machine`", self.machine.as_deref())])?;
+            .protect_from(&[("`--machine`", self.machine.as_deref())])?;
         let analysis = self.store.analyse()?;
         if let Some(path) = &self.machine {
             let store = analysis.origin.store.clone();
             let text = analysis.machine_file();
             let text = text.ok_or(TunerError::NoMachine { store })?;
-            tuner::write(path, &text)?;
+            tuner::write_text(path, &text)?;
         }
         if self.json {
-            console.json(&Answers {
+            console.print_json(&FitOutput {
                 origin: &analysis.origin,
                 parameters: &analysis.found.machine.parameters,
                 segments: &analysis.found.machine.segments,
                 poor_predictions: &analysis.found.machine.poor_predictions,
                 models: analysis.found.model_scores(),
                 blocks: &analysis.found.blocks,
-                candidates: analysis.found.curves(),
+                candidates: analysis.found.candidate_curves(),
             })?;
         } else if let Some(path) = &self.machine {
-            console.written(path)?;
+            console.remark_written(path)?;
         } else {
-            console.print(describe(&analysis, &analysis.found.curves()))?;
+            console.print(describe_analysis(
+                &analysis,
+                &analysis.found.candidate_curves(),
+            ))?;
         }
         Ok(Answer::Good)
     }
@@ -83,7 +86,7 @@ impl Args {
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Answers<'a> {
+pub(super) struct FitOutput<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
     /// The machine's parameters.
@@ -100,17 +103,17 @@ pub(super) struct Answers<'a> {
     candidates: Vec<CandidateCurve>,
 }
 
-fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
+fn describe_analysis(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
     let origin = &analysis.origin;
     let heading = format!("{} with {}", origin.name, origin.library);
-    let parameters = grid(
+    let parameters = text_table(
         "parameter | value> | interval | residual> | ",
         analysis.found.machine.parameters.iter().map(parameter_row),
     )
-    .text();
+    .to_text();
     let mut parts = vec![heading, parameters];
     if !analysis.found.machine.segments.is_empty() {
-        parts.push(messages::table(&analysis.found.machine.segments));
+        parts.push(messages::segments_table(&analysis.found.machine.segments));
     }
     let poor_predictions = analysis.found.machine.poor_predictions.iter();
     let poor_predictions: Vec<String> = poor_predictions.map(|poor| format!("{poor}.")).collect();
@@ -118,22 +121,22 @@ fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
         parts.push(poor_predictions.join("\n"));
     }
     if !analysis.found.blocks.is_empty() {
-        let blocks = grid(
+        let blocks = text_table(
             "algorithm | shape | bytes> | predicted block> | predicted time> | \
              measured block> | measured time>",
             analysis.found.blocks.iter().map(block_row),
         );
-        parts.push(blocks.text());
+        parts.push(blocks.to_text());
     }
     if curves.iter().any(|of| !of.curve.segments.is_empty()) {
-        let segments = grid(
+        let segments = text_table(
             "collective | candidate | shape | from> | sizes> | alpha> | beta> | residual>",
             curves.iter().flat_map(|of| {
                 let segments = of.curve.segments.iter();
                 segments.map(|segment| segment_row(of, segment))
             }),
         );
-        parts.push(segments.text());
+        parts.push(segments.to_text());
     }
     parts.join("\n\n")
 }
@@ -149,18 +152,21 @@ fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
         "byte" => format_bytes(value as u64),
         _ => format!("{value:.2}"),
     };
-    let [shown, interval] = shown(parameter, value);
+    let [shown, interval] = value_and_interval(parameter, value);
     [
         parameter.name.clone(),
         shown,
         interval,
-        residual(parameter),
+        format_residual(parameter),
         note,
     ]
 }
 
 /// A value and its interval, if there are any.
-fn shown(parameter: &ParameterEstimate, format: impl Fn(f64) -> String) -> [String; 2] {
+fn value_and_interval(
+    parameter: &ParameterEstimate,
+    format: impl Fn(f64) -> String,
+) -> [String; 2] {
     match parameter.estimate {
         Some(known) => [
             format(known.value),
@@ -170,7 +176,7 @@ fn shown(parameter: &ParameterEstimate, format: impl Fn(f64) -> String) -> [Stri
     }
 }
 
-fn residual(parameter: &ParameterEstimate) -> String {
+fn format_residual(parameter: &ParameterEstimate) -> String {
     let residual = parameter.estimate.map(|known| known.residual);
     residual.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
 }

@@ -12,11 +12,11 @@ use guard::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, Operators, Table};
-use tuner::Named;
-use vocabulary::units::counted;
+use tuner::NamedFile;
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Warning};
 
-use super::campaign::places;
+use super::campaign::search_paths;
 use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::{CliError, Console};
 use crate::events::EventsArg;
@@ -40,7 +40,7 @@ pub(super) struct TableArgs {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// The decisions to measure: those for colltune, or those for the library's own settings
-    #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
+    #[arg(long, value_parser = values::deployment_parser(), default_value = "colltune")]
     pub(super) deployment: Deployment,
     /// Time that all launches may take, as in 5m; by default the campaign's budget
     #[arg(long, value_name = "DURATION", value_parser = vocabulary::units::parse_seconds)]
@@ -71,7 +71,7 @@ impl TableArgs {
     /// written and replace no input, including `further` outputs and, if the verb `rewrites` it, the table.
     pub(super) fn read(
         &self,
-        further: &[Named<'_>],
+        further: &[NamedFile<'_>],
         rewrites: bool,
         console: Console,
     ) -> Result<(Table, Sources), CliError> {
@@ -89,7 +89,7 @@ impl TableArgs {
             store: self.store.as_deref(),
             without_store: self.no_store,
         };
-        let sources = Sources::find(&table, &named, &places().homes)?;
+        let sources = Sources::find_for_table(&table, &named, &search_paths().homes)?;
         if let Some(why) = &sources.passed_over {
             console.warn(format_args!(
                 "{why}; programs are started with the launcher's default options, unless `--campaign FILE` names a \
@@ -102,28 +102,28 @@ impl TableArgs {
             ("the store", sources.store.path()),
             ("`--campaign`", self.campaign.as_deref()),
         ];
-        let named = campaign.inputs().iter();
+        let named = campaign.input_files().iter();
         let named = named.map(|(name, path)| (&**name, Some(&**path)));
         let inputs: Vec<_> = own.into_iter().chain(named).collect();
         let export = tuner::export_path(&table.provenance.library, &self.path);
         let export = export.filter(|_| rewrites);
-        let text = export.as_deref().map(tuner::text_path);
+        let text = export.as_deref().map(tuner::companion_path);
         let outputs = [
             ("`--markdown`", self.markdown.as_deref()),
             ("the export beside TABLE", export.as_deref()),
             ("the text beside that export", text.as_deref()),
         ];
         let outputs = [&outputs[..], further].concat();
-        tuner::keep_apart(&outputs, &inputs)?;
-        tuner::probe(&outputs)?;
+        tuner::check_outputs_differ(&outputs, &inputs)?;
+        tuner::probe_outputs(&outputs)?;
         if rewrites {
-            tuner::probe(&own[..1])?;
+            tuner::probe_outputs(&own[..1])?;
         }
         Ok((table, sources))
     }
 
     /// The number and the seed of probes, if `cells` limits the number of other points.
-    pub(super) fn probing(&self, cells: Option<u32>) -> Probing {
+    pub(super) fn choose_probing(&self, cells: Option<u32>) -> Probing {
         let number = self.probes.or(cells.map(|cells| cells.div_ceil(3)));
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         // Short enough to type, and exact in JSON.
@@ -136,7 +136,7 @@ impl TableArgs {
     }
 
     /// Prepares launches of these points, and prints warnings about their conditions.
-    pub(super) fn setup(
+    pub(super) fn prepare_launches(
         &self,
         table: &Table,
         campaign: Campaign,
@@ -149,7 +149,7 @@ impl TableArgs {
             budget_seconds: self.budget,
             launches,
         };
-        let setup = TestSetup::new(table, campaign, points, &options, &places())?;
+        let setup = TestSetup::new(table, campaign, points, &options, &search_paths())?;
         let found = &setup.at.library;
         if *found != table.provenance.library {
             console.warn(format_args!(
@@ -166,12 +166,15 @@ impl TableArgs {
 }
 
 /// A sentence about the probes and how to measure them again; `None` if there are none.
-pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) -> Option<String> {
+pub(super) fn describe_probes<'p>(
+    points: impl Iterator<Item = &'p Point>,
+    seed: u64,
+) -> Option<String> {
     match points.filter(|point| point.is_probe()).count() {
         0 => None,
         probes => Some(format!(
             "Drawn between measured sizes: {}; the same options with `--seed {seed}` draw the same.",
-            counted(probes, "probe")
+            format_counted(probes, "probe")
         )),
     }
 }
@@ -184,7 +187,7 @@ pub(super) fn warn_of_load(busy: Option<&Warning>, console: Console) {
 }
 
 /// Sentences, without a full stop, about points that were not judged because ranks were placed in another order.
-pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
+pub(super) fn describe_misplaced(misplaced: &[Misplaced]) -> Vec<String> {
     let mut points: BTreeMap<_, usize> = BTreeMap::new();
     for Misplaced { point, found } in misplaced {
         *points
@@ -220,25 +223,25 @@ pub(super) struct PointParts {
 }
 
 impl PointParts {
-    pub(super) fn of(point: &Point) -> Self {
+    pub(super) fn from_point(point: &Point) -> Self {
         Self {
             collective: point.cell.collective.name(),
             shape: point.cell.shape,
             bytes: point.cell.bytes,
             operators: point.operators,
             place: point.kind,
-            rule: rules_of(point),
+            rule: point_rules(point),
             chosen: point.chosen.to_string(),
         }
     }
 }
 
 /// The collective, the shape and the operators of a point.
-pub(super) fn place_of(point: &Point) -> String {
-    place_with(point, "")
+pub(super) fn place_name(point: &Point) -> String {
+    place_name_with_bytes(point, "")
 }
 
-fn place_with(point: &Point, bytes: &str) -> String {
+fn place_name_with_bytes(point: &Point, bytes: &str) -> String {
     let cell = &point.cell;
     let mut name = format!("{} {}{bytes}", cell.collective, cell.shape);
     if point.operators != Operators::Any {
@@ -248,11 +251,11 @@ fn place_with(point: &Point, bytes: &str) -> String {
 }
 
 /// A point in a few words, as in `allreduce 1x2 5003, commutative (probe)`.
-pub(super) fn name_of(point: &Point) -> String {
+pub(super) fn point_name(point: &Point) -> String {
     let cell = &point.cell;
     let bytes = vocabulary::units::format_bytes(cell.bytes);
     let bytes = cell.collective.has_data().then(|| format!(" {bytes}"));
-    let mut name = place_with(point, &bytes.unwrap_or_default());
+    let mut name = place_name_with_bytes(point, &bytes.unwrap_or_default());
     if point.is_probe() {
         name += " (probe)";
     }
@@ -260,12 +263,12 @@ pub(super) fn name_of(point: &Point) -> String {
 }
 
 /// The rules that decide at a point.
-pub(super) fn rules_of(point: &Point) -> String {
+pub(super) fn point_rules(point: &Point) -> String {
     let rules = point.rules.iter().map(ToString::to_string);
     rules.collect::<Vec<_>>().join("; ")
 }
 
 /// A time, or a dash.
-pub(super) fn time(seconds: Option<f64>) -> String {
+pub(super) fn seconds_or_dash(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), vocabulary::units::format_seconds)
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use import::{ImportOptions, Imported, Refused, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Library, Warning};
 
 use super::{Answer, CliError, Console};
@@ -42,30 +42,30 @@ Examples:
   colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
   colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
   colltune decide .colltune/hydra.db --output tables/hydra.yaml")]
-pub(crate) struct Args {
+pub(crate) struct ImportArgs {
     /// The file with the measurements, or a folder of such files
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The format of the file
     #[arg(long, value_enum)]
-    format: Format,
+    format: MeasurementFormat,
     /// The store, which is created if it does not exist
     #[arg(long, value_name = "STORE")]
     store: PathBuf,
     /// The library that was measured, as in openmpi-4.1.4; needed for osu and imb
-    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Number of nodes; needed for osu, and for csv without that column
-    #[arg(long, short, value_name = "N", value_parser = values::nodes)]
+    #[arg(long, short, value_name = "N", value_parser = values::parse_node_count)]
     nodes: Option<u32>,
     /// Ranks on each node; needed for osu and imb, and for csv without that column
-    #[arg(long, short = 'k', value_name = "K", value_parser = values::count)]
+    #[arg(long, short = 'k', value_name = "K", value_parser = values::parse_rank_count)]
     ppn: Option<u32>,
     /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
     #[arg(
         long,
         value_name = "SHAPE",
-        value_parser = values::shape,
+        value_parser = values::parse_shape,
         conflicts_with_all = ["nodes", "ppn"]
     )]
     shape: Option<CommShape>,
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE:ALGORITHM")]
     baseline: Option<String>,
     /// The smallest gain over the default, as a share, for which a candidate replaces it
-    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = values::parse_share)]
     materiality: f64,
     /// The name of the machine, for reports
     #[arg(long, value_name = "TEXT")]
@@ -86,7 +86,7 @@ pub(crate) struct Args {
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Stored<'a> {
+pub(super) struct ImportOutput<'a> {
     /// The file of the store.
     store: &'a Path,
     #[serde(flatten)]
@@ -94,7 +94,7 @@ pub(super) struct Stored<'a> {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum MeasurementFormat {
     /// Comma-separated values
     Csv,
     /// OSU micro-benchmarks
@@ -106,13 +106,13 @@ enum Format {
 /// The most skipped lines of a file for which warnings are printed.
 const MOST_SKIPPED: usize = 40;
 
-impl Args {
+impl ImportArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let options = ImportOptions {
             format: match self.format {
-                Format::Csv => import::ImportFormat::Csv,
-                Format::Osu => import::ImportFormat::Osu,
-                Format::Imb => import::ImportFormat::Imb,
+                MeasurementFormat::Csv => import::ImportFormat::Csv,
+                MeasurementFormat::Osu => import::ImportFormat::Osu,
+                MeasurementFormat::Imb => import::ImportFormat::Imb,
             },
             library: self.library.clone(),
             nodes: self.shape.map(|shape| shape.nodes).or(self.nodes),
@@ -121,20 +121,20 @@ impl Args {
             baseline: self.baseline.clone(),
             materiality: self.materiality,
         };
-        let imported = import::import(&self.file, &self.store, &options)?;
-        self.warn(&imported, console);
+        let imported = import::import_files(&self.file, &self.store, &options)?;
+        self.warn_of_left_out(&imported, console);
         if self.json {
-            console.json(&Stored {
+            console.print_json(&ImportOutput {
                 store: &self.store,
                 imported: &imported,
             })?;
         } else {
-            console.remark(self.describe(&imported))?;
+            console.remark(self.describe_imported(&imported))?;
         }
         Ok(Answer::Good)
     }
 
-    fn warn(&self, imported: &Imported, console: Console) {
+    fn warn_of_left_out(&self, imported: &Imported, console: Console) {
         let file = self.file.display();
         for Skipped { file, line, what } in imported.skipped.iter().take(MOST_SKIPPED) {
             console.warn(format_args!("{}:{line}: left out: {what}", file.display()));
@@ -154,7 +154,7 @@ impl Args {
                 empty.display()
             ));
         }
-        self.warn_of_others(&imported.other_lines, console);
+        self.warn_of_other_lines(&imported.other_lines, console);
         // The user knows that times are imported.
         let is_news = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
         for warning in imported.warnings.iter().filter(is_news) {
@@ -164,37 +164,37 @@ impl Args {
             console.warn(format_args!(
                 "the default was not measured in {} of {}, so tables cannot decide them",
                 imported.without_default,
-                counted(imported.cells, "cell")
+                format_counted(imported.cells, "cell")
             ));
         }
     }
 
     /// Counts the lines of other programs in each file.
-    fn warn_of_others(&self, lines: &[Skipped], console: Console) {
+    fn warn_of_other_lines(&self, lines: &[Skipped], console: Console) {
         for of_file in lines.chunk_by(|one, next| one.file == next.file) {
             let first = &of_file[0];
             console.warn(format_args!(
                 "{}: left out: {} among the rows that are no rows, the first being line {}: {}",
                 first.file.display(),
-                counted(of_file.len(), "line"),
+                format_counted(of_file.len(), "line"),
                 first.line,
                 first.what
             ));
         }
     }
 
-    fn describe(&self, imported: &Imported) -> String {
+    fn describe_imported(&self, imported: &Imported) -> String {
         let known = match imported.known.len() {
             0 => String::new(),
-            known => format!("; already in the store: {}", counted(known, "file")),
+            known => format!("; already in the store: {}", format_counted(known, "file")),
         };
         format!(
             "{} holds {} of {} in {} and {} of {}{known}",
             self.store.display(),
-            counted(imported.repetitions, "time"),
-            counted(imported.candidates, "candidate"),
-            counted(imported.cells, "cell"),
-            counted(imported.launches.len(), "launch"),
+            format_counted(imported.repetitions, "time"),
+            format_counted(imported.candidates, "candidate"),
+            format_counted(imported.cells, "cell"),
+            format_counted(imported.launches.len(), "launch"),
             imported.library
         )
     }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use tuner::TunerError;
 
-use super::campaign::places;
+use super::campaign::search_paths;
 use super::{Answer, CliError, Console};
 
 /// Write a commented campaign for this machine
@@ -15,7 +15,7 @@ Examples:
   colltune init
   colltune init --output tuning/cluster.yaml
   colltune init --reference | less")]
-pub(crate) struct Args {
+pub(crate) struct InitArgs {
     /// The file
     #[arg(long, short, value_name = "FILE", default_value = "campaign.yaml")]
     output: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     reference: bool,
 }
 
-impl Args {
+impl InitArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         if self.reference {
             console.print(campaign::REFERENCE.trim_end())?;
@@ -48,14 +48,14 @@ impl Args {
                 source,
             })?;
         }
-        let diagnosis = tuner::diagnose(&places());
+        let diagnosis = tuner::diagnose_machine(&search_paths());
         let usable = |found: &&tuner::DriverFound| found.driver.is_some();
         let libraries = &diagnosis.libraries;
         let library = libraries.iter().find(usable).or(libraries.first());
         let library = library.map(|found| found.library.name.as_str());
-        tuner::write(
+        tuner::write_text(
             path,
-            &campaign::template(diagnosis.environment.cores, library),
+            &campaign::init_template(diagnosis.environment.cores, library),
         )?;
         let path = path.display();
         console.remark(format_args!(

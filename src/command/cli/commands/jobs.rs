@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
-use report::grid;
+use report::text_table;
 use tuner::JobRow;
 
-use super::campaign::places;
-use super::launches::{describe, folder_of, folders_here};
+use super::campaign::search_paths;
+use super::launches::{describe_launch_state, launches_folder, launches_folders_here};
 use super::{Answer, CliError, Console};
 
 /// List the batch jobs of campaigns
@@ -20,7 +20,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune jobs
   colltune jobs tuning/cluster.yaml --json")]
-pub(crate) struct Args {
+pub(crate) struct JobsArgs {
     /// The campaigns; by default all that have a store in `.colltune` of the working directory
     #[arg(value_name = "CAMPAIGN.yaml")]
     campaigns: Vec<PathBuf>,
@@ -29,32 +29,32 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl JobsArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let folders = match self.campaigns.as_slice() {
-            [] => folders_here()?,
+            [] => launches_folders_here()?,
             campaigns => campaigns
                 .iter()
-                .map(|campaign| folder_of(campaign))
+                .map(|campaign| launches_folder(campaign))
                 .collect::<Result<_, _>>()?,
         };
-        let path = places().path;
+        let path = search_paths().path;
         let mut rows = Vec::new();
         for folder in folders {
-            rows.extend(tuner::jobs(&folder, &path)?);
+            rows.extend(tuner::list_jobs(&folder, &path)?);
         }
         if self.json {
-            console.json(&rows)?;
+            console.print_json(&rows)?;
         } else if rows.is_empty() {
             console.remark("no jobs")?;
         } else {
-            console.print(table(&rows))?;
+            console.print(jobs_table(&rows))?;
         }
         Ok(Answer::Good)
     }
 }
 
-fn table(rows: &[JobRow]) -> String {
+fn jobs_table(rows: &[JobRow]) -> String {
     let columns = "job | campaign | launch> | state | nodes> | submitted (UTC) | measured>";
     let rows = rows.iter().map(|row| {
         let submitted = i64::try_from(row.submitted).unwrap_or(0);
@@ -64,11 +64,11 @@ fn table(rows: &[JobRow]) -> String {
             row.id.clone(),
             row.campaign.clone(),
             row.launch.to_string(),
-            describe(&row.state),
+            describe_launch_state(&row.state),
             row.nodes.to_string(),
             submitted.unwrap_or_default(),
             row.measured.to_string(),
         ]
     });
-    grid(columns, rows).text()
+    text_table(columns, rows).to_text()
 }

@@ -13,7 +13,7 @@ use crate::error::CliError;
 const STORES: &str = ".colltune";
 
 /// The folder of a campaign's launches.
-pub(super) fn folder_of(campaign: &Path) -> Result<PathBuf, CliError> {
+pub(super) fn launches_folder(campaign: &Path) -> Result<PathBuf, CliError> {
     let campaign = Campaign::load(campaign).map_err(TunerError::from)?;
     let mut folder = campaign.output.store.into_os_string();
     folder.push(".launches");
@@ -21,7 +21,7 @@ pub(super) fn folder_of(campaign: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// The folders of launches of all campaigns in the working directory, by name.
-pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn launches_folders_here() -> Result<Vec<PathBuf>, CliError> {
     let stores = Path::new(STORES);
     let failed = |source| TunerError::File {
         action: "list",
@@ -46,7 +46,7 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// The state of a job as text.
-pub(super) fn describe(state: &LaunchState) -> String {
+pub(super) fn describe_launch_state(state: &LaunchState) -> String {
     let text = match state.name {
         "timed_out" => "took too long",
         "wall_time" => "wall time over",

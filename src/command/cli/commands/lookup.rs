@@ -22,7 +22,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune lookup tables/quickstart.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
   colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json")]
-pub(crate) struct Args {
+pub(crate) struct LookupArgs {
     #[command(flatten)]
     query: QueryArgs,
     /// Print the decision as JSON
@@ -30,12 +30,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl LookupArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = JudgedTable::read(&self.query.table, None, console)?.table;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.question.query()?).to_json();
-        console.answer(self.json, &decision, || describe(&decision))
+        let decision = table.lookup(&self.query.question.to_query()?).to_json();
+        console.print_answer(self.json, &decision, || describe_decision(&decision))
     }
 }
 
@@ -52,8 +52,8 @@ pub(super) fn warn_of_simulation(table: &Table, console: Console) {
 /// Warns if a table that the library reads itself was measured on another type of CPU than this machine's, which the
 /// library does not check.
 pub(super) fn warn_of_cpu(table: &Table, console: Console) {
-    let (provenance, cpu) = (&table.provenance, environment::cpu());
-    if !provenance.library.is_simulated() && !provenance.is_for(&cpu) {
+    let (provenance, cpu) = (&table.provenance, environment::host_cpu_model());
+    if !provenance.library.is_simulated() && !provenance.is_for_cpu(&cpu) {
         console.warn(format_args!(
             "the table was measured on nodes with `{}`, and this machine has `{cpu}`: the library does not check that.",
             provenance.cpu
@@ -64,7 +64,7 @@ pub(super) fn warn_of_cpu(table: &Table, console: Console) {
 /// Warns if such a table was measured on other networks than this machine's.
 pub(super) fn warn_of_networks(table: &Table, console: Console) {
     let provenance = &table.provenance;
-    let networks = environment::networks(Path::new(environment::DEVICES));
+    let networks = environment::find_networks(Path::new(environment::DEVICES));
     if !provenance.library.is_simulated() && !provenance.is_for_networks(&networks) {
         console.warn(format_args!(
             "the table was measured on nodes connected by {}, and this machine is connected by {}: the library does not \
@@ -76,7 +76,7 @@ pub(super) fn warn_of_networks(table: &Table, console: Console) {
 }
 
 /// A decision as text, with the candidate on the first line.
-pub(super) fn describe(decision: &DecisionJson) -> String {
+pub(super) fn describe_decision(decision: &DecisionJson) -> String {
     let DecisionJson {
         candidate,
         collective,

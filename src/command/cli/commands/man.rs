@@ -14,18 +14,18 @@ use crate::args::Cli;
 Examples:
   colltune man > ~/.local/share/man/man1/colltune.1
   colltune man | man -l -")]
-pub(crate) struct Args {}
+pub(crate) struct ManArgs {}
 
-impl Args {
+impl ManArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         // Writing to memory fails only for lack of memory.
-        let page = page().map_err(CliError::Output)?;
+        let page = render_page().map_err(CliError::Output)?;
         console.print(String::from_utf8_lossy(&page).trim_end())?;
         Ok(Answer::Good)
     }
 }
 
-fn page() -> io::Result<Vec<u8>> {
+fn render_page() -> io::Result<Vec<u8>> {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();

@@ -21,7 +21,7 @@ use crate::progress::ProgressDisplay;
 #[command(after_help = "\
 Example:
   colltune measure tuning/quickstart.yaml")]
-pub(crate) struct Args {
+pub(crate) struct MeasureArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
     /// Print the result as JSON
@@ -29,31 +29,36 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl MeasureArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let at = self.campaign.begin(console)?;
-        let stop = interrupt::flag()?;
+        let at = self.campaign.prepare_measuring(console)?;
+        let stop = interrupt::stop_flag()?;
         if self.campaign.is_detached() {
-            let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
+            let submitted =
+                tuner::submit_next_launch(&at, &mut ProgressDisplay::new(console), &stop)?;
             match self.json {
-                true => console.json(&Answers::Detached(StoreOutcome::of(&at, &submitted)))?,
-                false => detached::print(&at, &submitted, console)?,
+                true => console.print_json(&MeasureOutput::Detached(
+                    StoreOutcome::with_context(&at, &submitted),
+                ))?,
+                false => detached::print_submitted(&at, &submitted, console)?,
             }
             return Ok(Answer::Good);
         }
         let measured = {
             let mut progress = ProgressDisplay::new(console);
-            tuner::measure(&at, &mut progress, &stop)?
+            tuner::measure_campaign(&at, &mut progress, &stop)?
         };
         let progress = measured.progress;
         if self.json {
-            console.json(&Answers::Measured(StoreOutcome::of(&at, &measured)))?;
+            console.print_json(&MeasureOutput::Measured(StoreOutcome::with_context(
+                &at, &measured,
+            )))?;
         } else {
             console.remark(format_args!(
                 "launches of {} made now: {}; measurements in {}: {} of {}",
                 at.library,
                 measured.launches,
-                at.store().display(),
+                at.store_path().display(),
                 progress.done,
                 progress.total,
             ))?;
@@ -65,7 +70,7 @@ impl Args {
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(super) enum Answers<'a> {
+pub(super) enum MeasureOutput<'a> {
     Measured(StoreOutcome<'a, Measured>),
     Detached(StoreOutcome<'a, SubmittedLaunch>),
 }

@@ -20,7 +20,7 @@ pub(super) struct OwnerArgs {
 
 impl OwnerArgs {
     /// Gives up the rights of this process for those of the user, for good. Must come before any file is used.
-    pub(super) fn assume(&self) -> Result<(), CliError> {
+    pub(super) fn assume_rights(&self) -> Result<(), CliError> {
         let Some(name) = &self.owner else {
             return Ok(());
         };

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use store::Store;
 use tuner::{Agenda, ExpectedTimes, Forecast, LeastBudgets, MeasurementContext, Script};
-use vocabulary::units::{counted, format_bytes, format_duration, format_duration_up};
+use vocabulary::units::{format_bytes, format_counted, format_duration, format_duration_up};
 use vocabulary::{Candidate, CommShape, Library, Warning};
 
 use super::campaign::ContextArgs;
@@ -30,7 +30,7 @@ use super::{Answer, CliError, Console};
 Examples:
   colltune plan tuning/quickstart.yaml
   colltune plan --render tuning/cluster.yaml")]
-pub(crate) struct Args {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
     context: ContextArgs,
     /// Print the job scripts that `tune` would submit to the batch system
@@ -41,19 +41,19 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl PlanArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let at = self.context.prepare()?;
-        let path = at.store();
+        let at = self.context.prepare_context()?;
+        let path = at.store_path();
         let store = path.exists().then(|| Store::open(path)).transpose()?;
         let scripts = match self.render {
-            true => tuner::scripts(&at, store.as_ref())?,
+            true => tuner::render_job_scripts(&at, store.as_ref())?,
             false => Vec::new(),
         };
         if self.render && scripts.is_empty() {
             return Err(CliError::NothingSubmitted);
         }
-        for warning in warnings(&at).filter(|_| self.render || !self.json) {
+        for warning in measuring_warnings(&at).filter(|_| self.render || !self.json) {
             console.warn(format_args!("{warning}."));
         }
         if self.render && !self.json {
@@ -66,14 +66,14 @@ impl Args {
         let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
         let scripts = self.render.then_some(&*scripts);
         let least = tuner::least_budgets(&at, store.as_ref())?;
-        let answers = Answers::of(&at, &agenda, forecast, least, scripts);
-        console.answer(self.json, &answers, || answers.describe())
+        let answers = PlanOutput::from_agenda(&at, &agenda, forecast, least, scripts);
+        console.print_answer(self.json, &answers, || answers.describe())
     }
 }
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Answers<'a> {
+pub(super) struct PlanOutput<'a> {
     #[serde(skip)]
     at: &'a MeasurementContext,
     #[serde(skip)]
@@ -137,14 +137,17 @@ struct Share<'a> {
     /// The sizes in bytes.
     bytes: BTreeSet<u64>,
     /// Full names.
-    #[serde(serialize_with = "names")]
+    #[serde(serialize_with = "serialize_names")]
     #[schemars(with = "Vec<String>")]
     candidates: BTreeSet<&'a Candidate>,
     /// The number of candidates with the same schedule as a simpler one of their cell, by shape.
     merged: BTreeMap<String, usize>,
 }
 
-fn names<S: Serializer>(candidates: &BTreeSet<&Candidate>, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_names<S: Serializer>(
+    candidates: &BTreeSet<&Candidate>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     to.collect_seq(candidates.iter().map(ToString::to_string))
 }
 
@@ -167,7 +170,7 @@ fn nodes_of_jobs(campaign: &Campaign) -> Option<BTreeMap<String, u32>> {
 }
 
 /// The cells of each collective.
-fn shares(agenda: &Agenda) -> Vec<Share<'_>> {
+fn shares_by_collective(agenda: &Agenda) -> Vec<Share<'_>> {
     let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
     for (cell, candidates) in &agenda.cells {
         let share = shares.entry(cell.collective).or_default();
@@ -188,8 +191,8 @@ fn shares(agenda: &Agenda) -> Vec<Share<'_>> {
     named.collect()
 }
 
-impl<'a> Answers<'a> {
-    fn of(
+impl<'a> PlanOutput<'a> {
+    fn from_agenda(
         at: &'a MeasurementContext,
         agenda: &'a Agenda,
         forecast: Forecast,
@@ -203,24 +206,24 @@ impl<'a> Answers<'a> {
             name: &at.campaign.name,
             library: &at.library,
             driver: at.driver.as_deref(),
-            store: at.store(),
+            store: at.store_path(),
             table: &output.table,
             report: &output.report,
-            page: output.page(),
+            page: output.report_page(),
             shapes: &at.campaign.shapes,
             launches: agenda.launches,
             experiments: agenda.experiments.len(),
             cells: agenda.cells.len(),
-            candidates: agenda.candidates(),
-            merged: agenda.merged(),
+            candidates: agenda.candidate_count(),
+            merged: agenda.merged_count(),
             forecast,
             strategy: at.campaign.strategy.to_string(),
             exhaustive_turns: agenda.exhaustive_turns(),
             budget_seconds: at.campaign.budget_seconds,
             least_budgets,
             nodes_of_jobs: nodes_of_jobs(&at.campaign),
-            collectives: shares(agenda),
-            warnings: warnings(at).collect(),
+            collectives: shares_by_collective(agenda),
+            warnings: measuring_warnings(at).collect(),
             scripts,
         }
     }
@@ -244,21 +247,21 @@ impl<'a> Answers<'a> {
                 format!(
                     "{}, with {} in total, and {} on the machine",
                     self.cells,
-                    counted(*candidates, "candidate"),
-                    counted(*experiments, "experiment")
+                    format_counted(*candidates, "candidate"),
+                    format_counted(*experiments, "experiment")
                 ),
             ),
         ];
         if *merged > 0 {
             let merged = format!(
                 "not measured: {} with the same schedule as a simpler one of the cell",
-                counted(*merged, "more candidate")
+                format_counted(*merged, "more candidate")
             );
             lines.push(("", merged));
         }
         let shares = self.collectives.iter();
         lines.extend(shares.map(|share| (share.collective, share.describe())));
-        lines.extend(self.further_sizes().map(|text| ("", text)));
+        lines.extend(self.describe_further_sizes().map(|text| ("", text)));
         if self.at.campaign.parameters.predicted && !forecast.calibrated {
             let later = "and predicted block sizes, once the machine's parameters are measured";
             lines.push(("", later.to_owned()));
@@ -314,7 +317,7 @@ impl<'a> Answers<'a> {
     }
 
     /// The sizes that are measured beside those of the campaign; `None` if there are none.
-    fn further_sizes(&self) -> Option<String> {
+    fn describe_further_sizes(&self) -> Option<String> {
         let mut shares = self.collectives.iter();
         let has_neighbours = shares.any(|share| share.bytes.len() > 1);
         let why = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
@@ -405,7 +408,7 @@ impl<'a> Answers<'a> {
         } else {
             ""
         };
-        Some(format!("each holds {}{also}", counted(most, "node")))
+        Some(format!("each holds {}{also}", format_counted(most, "node")))
     }
 
     fn describe_time(&self) -> String {
@@ -436,7 +439,7 @@ impl<'a> Answers<'a> {
             return format!(
                 "the budget of {} {state}; a larger one makes the other {}{needed}",
                 budget,
-                counted(missing, "measurement")
+                format_counted(missing, "measurement")
             );
         }
         let held = match node_hours {
@@ -448,21 +451,21 @@ impl<'a> Answers<'a> {
         match (seconds < rest, spent_seconds > 0.0) {
             (true, _) => format!(
                 "at most about {}{held}; spent: {} of the budget of {}",
-                duration(seconds),
-                duration(spent_seconds),
+                human_duration(seconds),
+                human_duration(spent_seconds),
                 budget
             ),
             (false, false) => format!("up to the whole budget of {budget}{held}"),
             (false, true) => format!(
                 "up to the rest of the budget, {} of {budget}{held}",
-                duration(rest),
+                human_duration(rest),
             ),
         }
     }
 }
 
 /// The warnings about the measuring conditions, before there is a table.
-fn warnings(at: &MeasurementContext) -> impl Iterator<Item = String> {
+fn measuring_warnings(at: &MeasurementContext) -> impl Iterator<Item = String> {
     at.warnings.iter().map(|warning| match warning {
         Warning::Simulated { machine } => format!(
             "the campaign simulates the machine `{machine}` and measures nothing: its table is not to be deployed"
@@ -478,7 +481,7 @@ fn describe_driver(driver: Option<&Path>) -> String {
     )
 }
 
-fn duration(seconds: f64) -> HumanDuration {
+fn human_duration(seconds: f64) -> HumanDuration {
     HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
@@ -504,9 +507,9 @@ impl Share<'_> {
         algorithms.dedup();
         format!(
             "{}{sizes}, {} of {}: {}",
-            counted(self.cells, "cell"),
-            counted(self.candidates.len(), "candidate"),
-            counted(algorithms.len(), "algorithm"),
+            format_counted(self.cells, "cell"),
+            format_counted(self.candidates.len(), "candidate"),
+            format_counted(algorithms.len(), "algorithm"),
             algorithms.join(", ")
         )
     }

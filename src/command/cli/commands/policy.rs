@@ -9,7 +9,7 @@ use crate::values;
 pub(super) struct PolicyArgs {
     /// The lowest confidence of rules to use; by default the `min_confidence` of the table's campaign. The library's
     /// default is used in place of other rules
-    #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence())]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence_parser())]
     min_confidence: Option<Confidence>,
     /// Also use rules that no fresh launches confirmed, and interpolate for shapes between measured ones
     #[arg(long)]
@@ -20,7 +20,7 @@ pub(super) struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    pub(super) fn policy(&self) -> Policy {
+    pub(super) fn to_policy(&self) -> Policy {
         Policy {
             min_confidence: self.min_confidence,
             unconfirmed: self.unconfirmed,

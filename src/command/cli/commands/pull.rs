@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use client::{ChannelAddress, Folder, PullError, Pulled, jitter};
+use client::{ChannelAddress, Folder, PullError, Pulled, host_delay};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ Examples:
   colltune pull unix:/run/colltune/socket:/machines/local/libraries/openmpi-4.1.4/channels/canary --to tables/canary
   */10 * * * * colltune pull --quiet --jitter 300 https://tables.site/machines/... --to /var/lib/colltune
   colltune pull https://tables.site/machines/... --to /home/bob/tables --owner bob     # as root")]
-pub(crate) struct Args {
+pub(crate) struct PullArgs {
     /// The channel: https://HOST/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL, or with unix:/SOCKET: in place of
     /// https://HOST
     #[arg(value_name = "URL")]
@@ -61,14 +61,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl PullArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.owner.assume()?;
-        sleep(jitter(Duration::from_secs(self.jitter.into())));
+        self.owner.assume_rights()?;
+        sleep(host_delay(Duration::from_secs(self.jitter.into())));
         let limit = Duration::from_secs(self.timeout.into());
-        let pulled = pulled(&self.channel, &self.connection, &self.to, limit)?;
+        let pulled = pull_table(&self.channel, &self.connection, &self.to, limit)?;
         if self.json {
-            console.json(&Answers {
+            console.print_json(&PullOutput {
                 digest: &pulled.digest,
                 table: &pulled.table,
                 release: pulled.sequence,
@@ -90,7 +90,7 @@ impl Args {
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Answers<'a> {
+pub(super) struct PullOutput<'a> {
     /// The table's SHA-256 digest.
     digest: &'a str,
     /// The table's own path.
@@ -105,16 +105,16 @@ pub(super) struct Answers<'a> {
 const LEAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Pulls a channel; an error names the table that stays in the folder, unless another account may have put it there.
-pub(super) fn pulled(
+pub(super) fn pull_table(
     url: &str,
     connection: &ConnectionArgs,
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, CliError> {
-    let (service, channel) = ChannelAddress::of_url(url)?;
-    let remote = connection.remote(service)?;
+    let (service, channel) = ChannelAddress::from_url(url)?;
+    let remote = connection.connect_to(service)?;
     let begun = Instant::now();
-    client::pull(remote, channel, folder, limit).map_err(|source| {
+    client::pull_table(remote, channel, folder, limit).map_err(|source| {
         // A table in a folder that another account could redirect may be anybody's.
         let is_ours = !matches!(source, PullError::Untrusted(_));
         let left = limit.saturating_sub(begun.elapsed()).max(LEAST_LOOK);
@@ -133,14 +133,14 @@ const JOB: Duration = Duration::from_secs(2);
 const CACHE: &str = ".colltune/channels";
 
 /// The path of a channel's table for one job. If the pull fails, the table that was pulled last, with a warning.
-pub(super) fn of_channel(
+pub(super) fn pull_for_job(
     url: &str,
     connection: &ConnectionArgs,
     console: Console,
 ) -> Result<PathBuf, CliError> {
-    let (service, channel) = ChannelAddress::of_url(url)?;
-    let folder = Path::new(CACHE).join(Folder::name_of(&service, &channel));
-    match pulled(url, connection, &folder, JOB) {
+    let (service, channel) = ChannelAddress::from_url(url)?;
+    let folder = Path::new(CACHE).join(Folder::name_for_channel(&service, &channel));
+    match pull_table(url, connection, &folder, JOB) {
         Ok(pulled) => Ok(pulled.table),
         Err(CliError::Pull {
             source,

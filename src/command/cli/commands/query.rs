@@ -23,25 +23,25 @@ pub(super) struct QueryArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct QuestionArgs {
     /// The collective
-    #[arg(long, short, value_parser = values::collective())]
+    #[arg(long, short, value_parser = values::collective_parser())]
     collective: Collective,
     /// Number of nodes
-    #[arg(long, short, value_parser = values::nodes, required_unless_present = "shape")]
+    #[arg(long, short, value_parser = values::parse_node_count, required_unless_present = "shape")]
     nodes: Option<u32>,
     /// Ranks on each node
-    #[arg(long, short = 'k', value_parser = values::count, required_unless_present = "shape")]
+    #[arg(long, short = 'k', value_parser = values::parse_rank_count, required_unless_present = "shape")]
     ppn: Option<u32>,
     /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
     #[arg(
         long,
         value_name = "SHAPE",
-        value_parser = values::shape,
+        value_parser = values::parse_shape,
         conflicts_with_all = ["nodes", "ppn"]
     )]
     shape: Option<CommShape>,
     /// The order of ranks on the nodes: `block` (one node is filled after the other),
     /// `cyclic` (consecutive ranks are on consecutive nodes) or `other`; by default rules for any order are used
-    #[arg(long, value_parser = values::rank_order())]
+    #[arg(long, value_parser = values::rank_order_parser())]
     order: Option<RankOrder>,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
     /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
@@ -50,20 +50,20 @@ pub(super) struct QuestionArgs {
         long,
         short,
         value_parser = vocabulary::units::parse_bytes,
-        required_if_eq_any = sized().map(|collective| ("collective", collective.name()))
+        required_if_eq_any = collectives_with_data().map(|collective| ("collective", collective.name()))
     )]
     bytes: Option<u64>,
     /// Whether the operator of a reduction commutes
-    #[arg(long, short, value_parser = values::operator_class(), default_value = "commutative")]
+    #[arg(long, short, value_parser = values::operator_class_parser(), default_value = "commutative")]
     operator: OperatorClass,
     /// The deployment: `colltune` for all candidates, `library` for the library's own settings, as `export` writes
     /// them
-    #[arg(long, short, value_parser = values::deployment(), default_value = "colltune")]
+    #[arg(long, short, value_parser = values::deployment_parser(), default_value = "colltune")]
     deployment: Deployment,
 }
 
 /// The collectives that move data.
-fn sized() -> impl Iterator<Item = Collective> {
+fn collectives_with_data() -> impl Iterator<Item = Collective> {
     let measured = Collective::MEASURED.into_iter();
     measured.filter(|collective| collective.has_data())
 }
@@ -73,7 +73,7 @@ impl QuestionArgs {
     ///
     /// # Errors
     /// If it has a length for a collective without data.
-    pub(super) fn query(&self) -> Result<Query, CliError> {
+    pub(super) fn to_query(&self) -> Result<Query, CliError> {
         let (collective, bytes) = (self.collective, self.bytes.unwrap_or(0));
         if !collective.has_data() && bytes > 0 {
             return Err(CliError::NoData { collective });

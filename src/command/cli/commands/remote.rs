@@ -27,7 +27,7 @@ Examples:
   colltune remote submit tune --campaign tuning/night.yaml --wait
   colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
   colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running")]
-pub(crate) struct Args {
+pub(crate) struct RemoteArgs {
     /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default the value of the variable
     /// COLLTUNE_URL
     #[arg(long, global = true, value_name = "URL")]
@@ -42,37 +42,37 @@ pub(crate) struct Args {
 }
 
 verbs! {
-    &Asking:
-    Submit(submit::Args),
+    &RemoteSession:
+    Submit(submit::SubmitArgs),
     Tasks(tasks::TasksArgs),
     Task(tasks::TaskArgs),
     Log(tasks::LogArgs),
-    Cancel(tasks::CancelArgs),
+    Cancel(tasks::CancelTaskArgs),
     Watch(tasks::WatchArgs),
     Release(release::ReleaseArgs),
     Rollback(release::RollbackArgs),
     Withdraw(release::WithdrawArgs),
     Channels(release::ChannelsArgs),
-    Lookup(lookup::Args),
-    Tokens(tokens::Args),
+    Lookup(lookup::RemoteLookupArgs),
+    Tokens(tokens::TokensArgs),
 }
 
 /// A service, and the format of its answers.
-struct Asking {
+struct RemoteSession {
     remote: Remote,
     json: bool,
     console: Console,
 }
 
-impl Args {
+impl RemoteArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let variable = || std::env::var("COLLTUNE_URL").ok();
         let url = self.url.clone().or_else(variable);
         let url = url
             .filter(|url| !url.is_empty())
             .ok_or(CliError::NoService)?;
-        let asking = Asking {
-            remote: self.connection.remote(ServiceUrl::parse(&url)?)?,
+        let asking = RemoteSession {
+            remote: self.connection.connect_to(ServiceUrl::parse(&url)?)?,
             json: self.json,
             console,
         };
@@ -80,24 +80,27 @@ impl Args {
     }
 }
 
-impl Asking {
+impl RemoteSession {
     /// Prints an answer as JSON or as this text.
-    fn print(
+    fn print_answer(
         &self,
         answer: &impl Serialize,
         text: impl FnOnce() -> String,
     ) -> Result<Answer, CliError> {
-        self.console.answer(self.json, answer, text)
+        self.console.print_answer(self.json, answer, text)
     }
 }
 
 /// The value at a place of an answer as text; empty if there is none.
-fn text(value: &Value, place: &str) -> String {
+fn text_at_pointer(value: &Value, place: &str) -> String {
     match value.pointer(place) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(values)) => {
-            let texts: Vec<String> = values.iter().map(|value| text(value, "")).collect();
+            let texts: Vec<String> = values
+                .iter()
+                .map(|value| text_at_pointer(value, ""))
+                .collect();
             texts.join(", ")
         }
         Some(other) => other.to_string(),
@@ -105,6 +108,6 @@ fn text(value: &Value, place: &str) -> String {
 }
 
 /// The rows of an answer that is a list.
-fn rows(value: &Value) -> &[Value] {
+fn array_items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -7,7 +7,7 @@ use schedule::Collective;
 
 use super::campaign::store_file;
 use super::in_force::JudgedTable;
-use super::stored::{LibraryArg, analyse};
+use super::stored::{LibraryArg, analyse_store};
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -34,7 +34,7 @@ Examples:
   colltune report .colltune/quickstart.db --format html --output reports/quickstart.html
   colltune report tables/quickstart.yaml
   colltune report tables/quickstart.yaml --map allreduce --output allreduce.svg")]
-pub(crate) struct Args {
+pub(crate) struct ReportArgs {
     /// The store, or a table
     #[arg(value_name = "STORE|TABLE")]
     source: PathBuf,
@@ -44,10 +44,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STORE")]
     store: Option<PathBuf>,
     /// The format of the report
-    #[arg(long, value_enum, default_value_t = Format::Md)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Md)]
+    format: ReportFormat,
     /// Instead of the report, draw the decision maps of this collective as a picture (SVG)
-    #[arg(long, value_name = "COLLECTIVE", value_parser = values::collective(), conflicts_with = "format")]
+    #[arg(long, value_name = "COLLECTIVE", value_parser = values::collective_parser(), conflicts_with = "format")]
     map: Option<Collective>,
     /// Write the report to this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// Markdown
     Md,
     /// One page with figures, which loads nothing
@@ -64,7 +64,7 @@ enum Format {
     Csv,
 }
 
-impl Args {
+impl ReportArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let outputs = [("`--output`", self.output.as_deref())];
         let source = store_file(&self.source);
@@ -72,19 +72,19 @@ impl Args {
             ("STORE|TABLE", Some(&*source)),
             ("`--store`", self.store.as_deref()),
         ];
-        tuner::keep_apart(&outputs, &inputs)?;
-        let view = self.view(console)?;
+        tuner::check_outputs_differ(&outputs, &inputs)?;
+        let view = self.build_view(console)?;
         let text = match (self.map, self.format) {
-            (Some(collective), _) => self.draw(&view, collective)?,
-            (None, Format::Md) => report::render_markdown(&view),
-            (None, Format::Html) => report::render_html(&view),
-            (None, Format::Csv) => report::render_csv(&view).map_err(CliError::Output)?,
+            (Some(collective), _) => self.draw_maps(&view, collective)?,
+            (None, ReportFormat::Md) => report::render_markdown(&view),
+            (None, ReportFormat::Html) => report::render_html(&view),
+            (None, ReportFormat::Csv) => report::render_csv(&view).map_err(CliError::Output)?,
         };
-        console.put(self.output.as_deref(), &text)?;
+        console.write_or_print(self.output.as_deref(), &text)?;
         Ok(Answer::Good)
     }
 
-    fn draw(&self, view: &View, collective: Collective) -> Result<String, CliError> {
+    fn draw_maps(&self, view: &View, collective: Collective) -> Result<String, CliError> {
         report::render_maps(view, collective).ok_or_else(|| CliError::NoMap {
             source_file: self.source.clone(),
             collective,
@@ -96,25 +96,25 @@ impl Args {
         })
     }
 
-    fn view(&self, console: Console) -> Result<View, CliError> {
+    fn build_view(&self, console: Console) -> Result<View, CliError> {
         if !is_table(&self.source) {
-            let analysis = analyse(&self.source, self.library.given())?;
-            return Ok(analysis.view(&analysis.table()?));
+            let analysis = analyse_store(&self.source, self.library.given_library())?;
+            return Ok(analysis.report_view(&analysis.table()?));
         }
         let table = JudgedTable::read(&self.source, self.store.as_deref(), console)?.table;
         let provenance = &table.provenance;
-        let library = self.library.given().unwrap_or(&provenance.library);
+        let library = self.library.given_library().unwrap_or(&provenance.library);
         let named = self.store.as_deref();
         let store = store_file(named.unwrap_or_else(|| Path::new(&provenance.store)));
         let outputs = [("`--output`", self.output.as_deref())];
-        tuner::keep_apart(&outputs, &[("the store of the table", Some(&store))])?;
+        tuner::check_outputs_differ(&outputs, &[("the store of the table", Some(&store))])?;
         if !store.exists() && named.is_none() {
             console.warn(format_args!(
                 "the store {} is not here, so the report has only the table's rules and times: name the store \
                  with --store",
                 store.display()
             ));
-            return Ok(View::of_table(&table));
+            return Ok(View::from_table(&table));
         }
         if !store.exists() {
             return Err(CliError::StoreMoved {
@@ -122,7 +122,7 @@ impl Args {
                 store,
             });
         }
-        let analysis = analyse(&store, Some(library))?;
+        let analysis = analyse_store(&store, Some(library))?;
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             console.warn(format_args!(
@@ -131,7 +131,7 @@ impl Args {
                 self.source.display(),
                 store.display()
             ));
-            return Ok(View::of_table(&table));
+            return Ok(View::from_table(&table));
         }
         if !analysis.agrees_with(&table) {
             console.warn(format_args!(
@@ -140,7 +140,7 @@ impl Args {
                 store.display()
             ));
         }
-        Ok(analysis.view(&table))
+        Ok(analysis.report_view(&table))
     }
 }
 

@@ -7,14 +7,14 @@ use environment::force::{self, Force};
 use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
-use vocabulary::{Library, quote};
+use vocabulary::{Library, quote_for_shell};
 
-use super::campaign::places;
+use super::campaign::search_paths;
 use super::connection::ConnectionArgs;
 use super::in_force::JudgedTable;
 use super::policy::PolicyArgs;
-use super::pull::of_channel;
-use super::supervised::{code, supervised};
+use super::pull::pull_for_job;
+use super::supervised::{run_supervised, shell_exit_code};
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -51,7 +51,7 @@ Examples:
   colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver
   colltune run tables/cluster.yaml --print-environment > with-table.sh
   LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat")]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// The table, or a folder of `colltune deploy` or `colltune pull`
     ///
     /// If the folder has a link `current`, the whole job uses the version that is current at its start. The folder of a
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
     /// The MPI library of the program, if the launcher does not show it; by default the table's
-    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Print the variables as shell exports, and start nothing
     #[arg(long, conflicts_with = "command")]
@@ -110,14 +110,14 @@ pub(crate) struct Args {
 const NOTHING: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
                        ended by a signal, is linked statically, or uses another MPI library.";
 
-impl Args {
+impl RunArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let path = self.path(console)?;
+        let path = self.resolve_table(console)?;
         let judged = JudgedTable::read(&path, None, console)?;
         let table = &judged.table;
         let line = match self.print_environment {
             true => None,
-            false => Some(self.line()?),
+            false => Some(self.parse_command()?),
         };
         let known = line.as_ref().and_then(CommandLine::library);
         let known = known.or_else(|| self.library.clone());
@@ -136,27 +136,27 @@ impl Args {
                 library,
             });
         }
-        let preloaded = preloaded(&library)?;
-        let log = absolute(&match (&self.log, &line) {
+        let preloaded = find_preload_library(&library)?;
+        let log = absolute_path(&match (&self.log, &line) {
             (Some(log), None) => log.clone(),
-            (log, _) => own_log(log.as_deref()),
+            (log, _) => rank_log_path(log.as_deref()),
         });
         self.check_log(&path, line.is_some().then_some(&*log))?;
         if line.is_some() {
             // An earlier process with the same id may have left it.
             let _ = std::fs::remove_file(&log);
         }
-        let policy = self.policy.policy();
-        let copy = self.copy(&path, &judged, line.is_some(), console);
+        let policy = self.policy.to_policy();
+        let copy = self.copy_with_verdicts(&path, &judged, line.is_some(), console);
         let read_by_ranks = copy.as_ref().map_or(&*path, |copy| &copy.path);
         let mut variables = vec![
             (PRELOADING, preload_list(&preloaded, line.as_ref())),
-            ("COLLTUNE_TABLE", absolute(read_by_ranks).into()),
+            ("COLLTUNE_TABLE", absolute_path(read_by_ranks).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             (force::VARIABLE, force.to_string().into()),
-            ("COLLTUNE_RELOAD", switch(self.reload)),
-            ("COLLTUNE_UNCONFIRMED", switch(policy.unconfirmed)),
-            ("COLLTUNE_EXTRAPOLATE", switch(policy.extrapolate)),
+            ("COLLTUNE_RELOAD", switch_value(self.reload)),
+            ("COLLTUNE_UNCONFIRMED", switch_value(policy.unconfirmed)),
+            ("COLLTUNE_EXTRAPOLATE", switch_value(policy.extrapolate)),
         ];
         if let Some(least) = policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
@@ -166,10 +166,10 @@ impl Args {
         }
         warn_if_unused(&path, table, policy, console);
         let Some(line) = line else {
-            return self.print(&preloaded, &variables, console);
+            return self.print_exports(&preloaded, &variables, console);
         };
-        let command = line.with(&variables).map_err(TunerError::from)?;
-        let status = supervised(&mut { command }).map_err(|source| CliError::Command {
+        let command = line.with_variables(&variables).map_err(TunerError::from)?;
+        let status = run_supervised(&mut { command }).map_err(|source| CliError::Command {
             command: line.launcher().to_owned(),
             source,
         })?;
@@ -178,7 +178,7 @@ impl Args {
         if let Some(log) = &self.log {
             // The file must not keep the summary of an earlier run.
             let nothing = format!("colltune: {NOTHING}\n");
-            let written = tuner::write(log, summary.as_deref().unwrap_or(&nothing));
+            let written = tuner::write_text(log, summary.as_deref().unwrap_or(&nothing));
             if let Err(error) = written {
                 console.warn(error);
             }
@@ -187,21 +187,23 @@ impl Args {
             Some(summary) => console.remark(summary.trim_end())?,
             None => console.warn(NOTHING),
         }
-        Ok(Answer::Program(code(status)))
+        Ok(Answer::Program(shell_exit_code(status)))
     }
 
     /// The file of the table, determined once for all ranks, since another release may change links meanwhile.
-    fn path(&self, console: Console) -> Result<PathBuf, CliError> {
+    fn resolve_table(&self, console: Console) -> Result<PathBuf, CliError> {
         match (&self.table, &self.channel) {
             (Some(folder), _) if folder.is_dir() => match Folder::last_good(folder) {
                 Some((_, table)) => Ok(table),
                 None => Ok(export::deploy::table_of(folder)?),
             },
             (Some(table), _) if self.reload => Ok(table.clone()),
-            (Some(table), _) => Ok(of_release(table).unwrap_or_else(|| behind_links(table))),
+            (Some(table), _) => {
+                Ok(table_behind_current(table).unwrap_or_else(|| follow_links(table)))
+            }
             (None, channel) => {
                 let url = channel.as_deref().unwrap_or_default();
-                of_channel(url, &self.connection, console)
+                pull_for_job(url, &self.connection, console)
             }
         }
     }
@@ -209,7 +211,7 @@ impl Args {
     /// A copy of the table, in its folder, with the verdicts that are in its store alone, since ranks read no stores.
     /// `None` if there are none, and, with a warning, if no program is started now, the program reads the table again,
     /// or the folder cannot be written to.
-    fn copy(
+    fn copy_with_verdicts(
         &self,
         path: &Path,
         judged: &JudgedTable,
@@ -220,7 +222,7 @@ impl Args {
             return None;
         }
         let copy = if is_started && !self.reload {
-            TableCopy::create(path, &judged.table).map_err(|error| error.to_string())
+            TableCopy::create_beside(path, &judged.table).map_err(|error| error.to_string())
         } else {
             Err("it reads the table's file".to_owned())
         };
@@ -246,7 +248,7 @@ impl Args {
             .into_iter()
             .chain(words)
             .collect();
-        tuner::keep_apart(&output, &inputs)?;
+        tuner::check_outputs_differ(&output, &inputs)?;
         let Some(own) = own else {
             return Ok(());
         };
@@ -257,19 +259,19 @@ impl Args {
             path: log.to_owned(),
             source,
         })?;
-        tuner::probe(&output)
+        tuner::probe_outputs(&output)
     }
 
     /// The parsed command.
-    fn line(&self) -> Result<CommandLine, CliError> {
-        let line = CommandLine::read(&self.command, &places().path);
+    fn parse_command(&self) -> Result<CommandLine, CliError> {
+        let line = CommandLine::from_words(&self.command, &search_paths().path);
         line.map_err(|error| CliError::NoLauncher {
             source: error.into(),
         })
     }
 
     /// Prints variables as shell exports.
-    fn print(
+    fn print_exports(
         &self,
         preloaded: &Path,
         variables: &[(&str, OsString)],
@@ -279,11 +281,11 @@ impl Args {
             let value = match *name {
                 // Keeps libraries that the shell preloads already.
                 PRELOADING => {
-                    let own = quote(&preloaded.to_string_lossy());
+                    let own = quote_for_shell(&preloaded.to_string_lossy());
                     format!("{own}\"${{{PRELOADING}:+:${PRELOADING}}}\"")
                 }
                 "COLLTUNE_LOG" if self.log.is_none() => continue,
-                _ => quote(&value.to_string_lossy()),
+                _ => quote_for_shell(&value.to_string_lossy()),
             };
             console.print(format_args!("export {name}={value}"))?;
         }
@@ -298,7 +300,7 @@ struct TableCopy {
 
 impl TableCopy {
     /// Writes a table beside the file that it was read from, which all hosts can see.
-    fn create(beside: &Path, table: &Table) -> io::Result<Self> {
+    fn create_beside(beside: &Path, table: &Table) -> io::Result<Self> {
         let name = format!(".colltune-run-{}.yaml", std::process::id());
         let path = beside.with_file_name(name);
         // An earlier process with the same id may have left it.
@@ -320,8 +322,8 @@ impl Drop for TableCopy {
 
 /// Warns if the policy deploys no rule of the table.
 fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
-    let usage = table.usage(policy, Deployment::Colltune);
-    if usage.used == 0 && table.usage(policy, Deployment::Library).used > 0 {
+    let usage = table.count_usage(policy, Deployment::Colltune);
+    if usage.used == 0 && table.count_usage(policy, Deployment::Library).used > 0 {
         console.warn(format_args!(
             "{} has rules for the library's own algorithms only, which `run` leaves to the library: `colltune export` \
              or `colltune deploy` puts them into the library's settings.",
@@ -329,7 +331,7 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
         ));
         return;
     }
-    if !usage.is_nothing() {
+    if !usage.is_all_unused() {
         return;
     }
     let mut remedies = Vec::new();
@@ -353,7 +355,7 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
 }
 
 /// The table of the current version, if the name leads to it by the link of a folder of releases.
-fn of_release(name: &Path) -> Option<PathBuf> {
+fn table_behind_current(name: &Path) -> Option<PathBuf> {
     let link = name
         .parent()
         .filter(|_| name.ends_with("current/table.yaml"))?;
@@ -362,7 +364,7 @@ fn of_release(name: &Path) -> Option<PathBuf> {
 
 /// The file that a name leads to now, since ranks start at different times and a link may change in between. Only
 /// links in the last part of the name are followed, since the folders before it may differ on other hosts.
-fn behind_links(name: &Path) -> PathBuf {
+fn follow_links(name: &Path) -> PathBuf {
     const MOST: usize = 40;
     let mut name = name.to_owned();
     for _ in 0..MOST {
@@ -378,7 +380,7 @@ fn behind_links(name: &Path) -> PathBuf {
 
 /// The file to which the first rank writes its summary: beside `log`, whose folder hosts may share, or in the working
 /// directory.
-fn own_log(log: Option<&Path>) -> PathBuf {
+fn rank_log_path(log: Option<&Path>) -> PathBuf {
     let name = format!(".colltune-run-{}.log", std::process::id());
     match log.filter(|log| !files::is_special(log)) {
         Some(log) => log.with_file_name(name),
@@ -387,8 +389,8 @@ fn own_log(log: Option<&Path>) -> PathBuf {
 }
 
 /// The path of `libcolltune.so` for programs of a library.
-pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
-    let places = places();
+pub(super) fn find_preload_library(library: &Library) -> Result<PathBuf, CliError> {
+    let places = search_paths();
     launcher::check_libdir(places.libdir.as_deref()).map_err(TunerError::from)?;
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
     launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
@@ -397,12 +399,12 @@ pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     })
 }
 
-fn switch(on: bool) -> OsString {
+fn switch_value(on: bool) -> OsString {
     if on { "1" } else { "0" }.into()
 }
 
 /// The absolute path, since ranks may have another working directory.
-fn absolute(path: &Path) -> PathBuf {
+fn absolute_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 

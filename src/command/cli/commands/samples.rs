@@ -5,8 +5,8 @@ use clap::ValueEnum;
 use frame::{FrameError, FrameFormat, SampleFilter, WrittenSamples, write_samples};
 use schedule::Collective;
 use store::Store;
-use tuner::{Named, TunerError};
-use vocabulary::units::counted;
+use tuner::{NamedFile, TunerError};
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Library};
 
 use super::campaign::store_file;
@@ -26,24 +26,24 @@ Examples:
   colltune samples .colltune/night.db --format parquet --output night.parquet
   colltune samples .colltune/*.db --format arrow --collective allreduce --output all.arrow
   colltune samples .colltune/night.db --format csv --shape 4x8 --bytes 64K | gzip > night.csv.gz")]
-pub(crate) struct Args {
+pub(crate) struct SamplesArgs {
     /// The stores of campaigns or imports
     #[arg(value_name = "STORE", required = true)]
     stores: Vec<PathBuf>,
     /// The format of the file
     #[arg(long, value_enum)]
-    format: Format,
+    format: SamplesFormat,
     /// Write to this file instead of printing
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only this library, as in openmpi-4.1.4; may be given several times
-    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Vec<Library>,
     /// Only this collective, without experiments; may be given several times
-    #[arg(long, short, value_parser = values::collective())]
+    #[arg(long, short, value_parser = values::collective_parser())]
     collective: Vec<Collective>,
     /// Only this shape, as in 4x2; may be given several times
-    #[arg(long, value_name = "SHAPE", value_parser = values::shape)]
+    #[arg(long, value_name = "SHAPE", value_parser = values::parse_shape)]
     shape: Vec<CommShape>,
     /// Only calls of this size, as in 512, 64K or 8MiB; may be given several times
     #[arg(long, short, value_parser = vocabulary::units::parse_bytes)]
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum SamplesFormat {
     /// Apache Parquet
     Parquet,
     /// Comma-separated values with a header
@@ -60,17 +60,17 @@ enum Format {
     Arrow,
 }
 
-impl From<Format> for FrameFormat {
-    fn from(format: Format) -> Self {
+impl From<SamplesFormat> for FrameFormat {
+    fn from(format: SamplesFormat) -> Self {
         match format {
-            Format::Parquet => Self::Parquet,
-            Format::Csv => Self::Csv,
-            Format::Arrow => Self::Arrow,
+            SamplesFormat::Parquet => Self::Parquet,
+            SamplesFormat::Csv => Self::Csv,
+            SamplesFormat::Arrow => Self::Arrow,
         }
     }
 }
 
-impl Args {
+impl SamplesArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         if self.output.is_none()
             && FrameFormat::from(self.format).is_binary()
@@ -79,7 +79,7 @@ impl Args {
             return Err(CliError::BinaryToTerminal);
         }
         let paths: Vec<PathBuf> = self.stores.iter().map(|named| store_file(named)).collect();
-        self.check_names(&paths)?;
+        self.check_paths(&paths)?;
         // All stores are opened before anything is written, so that no output begins with one and ends at another.
         let stores: Vec<Store> = paths
             .iter()
@@ -87,28 +87,29 @@ impl Args {
             .collect::<Result<_, _>>()?;
         let written = match &self.output {
             Some(path) => {
-                let written = files::write_by(path, |output| self.write(&stores, output));
-                let written = written.map_err(|error| not_written(error, path))?;
+                let written = files::write_by(path, |output| self.write_selected(&stores, output));
+                let written = written.map_err(|error| write_error(error, path))?;
                 console.remark(format_args!(
                     "{} is written: {} of {}",
                     path.display(),
-                    counted(written.repetitions, "repetition"),
-                    counted(written.launches, "launch")
+                    format_counted(written.repetitions, "repetition"),
+                    format_counted(written.launches, "launch")
                 ))?;
                 written
             }
-            None => self.write(&stores, &mut io::stdout().lock())?,
+            None => self.write_selected(&stores, &mut io::stdout().lock())?,
         };
         if written.repetitions == 0 {
-            console.warn(self.nothing_written());
+            console.warn(self.describe_no_rows());
         }
         Ok(Answer::Good)
     }
 
     /// Refuses an output that would replace a store, and stores that are given twice.
-    fn check_names(&self, paths: &[PathBuf]) -> Result<(), CliError> {
-        let inputs: Vec<Named<'_>> = paths.iter().map(|path| ("STORE", Some(&**path))).collect();
-        tuner::keep_apart(&[("`--output`", self.output.as_deref())], &inputs)?;
+    fn check_paths(&self, paths: &[PathBuf]) -> Result<(), CliError> {
+        let inputs: Vec<NamedFile<'_>> =
+            paths.iter().map(|path| ("STORE", Some(&**path))).collect();
+        tuner::check_outputs_differ(&[("`--output`", self.output.as_deref())], &inputs)?;
         for (place, path) in paths.iter().enumerate() {
             if paths[..place]
                 .iter()
@@ -120,7 +121,7 @@ impl Args {
         Ok(())
     }
 
-    fn write(
+    fn write_selected(
         &self,
         stores: &[Store],
         output: &mut dyn Write,
@@ -134,7 +135,7 @@ impl Args {
         write_samples(stores, &wanted, self.format.into(), output)
     }
 
-    fn nothing_written(&self) -> &'static str {
+    fn describe_no_rows(&self) -> &'static str {
         let selects = !(self.library.is_empty()
             && self.collective.is_empty()
             && self.shape.is_empty()
@@ -148,7 +149,7 @@ impl Args {
 }
 
 /// The error of a file that is not written.
-fn not_written(error: FrameError, path: &Path) -> CliError {
+fn write_error(error: FrameError, path: &Path) -> CliError {
     match error {
         FrameError::Output(source) => TunerError::File {
             action: "write",

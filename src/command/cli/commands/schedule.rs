@@ -18,27 +18,27 @@ Examples:
   colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
   colltune schedule verify --all --ranks 1..64
   colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal")]
-pub(crate) struct Args {
+pub(crate) struct ScheduleArgs {
     #[command(subcommand)]
     verb: Verb,
 }
 
 verbs! {
     Console:
-    List(list::Args),
-    Show(show::Args),
-    Verify(verify::Args),
-    Export(export::Args),
+    List(list::ScheduleListArgs),
+    Show(show::ScheduleShowArgs),
+    Verify(verify::ScheduleVerifyArgs),
+    Export(export::ScheduleExportArgs),
 }
 
-impl Args {
+impl ScheduleArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         self.verb.run(console)
     }
 }
 
 /// The number of units (elements in reductions, bytes elsewhere) of a call.
-pub(super) fn units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
+pub(super) fn whole_units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
     match bytes.is_multiple_of(unit_bytes) {
         true => Ok(bytes / unit_bytes),
         false => Err(SimulateError::PartOfElement {
@@ -49,8 +49,8 @@ pub(super) fn units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
 }
 
 /// The algorithm with a full name, or with a bare id that only one collective has.
-pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
-    if let Some(algorithm) = schedule::find(name) {
+pub(super) fn find_algorithm(name: &str) -> Result<&'static Algorithm, CliError> {
+    if let Some(algorithm) = schedule::find_algorithm(name) {
         return Ok(algorithm);
     }
     let of = name.split_once('/').map_or(name, |(of, _)| of);
@@ -64,7 +64,7 @@ pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
         [only] => Ok(only),
         [] => {
             let names: Vec<String> = ALGORITHMS.iter().map(Algorithm::name).collect();
-            let similar = strict_yaml::nearest(name, names.iter().map(String::as_str));
+            let similar = strict_yaml::nearest_name(name, names.iter().map(String::as_str));
             Err(CliError::UnknownAlgorithm {
                 name: name.to_owned(),
                 similar: similar.map(str::to_owned),

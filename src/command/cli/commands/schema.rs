@@ -22,47 +22,53 @@ Examples:
   colltune schema
   colltune schema lookup
   colltune schema schedule list")]
-pub(crate) struct Args {
+pub(crate) struct SchemaArgs {
     /// The verb, as in `fit` or `schedule list`
     #[arg(value_name = "VERB")]
     verb: Vec<String>,
 }
 
 /// A verb and the schema of its output.
-type Described = (&'static str, fn() -> Schema);
+type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, and `error` for the output of verbs that fail.
-const ANSWERS: [Described; 22] = [
-    ("cancel", of::<Vec<tuner::Cancelled>>),
-    ("check", of::<check::Answers>),
-    ("decide", of::<decide::Rules>),
-    ("deploy", of::<deploy::Answers>),
-    ("diff", of::<table::TableComparison>),
-    ("doctor", of::<doctor::Findings>),
-    ("error", of::<Failure>),
-    ("evaluate", of::<evaluate::Answers>),
-    ("explain", of::<results::Explanation>),
-    ("fit", of::<fit::Answers>),
-    ("import", of::<import::Stored>),
-    ("jobs", of::<Vec<tuner::JobRow>>),
-    ("lookup", of::<table::DecisionJson>),
-    ("measure", of::<measure::Answers>),
-    ("plan", of::<plan::Answers>),
-    ("pull", of::<pull::Answers>),
-    ("schedule list", of::<Vec<schedule::list::Entry>>),
-    ("schedule show", of::<schedule::show::Answers>),
-    ("schedule verify", of::<Vec<schedule::verify::Proof>>),
-    ("simulate", of::<simulate::rows::Answers>),
-    ("tune", of::<tune::Answers>),
-    ("validate", of::<validate::found::Answers>),
+const ANSWERS: [VerbSchema; 22] = [
+    ("cancel", schema_of::<Vec<tuner::Cancelled>>),
+    ("check", schema_of::<check::CheckOutput>),
+    ("decide", schema_of::<decide::Rules>),
+    ("deploy", schema_of::<deploy::DeployOutput>),
+    ("diff", schema_of::<table::TableComparison>),
+    ("doctor", schema_of::<doctor::Findings>),
+    ("error", schema_of::<Failure>),
+    ("evaluate", schema_of::<evaluate::EvaluateOutput>),
+    ("explain", schema_of::<results::Explanation>),
+    ("fit", schema_of::<fit::FitOutput>),
+    ("import", schema_of::<import::ImportOutput>),
+    ("jobs", schema_of::<Vec<tuner::JobRow>>),
+    ("lookup", schema_of::<table::DecisionJson>),
+    ("measure", schema_of::<measure::MeasureOutput>),
+    ("plan", schema_of::<plan::PlanOutput>),
+    ("pull", schema_of::<pull::PullOutput>),
+    (
+        "schedule list",
+        schema_of::<Vec<schedule::list::CatalogueEntry>>,
+    ),
+    (
+        "schedule show",
+        schema_of::<schedule::show::ScheduleShowOutput>,
+    ),
+    ("schedule verify", schema_of::<Vec<schedule::verify::Proof>>),
+    ("simulate", schema_of::<simulate::rows::SimulateOutput>),
+    ("tune", schema_of::<tune::TuneOutput>),
+    ("validate", schema_of::<validate::found::ValidateOutput>),
 ];
 
-fn of<T: JsonSchema>() -> Schema {
+fn schema_of<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-impl Args {
+impl SchemaArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let names = ANSWERS.map(|(name, _)| name);
         if self.verb.is_empty() {
@@ -75,7 +81,7 @@ impl Args {
             let known = names.to_vec();
             return Err(CliError::NoSchema { verb, known });
         };
-        console.json(&schema())?;
+        console.print_json(&schema())?;
         Ok(Answer::Good)
     }
 }

@@ -34,7 +34,7 @@ Examples:
   colltune serve
   colltune serve --listen 127.0.0.1:8000 projects/night
   colltune serve --config /etc/colltune/service.yaml")]
-pub(crate) struct Args {
+pub(crate) struct ServeArgs {
     /// The project folder; the current one by default
     #[arg(value_name = "FOLDER", conflicts_with = "config")]
     folder: Option<PathBuf>,
@@ -42,11 +42,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The address to listen on instead of the configured one: an address with its port, or unix:PATH
-    #[arg(long, value_name = "ADDRESS", value_parser = listen)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_listen_address)]
     listen: Option<Listen>,
 }
 
-fn listen(text: &str) -> Result<Listen, String> {
+fn parse_listen_address(text: &str) -> Result<Listen, String> {
     if let Some(path) = text.strip_prefix("unix:") {
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
         return Ok(Listen::Socket(path));
@@ -57,11 +57,11 @@ fn listen(text: &str) -> Result<Listen, String> {
         .map_err(|_| "write ADDRESS:PORT, as in 127.0.0.1:8000, or unix:PATH".to_owned())
 }
 
-impl Args {
+impl ServeArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let mut configuration = match &self.config {
             Some(path) => Configuration::load(path)?,
-            None => Configuration::of_folder(self.folder.as_deref().unwrap_or(Path::new(".")))?,
+            None => Configuration::for_folder(self.folder.as_deref().unwrap_or(Path::new(".")))?,
         };
         if let Some(listen) = &self.listen {
             configuration.listen = listen.clone();
@@ -69,12 +69,12 @@ impl Args {
         let command = PathBuf::from("colltune");
         let executable =
             std::env::current_exe().map_err(|source| CliError::Command { command, source })?;
-        let stop = interrupt::flag()?;
+        let stop = interrupt::stop_flag()?;
         let socket = Socket::open(&configuration)?;
         let service = Service::open(configuration, executable)?;
         let greeting = self.greeting(&service, &socket)?;
         if self.config.is_some()
-            && let Some((folder, mode)) = closed_to_others(&service.configuration().state)
+            && let Some((folder, mode)) = folder_closed_to_others(&service.configuration().state)
         {
             console.warn(format_args!(
                 "jobs of other users cannot read the channels: {} is closed to them (mode {mode:04o}); `chmod o+x` opens \
@@ -83,7 +83,7 @@ impl Args {
             ));
         }
         let runner = run_tasks(&service, &stop)?;
-        let served = web::serve(service, socket, Arc::clone(&stop), move || {
+        let served = web::serve_requests(service, socket, Arc::clone(&stop), move || {
             // The service continues if the reader of standard output has closed its end.
             let _ = console.print(greeting);
         });
@@ -127,7 +127,7 @@ impl Args {
 }
 
 /// The folder above the state that other users may not go through, and its mode.
-fn closed_to_others(state: &Path) -> Option<(&Path, u32)> {
+fn folder_closed_to_others(state: &Path) -> Option<(&Path, u32)> {
     state.ancestors().skip(1).find_map(|folder| {
         let mode = fs::metadata(folder).ok()?.permissions().mode() & 0o7777;
         (mode & 0o001 == 0).then_some((folder, mode))
@@ -141,7 +141,7 @@ fn run_tasks(
 ) -> Result<thread::JoinHandle<()>, CliError> {
     let (service, stop) = (Arc::clone(service), StopAtEnd(Arc::clone(stop)));
     let thread = thread::Builder::new().name("tasks".to_owned());
-    let spawned = thread.spawn(move || service.run(&stop.0));
+    let spawned = thread.spawn(move || service.run_tasks(&stop.0));
     spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
 }
 

@@ -19,16 +19,16 @@ use vocabulary::CommShape;
 use vocabulary::units::format_seconds;
 
 use super::schedule::call::{ParameterArgs, Placing};
-use super::schedule::named;
+use super::schedule::find_algorithm;
 use super::{Answer, CliError, Console};
-use crate::console::json;
+use crate::console::to_pretty_json;
 use crate::values::{self, Counts};
 
 pub(crate) use error::SimulateError;
 use machine::MachineArgs;
-use point::{Call, Point};
-use rows::{Columns, Row, Skipped};
-use sweep::{Limit, Progress};
+use point::{CommonCall, SimulationPoint};
+use rows::{PrintedColumns, SimulationRow, SkippedCall};
+use sweep::{SweepLimit, SweepProgress};
 
 /// Predict times by simulating schedules on a machine
 ///
@@ -56,9 +56,9 @@ Examples:
   colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
   colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
   colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json")]
-pub(crate) struct Args {
+pub(crate) struct SimulateArgs {
     /// The collective
-    #[arg(long, short, value_parser = values::collective_with_schedules(), required_unless_present = "algorithm")]
+    #[arg(long, short, value_parser = values::scheduled_collective_parser(), required_unless_present = "algorithm")]
     collective: Option<Collective>,
     /// Algorithms, as in dual_root or allreduce/dual_root [default: all of the collective]
     #[arg(long, short, value_name = "NAME", value_delimiter = ',')]
@@ -69,20 +69,20 @@ pub(crate) struct Args {
         value_name = "RANGE",
         required_unless_present_any = ["nodes", "shape"],
         conflicts_with = "nodes",
-        value_parser = values::rank_counts
+        value_parser = values::parse_rank_counts
     )]
     ranks: Option<Counts>,
     /// Nodes, all of them full: a number, or a range as in 1..64 x2
-    #[arg(long, short, value_name = "RANGE", value_parser = values::node_counts)]
+    #[arg(long, short, value_name = "RANGE", value_parser = values::parse_node_counts)]
     nodes: Option<Counts>,
     /// Ranks on each node [default: those of the machine]
-    #[arg(long, short = 'k', value_parser = values::count)]
+    #[arg(long, short = 'k', value_parser = values::parse_rank_count)]
     ppn: Option<u32>,
     /// Nodes and ranks on each, as in 4x2, instead of --nodes and --ppn
     #[arg(
         long,
         value_name = "SHAPE",
-        value_parser = values::shape,
+        value_parser = values::parse_shape,
         conflicts_with_all = ["ranks", "nodes", "ppn"]
     )]
     shape: Option<CommShape>,
@@ -123,8 +123,8 @@ pub(crate) struct Args {
     )]
     time_limit: f64,
     /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = SimulateFormat::Table)]
+    format: SimulateFormat,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -134,7 +134,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum SimulateFormat {
     /// Columns of text
     Table,
     /// Comma-separated values, with a header
@@ -147,8 +147,8 @@ enum Format {
     Json,
 }
 
-fn warn_of(console: Console, skipped: &[Skipped]) {
-    for reason in rows::reasons(skipped) {
+fn warn_of_skipped(console: Console, skipped: &[SkippedCall]) {
+    for reason in rows::distinct_reasons(skipped) {
         console.warn(reason);
     }
 }
@@ -156,90 +156,98 @@ fn warn_of(console: Console, skipped: &[Skipped]) {
 /// Lengths of calls in one argument; clap would take a `Vec` for several arguments.
 type Sizes = Vec<u64>;
 
-impl Args {
+impl SimulateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let outputs = [("`--output`", self.output.as_deref())];
-        self.machine.keep(&outputs)?;
+        self.machine.protect_from(&outputs)?;
         let machine = self.machine.load()?;
-        tuner::probe(&outputs)?;
-        let algorithms = self.algorithms()?;
-        let points = self.points(&algorithms, machine.ranks_per_node);
-        let call = Call {
+        tuner::probe_outputs(&outputs)?;
+        let algorithms = self.select_algorithms()?;
+        let points = self.list_points(&algorithms, machine.ranks_per_node);
+        let call = CommonCall {
             machine: &machine,
-            placement: self.placement.placement(),
+            placement: self.placement.to_placement(),
             root: self.root,
             element_bytes: self.element_bytes,
-            parameters: self.parameters.with(self.blocks.map(Blocks::Count)),
+            parameters: self.parameters.with_blocks(self.blocks.map(Blocks::Count)),
             block_bytes: self.block_bytes,
         };
-        let format = if self.json { Format::Json } else { self.format };
+        let format = if self.json {
+            SimulateFormat::Json
+        } else {
+            self.format
+        };
         let put = |text: &str| {
             let text = format!("{}\n", text.trim_end());
-            console.put(self.output.as_deref(), &text)?;
+            console.write_or_print(self.output.as_deref(), &text)?;
             Ok(Answer::Good)
         };
-        if let (Format::Svg | Format::Trace, [point]) = (format, &points[..]) {
-            let traced = call.trace(*point)?;
+        if let (SimulateFormat::Svg | SimulateFormat::Trace, [point]) = (format, &points[..]) {
+            let traced = call.simulate_traced(*point)?;
             let text = match format {
-                Format::Svg => timeline::render(&traced)?,
-                _ => trace::describe(&traced),
+                SimulateFormat::Svg => timeline::draw_timeline(&traced)?,
+                _ => trace::describe_trace(&traced),
             };
             return put(&text);
         }
-        if format == Format::Trace {
+        if format == SimulateFormat::Trace {
             return Err(SimulateError::NotOne.into());
         }
         let heading = format!(
             "On the machine `{}`, {} placement:",
             machine.name, call.placement
         );
-        let is_printed = format == Format::Table && self.output.is_none();
-        let columns = is_printed.then(|| Columns::of(&points));
+        let is_printed = format == SimulateFormat::Table && self.output.is_none();
+        let columns = is_printed.then(|| PrintedColumns::for_points(&points));
         if let Some(columns) = &columns {
             let table = Some((heading.as_str(), columns));
-            let (mut rows, skipped) = self.simulate(console, &call, &points, table)?;
-            rows::sort(&mut rows);
-            for line in rows::fastest(&rows) {
+            let (mut rows, skipped) = self.simulate_points(console, &call, &points, table)?;
+            rows::sort_by_call(&mut rows);
+            for line in rows::describe_fastest(&rows) {
                 console.remark(line)?;
             }
-            warn_of(console, &skipped);
+            warn_of_skipped(console, &skipped);
             return Ok(Answer::Good);
         }
-        let (mut rows, skipped) = self.simulate(console, &call, &points, None)?;
-        rows::sort(&mut rows);
+        let (mut rows, skipped) = self.simulate_points(console, &call, &points, None)?;
+        rows::sort_by_call(&mut rows);
         let text = match format {
-            Format::Csv => rows::to_csv(&call, &rows),
-            Format::Json => json(&rows::Answers {
+            SimulateFormat::Csv => rows::to_csv(&call, &rows),
+            SimulateFormat::Json => to_pretty_json(&rows::SimulateOutput {
                 machine: &machine.name,
                 placement: call.placement.name(),
                 element_bytes: call.element_bytes,
                 results: &rows,
                 skipped: &skipped,
             })?,
-            Format::Svg => curves::render(&call, &rows)?,
-            Format::Table | Format::Trace => {
+            SimulateFormat::Svg => curves::draw_curves(&call, &rows)?,
+            SimulateFormat::Table | SimulateFormat::Trace => {
                 format!("{heading}\n{}", rows::to_table(&rows))
             }
         };
-        if format != Format::Json {
-            warn_of(console, &skipped);
+        if format != SimulateFormat::Json {
+            warn_of_skipped(console, &skipped);
         }
         put(&text)
     }
 
-    fn algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {
+    fn select_algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {
         let Some(collective) = self.collective else {
-            return self.algorithm.iter().map(|name| named(name)).collect();
+            return self
+                .algorithm
+                .iter()
+                .map(|name| find_algorithm(name))
+                .collect();
         };
         if self.algorithm.is_empty() {
-            return Ok(schedule::of(collective).collect());
+            return Ok(schedule::algorithms_of(collective).collect());
         }
         let of_collective = |name: &String| {
             let bare = match name.split_once('/') {
                 Some((_, id)) => id,
                 None => name,
             };
-            let algorithm = named(&format!("{collective}/{bare}"))?;
+            let algorithm = find_algorithm(&format!("{collective}/{bare}"))?;
             match name.contains('/') && *name != algorithm.name() {
                 true => Err(SimulateError::OtherCollective {
                     name: name.clone(),
@@ -253,11 +261,15 @@ impl Args {
     }
 
     /// Every algorithm on every communicator with every size.
-    fn points(&self, algorithms: &[&'static Algorithm], ranks_per_node: u32) -> Vec<Point> {
+    fn list_points(
+        &self,
+        algorithms: &[&'static Algorithm],
+        ranks_per_node: u32,
+    ) -> Vec<SimulationPoint> {
         let shape = self.shape;
         let ppn = shape.map(|shape| shape.ppn).or(self.ppn);
         let ppn = ppn.unwrap_or(ranks_per_node);
-        let placement = self.placement.placement();
+        let placement = self.placement.to_placement();
         let by_ranks = self.ranks.iter().flatten();
         let by_ranks = by_ranks.map(|ranks| {
             (
@@ -274,7 +286,7 @@ impl Args {
         let mut points = Vec::new();
         for (ranks, topology) in by_ranks.chain(by_nodes) {
             for bytes in &self.bytes {
-                points.extend(algorithms.iter().map(|algorithm| Point {
+                points.extend(algorithms.iter().map(|algorithm| SimulationPoint {
                     algorithm,
                     ranks,
                     ppn,
@@ -288,13 +300,13 @@ impl Args {
 
     /// The simulated points, and those that were left out; prints the rows of a table with this heading as they come, if it is
     /// given.
-    fn simulate(
+    fn simulate_points(
         &self,
         console: Console,
-        call: &Call<'_>,
-        points: &[Point],
-        table: Option<(&str, &Columns)>,
-    ) -> Result<(Vec<Row>, Vec<Skipped>), CliError> {
+        call: &CommonCall<'_>,
+        points: &[SimulationPoint],
+        table: Option<(&str, &PrintedColumns)>,
+    ) -> Result<(Vec<SimulationRow>, Vec<SkippedCall>), CliError> {
         let template =
             "simulating {msg} [{bar:30}] {pos}/{len}, {elapsed} of at most {limit} so far";
         let bar = console.progress_bar(points.len() as u64, template);
@@ -307,15 +319,15 @@ impl Args {
         bar.enable_steady_tick(Duration::from_millis(250));
         let begin = Instant::now();
         let mut is_first = true;
-        let limit = Limit {
+        let limit = SweepLimit {
             time: Duration::try_from_secs_f64(self.time_limit).unwrap_or(Duration::MAX),
             elapsed: &|| begin.elapsed(),
             short: sweep::SHORT,
         };
-        let found = sweep::sweep(call, points, &limit, &mut |progress| {
+        let found = sweep::simulate_within_limit(call, points, &limit, &mut |progress| {
             match progress {
-                Progress::Begun(point) => bar.set_message(point.algorithm.name()),
-                Progress::Simulated(row) => {
+                SweepProgress::Begun(point) => bar.set_message(point.algorithm.name()),
+                SweepProgress::Simulated(row) => {
                     bar.inc(1);
                     let Some((heading, columns)) = table else {
                         return Ok(());
@@ -327,10 +339,10 @@ impl Args {
                             console.remark(heading)?;
                             console.print(columns.heading())?;
                         }
-                        console.print(columns.row(row))
+                        console.print(columns.format_row(row))
                     });
                 }
-                Progress::LeftOut => bar.inc(1),
+                SweepProgress::LeftOut => bar.inc(1),
             }
             Ok(())
         });

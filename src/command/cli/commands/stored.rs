@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use store::Store;
-use tuner::{CampaignAnalysis, Deciding, Named};
+use tuner::{CampaignAnalysis, DecisionOverrides, NamedFile};
 use vocabulary::Library;
 
 use super::campaign::store_file;
@@ -27,26 +27,34 @@ pub(super) struct StoreArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct LibraryArg {
     /// The library whose measurements are used, as in openmpi-4.1.4; needed if the store has several
-    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
 }
 
 impl StoreArgs {
     pub(super) fn analyse(&self) -> Result<CampaignAnalysis, CliError> {
-        analyse(self.path(), self.library.given())
+        analyse_store(self.path(), self.library.given_library())
     }
 
     /// Analyses the store with other options of decisions than the campaign's.
-    pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<CampaignAnalysis, CliError> {
+    pub(super) fn analyse_with(
+        &self,
+        deciding: DecisionOverrides,
+    ) -> Result<CampaignAnalysis, CliError> {
         let store = Store::open(&store_file(self.path()))?;
-        let library = self.library.given();
-        Ok(CampaignAnalysis::deciding(&store, library, None, deciding)?)
+        let library = self.library.given_library();
+        Ok(CampaignAnalysis::with_options(
+            &store, library, None, deciding,
+        )?)
     }
 
     /// Refuses outputs that would replace the store.
-    pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
+    pub(super) fn protect_from(&self, outputs: &[NamedFile<'_>]) -> Result<(), CliError> {
         let store = store_file(self.path());
-        Ok(tuner::keep_apart(outputs, &[("STORE", Some(&store))])?)
+        Ok(tuner::check_outputs_differ(
+            outputs,
+            &[("STORE", Some(&store))],
+        )?)
     }
 
     fn path(&self) -> &Path {
@@ -57,16 +65,16 @@ impl StoreArgs {
 }
 
 impl LibraryArg {
-    pub(super) fn given(&self) -> Option<&Library> {
+    pub(super) fn given_library(&self) -> Option<&Library> {
         self.library.as_ref()
     }
 }
 
 /// The analysis of a store's samples of a library.
-pub(super) fn analyse(
+pub(super) fn analyse_store(
     store: &Path,
     library: Option<&Library>,
 ) -> Result<CampaignAnalysis, CliError> {
     let store = Store::open(&store_file(store))?;
-    Ok(CampaignAnalysis::of(&store, library, None)?)
+    Ok(CampaignAnalysis::from_store(&store, library, None)?)
 }

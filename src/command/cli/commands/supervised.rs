@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Runs a command to its end. SIGTERM and SIGHUP are forwarded to it; an interrupt at the terminal reaches it directly.
-pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
+pub(crate) fn run_supervised(command: &mut Command) -> io::Result<ExitStatus> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let handle = signals.handle();
     let mut child = command.spawn()?;
@@ -33,7 +33,7 @@ pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
 }
 
 /// The exit code of a command as shells report it.
-pub(crate) fn code(status: ExitStatus) -> u8 {
+pub(crate) fn shell_exit_code(status: ExitStatus) -> u8 {
     let code = status.code();
     let code = code.or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok())

@@ -38,7 +38,7 @@ Examples:
   colltune tune --retry-failed campaign.yaml
   colltune tune --require-confirmed campaign.yaml
   colltune tune --detach tuning/cluster.yaml")]
-pub(crate) struct Args {
+pub(crate) struct TuneArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
     /// Exit with 1 if choices are unconfirmed or decisions rest on too few launches
@@ -51,21 +51,23 @@ pub(crate) struct Args {
     events: EventsArg,
 }
 
-impl Args {
+impl TuneArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let at = self.campaign.begin(console)?;
-        let stop = interrupt::flag()?;
-        let mut observer = self.events.observer(console, ProgressDisplay::new, &stop)?;
+        let at = self.campaign.prepare_measuring(console)?;
+        let stop = interrupt::stop_flag()?;
+        let mut observer = self
+            .events
+            .make_observer(console, ProgressDisplay::new, &stop)?;
         let tuned = if self.campaign.is_detached() {
             tuner::check_outputs(&at)?;
-            let submitted = tuner::submit(&at, &mut *observer, &stop)?;
+            let submitted = tuner::submit_next_launch(&at, &mut *observer, &stop)?;
             if submitted.job.is_some() {
                 drop(observer);
                 if self.events.is_wanted() || self.json {
-                    let outcome = Answers::Detached(StoreOutcome::of(&at, &submitted));
-                    self.events.conclude(&outcome, console)?;
+                    let outcome = TuneOutput::Detached(StoreOutcome::with_context(&at, &submitted));
+                    self.events.print_outcome(&outcome, console)?;
                 } else {
-                    detached::print(&at, &submitted, console)?;
+                    detached::print_submitted(&at, &submitted, console)?;
                 }
                 return Ok(Answer::Good);
             }
@@ -73,16 +75,16 @@ impl Args {
                 launches: 0,
                 progress: submitted.progress,
             };
-            tuner::conclude(&at, measured, &mut *observer)?
+            tuner::decide_and_write(&at, measured, &mut *observer)?
         } else {
-            tuner::tune(&at, &mut *observer, &stop)?
+            tuner::tune_campaign(&at, &mut *observer, &stop)?
         };
         drop(observer);
         if self.events.is_wanted() || self.json {
-            let outcome = Answers::Tuned(Box::new(Outcome::of(&tuned)));
-            self.events.conclude(&outcome, console)?;
+            let outcome = TuneOutput::Tuned(Box::new(Outcome::from_tuned(&tuned)));
+            self.events.print_outcome(&outcome, console)?;
         } else {
-            let view = tuned.analysis.view(&tuned.table);
+            let view = tuned.analysis.report_view(&tuned.table);
             console.remark(report::render_summary(&view))?;
             for warning in &tuned.table.provenance.warnings {
                 console.remark(format_args!("warning: {warning}"))?;
@@ -95,7 +97,7 @@ impl Args {
                 console.remark(format_args!("page:   {}", page.display()))?;
             }
             let lacks = tuned.withheld.iter().map(|withheld| withheld.lack);
-            for sentence in withheld(lacks) {
+            for sentence in describe_withheld(lacks) {
                 console.remark(sentence)?;
             }
             if let Some(export) = tuned.export.describe() {
@@ -106,7 +108,7 @@ impl Args {
             console.warn(warning);
         }
         tuned.export.require_current()?;
-        match self.require_confirmed && !tuned.analysis.suffices() {
+        match self.require_confirmed && !tuned.analysis.has_enough_launches() {
             true => {
                 console.warn("decisions rest on too few launches, see above");
                 Ok(Answer::No)
@@ -117,7 +119,7 @@ impl Args {
 }
 
 /// Sentences about the rules that are not deployed, one for each reason, with their number.
-fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
+fn describe_withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
     for lack in rules {
         lacks.entry(lack.to_string()).or_insert((lack, 0)).1 += 1;
@@ -141,7 +143,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(super) enum Answers<'a> {
+pub(super) enum TuneOutput<'a> {
     Tuned(Box<Outcome<'a>>),
     Detached(StoreOutcome<'a, SubmittedLaunch>),
 }
@@ -187,7 +189,7 @@ pub(super) struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn of(tuned: &'a Tuned) -> Self {
+    fn from_tuned(tuned: &'a Tuned) -> Self {
         let analysis = &tuned.analysis;
         let cost = &analysis.found.cost;
         Self {
@@ -205,7 +207,7 @@ impl<'a> Outcome<'a> {
             exhaustive_seconds: cost.effort.map(|effort| effort.exhaustive_seconds),
             unconfirmed: analysis.found.unconfirmed_choices(),
             needed_budget_seconds: analysis.needed_budget,
-            confirmed: analysis.suffices(),
+            confirmed: analysis.has_enough_launches(),
             withheld: tuned.withheld.len(),
             warnings: &tuned.table.provenance.warnings,
         }
@@ -221,16 +223,16 @@ mod tests {
     #[test]
     fn rules_that_are_not_deployed_are_counted_in_plain_words() {
         let low = Lack::Confidence(Confidence::Low);
-        assert!(withheld([]).is_empty());
+        assert!(describe_withheld([]).is_empty());
         assert_eq!(
-            withheld([low, Lack::Confirmation, low]),
+            describe_withheld([low, Lack::Confirmation, low]),
             [
                 "2 rules are in the table and are not deployed: their confidence is low",
                 "1 rule is in the table and is not deployed: no fresh launches confirmed it",
             ]
         );
         assert_eq!(
-            withheld([Lack::Confirmation; 3]),
+            describe_withheld([Lack::Confirmation; 3]),
             ["3 rules are in the table and are not deployed: no fresh launches confirmed them"]
         );
     }

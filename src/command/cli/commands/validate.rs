@@ -6,18 +6,18 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, Sources,
-    TestSetup, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points,
-    unconfirmed, validate,
+    Activation, AlternatingMeasurer, Circumstances, GuardError, LaunchMeasurer, Point, Probing,
+    Sources, TestSetup, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm_rules,
+    count_unconfirmed_rules, keep_verdicts, table_points, validate_points,
 };
 use launcher::find_driver;
 use printable::Plain;
 use table::{Deployment, Policy, Table, TableError, Verdict};
 use tuner::{Export, export_beside};
 
-use self::found::{Found, Rewritten};
-use super::campaign::places;
-use super::guarded::{TableArgs, other_orders, warn_of_load};
+use self::found::{Rewritten, ValidationResults};
+use super::campaign::search_paths;
+use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
 use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
@@ -59,7 +59,7 @@ Examples:
   colltune validate tables/night.yaml
   colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
   colltune validate tables/night.yaml --deployment library --repair --markdown validated.md")]
-pub(crate) struct Args {
+pub(crate) struct ValidateArgs {
     #[command(flatten)]
     table: TableArgs,
     /// The way in which the table is put in place for the deployment `library`
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     launches: u32,
     /// The largest extra time over the default, as a share, that does not count as slower
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::parse_share)]
     materiality: f64,
     /// Export for programs without noncommutative operators, as with `export`
     #[arg(long)]
@@ -108,7 +108,7 @@ struct Selection {
     kept: usize,
 }
 
-impl Args {
+impl ValidateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let rewrites = self.repair || self.confirm;
         let (mut table, sources) = self.table.read(&[], rewrites, console)?;
@@ -124,24 +124,24 @@ impl Args {
         }
         let probing = Probing {
             each_gap: self.confirm,
-            ..self.table.probing(self.cells)
+            ..self.table.choose_probing(self.cells)
         };
-        let Selection { points, all, kept } = self.points(&table, &campaign, probing)?;
+        let Selection { points, all, kept } = self.select_points(&table, &campaign, probing)?;
         if self.confirm && probing.number == Some(0) {
             return Err(GuardError::NoProbes.into());
         }
-        let (conditions, pattern) = (campaign.conditions(), campaign.pattern);
+        let (conditions, pattern) = (campaign.conditions_digest(), campaign.pattern);
         let least_gain = campaign.materiality;
-        let setup = self
-            .table
-            .setup(&table, campaign, &points, self.launches, console)?;
+        let setup =
+            self.table
+                .prepare_launches(&table, campaign, &points, self.launches, console)?;
         let library = setup.at.library.clone();
         let options = ValidateOptions {
             launches: self.launches,
             materiality: self.materiality,
             material_loss: least_gain.max(self.materiality),
         };
-        let validated = self.measure(&table, setup, &points, &options, console)?;
+        let validated = self.measure_points(&table, setup, &points, &options, console)?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let circumstances = Circumstances {
             library: library.clone(),
@@ -152,20 +152,20 @@ impl Args {
             unix_seconds: since.map_or(0, |since| since.as_secs()),
         };
         let measured = (&all[..], &validated.points[..]);
-        let verdicts = circumstances.verdicts(&validated.points);
-        let kept_in = keep(&verdicts, &table, &store).unwrap_or_else(|error| {
+        let verdicts = circumstances.verdicts_about(&validated.points);
+        let kept_in = keep_verdicts(&verdicts, &table, &store).unwrap_or_else(|error| {
             console.warn(format_args!(
                 "the verdicts are not kept in the table's store: {error}."
             ));
             None
         });
         let rewritten =
-            self.rewrite(&mut table, kept_in, verdicts, measured, least_gain, console)?;
-        let found = Found {
+            self.rewrite_table(&mut table, kept_in, verdicts, measured, least_gain, console)?;
+        let found = ValidationResults {
             table: self.table.path.display().to_string(),
             library: library.to_string(),
             deployment: self.table.deployment,
-            via: match (self.table.deployment, self.exports()) {
+            via: match (self.table.deployment, self.is_export_used()) {
                 (_, true) => "export",
                 (Deployment::Colltune, _) => "driver",
                 (Deployment::Library, _) => "force",
@@ -174,30 +174,30 @@ impl Args {
             seed: probing.seed,
             validated,
             rewritten,
-            unconfirmed: unconfirmed(&table, self.table.deployment),
+            unconfirmed: count_unconfirmed_rules(&table, self.table.deployment),
             confirms: self.confirm,
         };
         warn_of_load(found.validated.busy.as_ref(), console);
-        for sentence in other_orders(&found.validated.misplaced) {
+        for sentence in describe_misplaced(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
-        self.print(&found, console)?;
+        self.print_results(&found, console)?;
         if let Some(error) = found.rewritten.stale {
             return Err(error.into());
         }
-        Ok(match found.validated.is_good() || self.repair {
+        Ok(match found.validated.is_never_wrong() || self.repair {
             true => Answer::Good,
             false => Answer::No,
         })
     }
 
     /// Whether an exported file is put in place.
-    fn exports(&self) -> bool {
+    fn is_export_used(&self) -> bool {
         self.table.deployment == Deployment::Library && self.via == Via::Export
     }
 
     /// Selects the points to measure.
-    fn points(
+    fn select_points(
         &self,
         table: &Table,
         campaign: &Campaign,
@@ -205,7 +205,7 @@ impl Args {
     ) -> Result<Selection, CliError> {
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
-        let mut points = points(table, deployment, elements, true);
+        let mut points = table_points(table, deployment, elements, true);
         if points.is_empty() {
             let deployment = deployment.into();
             return Err(GuardError::NothingToMeasure { deployment }.into());
@@ -213,9 +213,9 @@ impl Args {
         let mut all = points.clone();
         points.retain(|point| !point.keeps_default());
         let kept = all.len() - points.len();
-        let file = Activation::operators(&table.provenance.library, self.assume_commutative);
+        let file = Activation::operator_class(&table.provenance.library, self.assume_commutative);
         let is_in_place =
-            |point: &Point| !self.exports() || point.is_exported(table, deployment, file);
+            |point: &Point| !self.is_export_used() || point.is_exported(table, deployment, file);
         points.retain(is_in_place);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
         add_probes(&mut points, table, deployment, elements, probing);
@@ -224,7 +224,7 @@ impl Args {
         Ok(Selection { points, all, kept })
     }
 
-    fn measure(
+    fn measure_points(
         &self,
         table: &Table,
         mut setup: TestSetup,
@@ -232,30 +232,36 @@ impl Args {
         options: &ValidateOptions,
         console: Console,
     ) -> Result<Validated, CliError> {
-        let stop = interrupt::flag()?;
+        let stop = interrupt::stop_flag()?;
         let events = self.table.events;
-        let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
-        let validated = if self.exports() {
-            let (library, path) = (setup.at.library.clone(), places().path);
+        let mut observer = events.make_observer(console, ProgressDisplay::without_store, &stop)?;
+        let validated = if self.is_export_used() {
+            let (library, path) = (setup.at.library.clone(), search_paths().path);
             let folder = setup.folder.path();
-            let deployed =
-                Activation::put(table, &library, folder, self.assume_commutative, &path)?;
+            let deployed = Activation::from_exported_table(
+                table,
+                &library,
+                folder,
+                self.assume_commutative,
+                &path,
+            )?;
             for note in &deployed.notes {
                 console.warn(note);
             }
-            let mut turns = Alternating::new(&mut setup.at, &deployed, &mut *observer, &stop);
-            validate(points, &mut turns, options)
+            let mut turns =
+                AlternatingMeasurer::new(&mut setup.at, &deployed, &mut *observer, &stop);
+            validate_points(points, &mut turns, options)
         } else {
-            let mut launches = Launches::new(&setup.at, &mut *observer, &stop);
-            validate(points, &mut launches, options)
+            let mut launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
+            validate_points(points, &mut launches, options)
         };
-        Ok(setup.conclude(validated)?)
+        Ok(setup.close_with_outcome(validated)?)
     }
 
     /// Rewrites the table and its export if rules are turned back or confirmed, the latter with this gain at least, or
     /// if the table is to keep verdicts: those against its choices, and others that are not `kept_in` a store. `all` are
     /// the points of the table, `validated` the measured ones.
-    fn rewrite(
+    fn rewrite_table(
         &self,
         table: &mut Table,
         kept_in: Option<PathBuf>,
@@ -293,7 +299,7 @@ impl Args {
         }
         if self.confirm {
             let deployment = self.table.deployment;
-            rewritten.confirmed = confirm(table, deployment, all, validated, least_gain);
+            rewritten.confirmed = confirm_rules(table, deployment, all, validated, least_gain);
         }
         let is_asked = self.repair || self.confirm;
         let only_here = is_asked && rewritten.kept.is_none();
@@ -324,31 +330,31 @@ impl Args {
         let rules = table.entries().flat_map(|entry| &entry.rules);
         rewritten.refuted = rules.filter(|rule| rule.refuted).count();
         table.save(path)?;
-        let export = self.export(table, console)?;
+        let export = self.rewrite_export(table, console)?;
         rewritten.export = export.path().map(Path::to_owned);
         rewritten.stale = export.require_current().err();
         Ok(rewritten)
     }
 
     /// Writes the export beside the table.
-    fn export(&self, table: &Table, console: Console) -> Result<Export, CliError> {
+    fn rewrite_export(&self, table: &Table, console: Console) -> Result<Export, CliError> {
         let path = &self.table.path;
         let library = &table.provenance.library;
-        let driver = find_driver(library, &places().driver_directories()).ok();
+        let driver = find_driver(library, &search_paths().driver_directories()).ok();
         let policy = Policy::default();
-        let export = export_beside(table, path, &places().path, driver.as_deref(), policy)?;
+        let export = export_beside(table, path, &search_paths().path, driver.as_deref(), policy)?;
         for warning in export.warnings(library) {
             console.warn(warning);
         }
         Ok(export)
     }
 
-    fn print(&self, found: &Found, console: Console) -> Result<(), CliError> {
+    fn print_results(&self, found: &ValidationResults, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
-            tuner::write(path, &Plain(found.markdown()).to_string())?;
+            tuner::write_text(path, &Plain(found.to_markdown()).to_string())?;
         }
         if self.table.json || self.table.events.is_wanted() {
-            return self.table.events.conclude(&found.answer(), console);
+            return self.table.events.print_outcome(&found.to_output(), console);
         }
         console.print(found.describe())
     }
@@ -359,5 +365,5 @@ fn is_writable(path: &Path) -> bool {
     let is_open = path
         .metadata()
         .is_ok_and(|found| !found.permissions().readonly());
-    is_open && files::probe(path).is_ok()
+    is_open && files::check_writable(path).is_ok()
 }

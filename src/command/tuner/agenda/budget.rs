@@ -21,14 +21,14 @@ const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 
 /// The rule for ending repetitions, chosen so that the rest of the budget suffices for the rest of the agenda.
-pub(crate) fn repetition(
+pub(crate) fn repetition_rule(
     campaign: &Campaign,
     agenda: &Agenda,
     coverage: &Coverage,
     tasks: &[PlannedTask],
     left_seconds: f64,
 ) -> Repetition {
-    let mut repetition = campaign.repetition(agenda.turns());
+    let mut repetition = campaign.repetition_for_turns(agenda.launch_turns());
     if agenda.is_first_look(tasks) {
         repetition.minimum = repetition.minimum.min(FIRST_LOOK_MINIMUM);
         repetition.precision = repetition.precision.max(FIRST_LOOK_PRECISION);
@@ -42,7 +42,7 @@ pub(crate) fn repetition(
         (None, false) => campaign.budget_seconds,
     };
     let (launches, turns) = match &agenda.confirming {
-        None => (agenda.launches, agenda.turns()),
+        None => (agenda.launches, agenda.launch_turns()),
         Some(confirming) => (confirming.launches, confirming.turns),
     };
     let launches_left = agenda.launches_left(coverage);
@@ -99,14 +99,14 @@ pub(crate) fn launching_seconds(store: &Store, library: &Library) -> Result<f64,
 }
 
 /// The time left for launches of the agenda's purpose, in seconds.
-pub(crate) fn left_seconds(
+pub(crate) fn purpose_seconds_left(
     store: &Store,
     campaign: &Campaign,
     library: &Library,
     agenda: &Agenda,
 ) -> Result<f64, StoreError> {
     let left = unspent_seconds(store, campaign, library)?;
-    match agenda.purpose() {
+    match agenda.next_purpose() {
         Purpose::Exploring if agenda.keeps_time => {
             Ok(left.min(exploring_seconds_left(store, campaign, library)?))
         }
@@ -152,7 +152,7 @@ impl Agenda {
         };
         let spent = |purpose| spent_seconds(store, campaign, library, purpose);
         let needed = spent(None)? + confirming.seconds;
-        let coverage = Coverage::of(store, library, self.pattern)?;
+        let coverage = Coverage::from_store(store, library, self.pattern)?;
         if self.is_explored(&coverage) {
             return Ok(Some(needed));
         }
@@ -164,7 +164,7 @@ impl Agenda {
 }
 
 /// Whether too little of the budget is left for exploring.
-pub(super) fn has_no_time(
+pub(super) fn has_no_exploring_time(
     store: &Store,
     campaign: &Campaign,
     library: &Library,

@@ -16,14 +16,14 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// Counts measurements in this pattern of calls. A candidate that failed in any pattern counts as failed.
-    pub(crate) fn of(
+    pub(crate) fn from_store(
         store: &Store,
         library: &Library,
         pattern: Pattern,
     ) -> Result<Self, TunerError> {
         let failures = store.failures(library)?.into_iter();
         Ok(Self {
-            counts: store.counts(library, pattern)?,
+            counts: store.launch_counts(library, pattern)?,
             failed: failures
                 .map(|failure| (failure.subject, failure.candidate))
                 .collect(),
@@ -32,13 +32,13 @@ impl Coverage {
 
     /// The number of launches that measured the subject with all candidates that have not failed, each by itself or
     /// under the name of a candidate merged with it. `None` if no candidate is left or the default failed.
-    pub(super) fn launches(
+    pub(super) fn launches_with_all(
         &self,
         subject: Subject,
         candidates: &[Candidate],
         merged: &[(Candidate, Candidate)],
     ) -> Option<u32> {
-        let able = self.able(subject, candidates);
+        let able = self.without_failed(subject, candidates);
         let default_failed = self.failed.contains(&(subject, Candidate::Default));
         let count = |c: &Candidate| self.counts.get(&(subject, c.clone())).copied().unwrap_or(0);
         let counts = able.map(|candidate| {
@@ -50,7 +50,7 @@ impl Coverage {
     }
 
     /// The number of launches that measured the subject with any of the candidates.
-    pub(super) fn rounds(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
+    pub(super) fn launches_with_any(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
         let counts = candidates
             .iter()
             .filter_map(|c| self.counts.get(&(subject, c.clone())));
@@ -58,7 +58,7 @@ impl Coverage {
     }
 
     /// The candidates that have not failed with the subject.
-    pub(super) fn able<'a>(
+    pub(super) fn without_failed<'a>(
         &'a self,
         subject: Subject,
         candidates: &'a [Candidate],

@@ -12,7 +12,7 @@ use super::{Agenda, CampaignProgress, Coverage};
 use crate::confirming::Confirming;
 
 /// An item to measure.
-struct Item<'a> {
+struct AgendaItem<'a> {
     subject: Subject,
     candidates: &'a [Candidate],
     /// The number of launches that measured all candidates.
@@ -26,14 +26,17 @@ struct Item<'a> {
 }
 
 /// What takes turns in a launch: experiments together, and the cells of each collective and shape.
-fn kind(subject: &Subject) -> Option<(Collective, CommShape)> {
+fn turn_group(subject: &Subject) -> Option<(Collective, CommShape)> {
     let cell = subject.cell()?;
     Some((cell.collective, cell.shape))
 }
 
 impl Agenda {
     /// The experiments and cells to explore, without those that have no candidate left to compare.
-    fn items<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
+    fn items_to_explore<'a>(
+        &'a self,
+        coverage: &'a Coverage,
+    ) -> impl Iterator<Item = AgendaItem<'a>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
             .experiments
@@ -53,18 +56,18 @@ impl Agenda {
                     Subject::Cell(cell) => self.merged.get(cell).map_or(&[][..], Vec::as_slice),
                     Subject::Experiment(_) => &[],
                 };
-                let done = coverage.launches(subject, candidates, merged)?;
-                Some(Item {
+                let done = coverage.launches_with_all(subject, candidates, merged)?;
+                Some(AgendaItem {
                     done: done.min(self.launches),
                     wanted: self.launches,
-                    round: coverage.rounds(subject, candidates),
+                    round: coverage.launches_with_any(subject, candidates),
                     pattern: self.pattern,
                     subject,
                     candidates,
                 })
             });
         let requests = self.search.iter().flat_map(|search| &search.requests);
-        fixed.chain(requests.map(|request| Item {
+        fixed.chain(requests.map(|request| AgendaItem {
             subject: Subject::Cell(request.cell),
             candidates: &request.candidates,
             done: request.round,
@@ -75,23 +78,28 @@ impl Agenda {
     }
 
     /// The confirming trials of a selection.
-    fn trials(&self, trials: fn(&Confirming) -> &[Trial]) -> impl Iterator<Item = Item<'_>> {
+    fn trial_items(
+        &self,
+        trials: fn(&Confirming) -> &[Trial],
+    ) -> impl Iterator<Item = AgendaItem<'_>> {
         self.confirming.iter().flat_map(move |confirming| {
-            trials(confirming).iter().map(|trial| Item {
+            trials(confirming).iter().map(|trial| AgendaItem {
                 subject: Subject::Cell(trial.cell),
                 candidates: &trial.candidates,
                 done: trial.done,
                 wanted: trial.wanted,
-                round: confirming.round(trial),
-                pattern: confirming.pattern(trial),
+                round: confirming.trial_round(trial),
+                pattern: confirming.trial_pattern(trial),
             })
         })
     }
 
     /// The items of the next launches; nothing is explored once confirming has begun.
-    fn ahead<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
-        let exploring = self.items(coverage).filter(|_| self.confirming.is_none());
-        exploring.chain(self.trials(|confirming| &confirming.affordable))
+    fn items_ahead<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = AgendaItem<'a>> {
+        let exploring = self
+            .items_to_explore(coverage)
+            .filter(|_| self.confirming.is_none());
+        exploring.chain(self.trial_items(|confirming| &confirming.affordable))
     }
 
     pub(crate) fn progress(&self, coverage: &Coverage) -> CampaignProgress {
@@ -102,8 +110,8 @@ impl Agenda {
             done: finished,
             total: finished,
         };
-        let trials = self.trials(|confirming| &confirming.trials);
-        for item in self.items(coverage).chain(trials) {
+        let trials = self.trial_items(|confirming| &confirming.trials);
+        for item in self.items_to_explore(coverage).chain(trials) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }
@@ -111,7 +119,7 @@ impl Agenda {
     }
 
     /// The share of the default's time that is at stake for a collective and a shape; 0 if it is unknown.
-    fn stake(&self, kind: Option<(Collective, CommShape)>) -> f64 {
+    fn stake_of_group(&self, kind: Option<(Collective, CommShape)>) -> f64 {
         let known = self.search.as_ref().zip(kind);
         let stake = known.and_then(|(search, kind)| search.stakes.get(&kind).copied());
         stake.unwrap_or(0.0)
@@ -124,31 +132,38 @@ impl Agenda {
     /// that all have a share if the launch ends before it has measured everything. If time does not suffice to confirm
     /// everything, all affordable trials are included, so that begun ones do not wait for new ones. Experiments not made
     /// yet have a launch of their own.
-    pub(crate) fn next(&self, coverage: &Coverage) -> Vec<PlannedTask> {
-        let undone = self.undone(coverage);
+    pub(crate) fn next_tasks(&self, coverage: &Coverage) -> Vec<PlannedTask> {
+        let undone = self.undone_tasks(coverage);
         if !undone.is_empty() && self.confirming.is_none() {
             return undone;
         }
-        let open: Vec<Item<'_>> = self
-            .ahead(coverage)
+        let open: Vec<AgendaItem<'_>> = self
+            .items_ahead(coverage)
             .filter(|item| item.done < item.wanted)
             .collect();
         let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
-        let is_short = self.confirming.as_ref().is_some_and(Confirming::is_short);
+        let is_short = self
+            .confirming
+            .as_ref()
+            .is_some_and(Confirming::is_short_of_time);
         let due = || {
-            let is_due = move |item: &&Item<'_>| is_short || item.done == fewest;
+            let is_due = move |item: &&AgendaItem<'_>| is_short || item.done == fewest;
             open.iter().filter(is_due)
         };
-        let is_experiment = |item: &&Item<'_>| matches!(item.subject, Subject::Experiment(_));
+        let is_experiment = |item: &&AgendaItem<'_>| matches!(item.subject, Subject::Experiment(_));
         let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
-        let due: Vec<&Item<'_>> = due()
+        let due: Vec<&AgendaItem<'_>> = due()
             .filter(|item| !calibrating || is_experiment(item))
             .collect();
         // Trials are in the order of their stakes.
         let ordered = if self.confirming.is_some() {
             due
         } else {
-            take_in_turns(due, |item| kind(&item.subject), |kind| self.stake(*kind))
+            take_in_turns(
+                due,
+                |item| turn_group(&item.subject),
+                |kind| self.stake_of_group(*kind),
+            )
         };
         ordered
             .into_iter()
@@ -159,7 +174,7 @@ impl Agenda {
                     Subject::Cell(cell) => PlannedWork::Compare {
                         cell,
                         candidates: coverage
-                            .able(item.subject, item.candidates)
+                            .without_failed(item.subject, item.candidates)
                             .cloned()
                             .collect(),
                     },
@@ -176,17 +191,19 @@ impl Agenda {
     }
 
     /// The tasks left over from an interrupted launch of a search, without candidates that have failed since.
-    fn undone(&self, coverage: &Coverage) -> Vec<PlannedTask> {
+    fn undone_tasks(&self, coverage: &Coverage) -> Vec<PlannedTask> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {
             let work = match &task.work {
                 PlannedWork::Experiment(experiment) => {
                     let subject = Subject::Experiment(*experiment);
-                    coverage.able(subject, &[Candidate::Default]).next()?;
+                    coverage
+                        .without_failed(subject, &[Candidate::Default])
+                        .next()?;
                     task.work.clone()
                 }
                 PlannedWork::Compare { cell, candidates } => {
-                    let able = coverage.able(Subject::Cell(*cell), candidates);
+                    let able = coverage.without_failed(Subject::Cell(*cell), candidates);
                     let candidates: Vec<Candidate> = able.cloned().collect();
                     if candidates.first() != Some(&Candidate::Default) {
                         return None;
@@ -213,16 +230,18 @@ impl Agenda {
     /// The number of turns left, by the number of nodes that they need; an estimate for a search.
     pub(crate) fn turns_left(&self, coverage: &Coverage) -> BTreeMap<u32, u64> {
         let search = self.search.as_ref().filter(|_| self.confirming.is_none());
-        let turns = |item: Item<'_>| {
+        let turns = |item: AgendaItem<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
-            let able = coverage.able(item.subject, item.candidates).count() as u64;
+            let able = coverage
+                .without_failed(item.subject, item.candidates)
+                .count() as u64;
             match (search, item.subject) {
-                (Some(search), Subject::Cell(_)) => search.turns_of(launches, able),
+                (Some(search), Subject::Cell(_)) => search.estimate_turns(launches, able),
                 _ => launches * able,
             }
         };
         let mut left = BTreeMap::new();
-        for item in self.ahead(coverage) {
+        for item in self.items_ahead(coverage) {
             let nodes = item.subject.shape().nodes;
             *left.entry(nodes).or_default() += turns(item);
         }
@@ -231,13 +250,14 @@ impl Agenda {
 
     /// Whether nothing is left to explore.
     pub(super) fn is_explored(&self, coverage: &Coverage) -> bool {
-        self.items(coverage).all(|item| item.done >= item.wanted)
-            && self.undone(coverage).is_empty()
+        self.items_to_explore(coverage)
+            .all(|item| item.done >= item.wanted)
+            && self.undone_tasks(coverage).is_empty()
     }
 
     /// Whether every experiment has been made or has failed.
     pub(crate) fn is_calibrated(&self, coverage: &Coverage) -> bool {
-        self.items(coverage)
+        self.items_to_explore(coverage)
             .filter(|item| matches!(item.subject, Subject::Experiment(_)))
             .all(|item| item.done > 0)
     }
@@ -245,7 +265,7 @@ impl Agenda {
     /// The number of launches left.
     pub(crate) fn launches_left(&self, coverage: &Coverage) -> u32 {
         let left = self
-            .ahead(coverage)
+            .items_ahead(coverage)
             .map(|item| item.wanted.saturating_sub(item.done));
         left.max().unwrap_or(0)
     }

@@ -12,7 +12,10 @@ use wire::{LaunchStart, Shares};
 
 use crate::TunerError;
 
-pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
+pub(super) fn choose_library(
+    store: &Store,
+    library: Option<&Library>,
+) -> Result<Library, TunerError> {
     if let Some(library) = library {
         return Ok(library.clone());
     }
@@ -33,7 +36,7 @@ pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library
 ///
 /// # Errors
 /// [`TunerError::NothingMeasured`] if there are none.
-pub(super) fn samples(
+pub(super) fn require_samples(
     store: &Store,
     library: &Library,
     pattern: Pattern,
@@ -50,20 +53,26 @@ pub(super) fn samples(
 }
 
 /// The shares of measuring time by activity, if tasks reported them.
-pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
-    let spending = store.spending(library)?;
-    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
+pub(super) fn spending_shares(
+    store: &Store,
+    library: &Library,
+) -> Result<Option<Shares>, TunerError> {
+    let spending = store.time_breakdown(library)?;
+    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares_of_elapsed(elapsed_seconds)))
 }
 
 /// The algorithms that can be forced in the library, as the last launch reported them.
-pub(crate) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+pub(crate) fn reported_natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
     let last = environments.last().map(|(_, start)| &start.environment);
     last.map_or(&[][..], |environment| &environment.natives)
 }
 
 /// The campaign on the machine of the launches, where ranks may have no memory in common. The last launch that knows it
 /// counts.
-pub(crate) fn on_machine(campaign: Campaign, environments: &[(u32, LaunchStart)]) -> Campaign {
+pub(crate) fn campaign_on_machine(
+    campaign: Campaign,
+    environments: &[(u32, LaunchStart)],
+) -> Campaign {
     let mut latest = environments.iter().rev();
     let shared_memory = latest.find_map(|(_, start)| start.environment.shared_memory);
     if shared_memory == Some(false) {
@@ -85,7 +94,7 @@ pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
 }
 
 /// The store's row of a launch's campaign or import.
-pub(crate) fn definition(
+pub(crate) fn campaign_row_of_launch(
     store: &Store,
     launch: Option<&LaunchRow>,
 ) -> Result<Option<CampaignRow>, TunerError> {
@@ -97,14 +106,14 @@ pub(crate) fn definition(
 }
 
 /// The campaign of a row; `None` for an import.
-pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
-    match ImportRecord::of(row) {
+pub(crate) fn parse_campaign_row(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
+    match ImportRecord::from_campaign_row(row) {
         Some(_) => Ok(None),
         None => Campaign::parse_stored(&row.text, &row.digest).map(Some),
     }
 }
 
-pub(super) fn stem(path: &Path) -> String {
+pub(super) fn name_from_store_path(path: &Path) -> String {
     path.file_stem().map_or_else(
         || "store".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
@@ -113,7 +122,7 @@ pub(super) fn stem(path: &Path) -> String {
 
 /// The recorded orders of a library's ranks, and the order for predictions: that of all launches if they agree, or else
 /// the one that follows from the launcher's options.
-pub(crate) fn orders(
+pub(crate) fn recorded_rank_orders(
     store: Option<&Store>,
     library: &Library,
     campaign: Option<&Campaign>,

@@ -44,7 +44,7 @@ fn main() {
         let start = Instant::now();
         let mut spool = SpoolReader::new(&plan.spool);
         while let Some(record) = spool.next_record().expect("a record") {
-            store.ingest(&plan, &record).expect("stored");
+            store.ingest_record(&plan, &record).expect("stored");
         }
         seconds += start.elapsed().as_secs_f64();
         store
@@ -74,7 +74,7 @@ fn main() {
         .samples(&library, Pattern::Together)
         .expect("readable");
     let loaded = start.elapsed().as_secs_f64();
-    let summaries = fit::summarise(&samples, Pattern::Together).expect("times");
+    let summaries = fit::summarise_samples(&samples, Pattern::Together).expect("times");
     let summarised = start.elapsed().as_secs_f64();
     assert_eq!(summaries.len(), (CELLS * CANDIDATES) as usize);
     println!(

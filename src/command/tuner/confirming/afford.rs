@@ -10,7 +10,7 @@ const RESERVE: f64 = 0.1;
 
 /// The remaining need of a cell.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rest {
+pub(super) struct RemainingNeed {
     /// The time of its turns, in seconds.
     pub(super) seconds: f64,
     /// The number of launches.
@@ -26,19 +26,19 @@ pub(super) struct Rest {
 /// with the largest average stake among those for which there is time. The stake between two sizes counts if both are
 /// selected. Begun cells are finished before new ones, first those that need the fewest launches. The first cells that
 /// need further launches are charged for the starts of these.
-pub(super) fn affordable(
+pub(super) fn affordable_cells(
     stakes: &[Vec<Stake>],
-    rests: &BTreeMap<Cell, Rest>,
+    rests: &BTreeMap<Cell, RemainingNeed>,
     starting: f64,
     left: f64,
 ) -> Vec<Cell> {
     let mut order = Vec::new();
     let seconds = rests.iter().map(|(cell, rest)| (*cell, rest.seconds));
-    let mut state = State {
+    let mut state = SelectionState {
         open: seconds.collect(),
         left,
     };
-    let phase = |rest: &Rest| (!rest.is_begun, rest.launches);
+    let phase = |rest: &RemainingNeed| (!rest.is_begun, rest.launches);
     let phases: BTreeSet<(bool, u32)> = rests.values().map(phase).collect();
     // The number of launches whose starts are charged.
     let mut started = 0;
@@ -56,8 +56,9 @@ pub(super) fn affordable(
                 .get(cell)
                 .is_some_and(|rest| phase(rest) <= (is_new, launches))
         };
-        let best = |state: &State, series: &Vec<Stake>| state.best(series, is_eligible);
-        let mut runs: Vec<Option<Run>> = stakes.iter().map(|of| best(&state, of)).collect();
+        let best =
+            |state: &SelectionState, series: &Vec<Stake>| state.best_run(series, is_eligible);
+        let mut runs: Vec<Option<SizeRun>> = stakes.iter().map(|of| best(&state, of)).collect();
         loop {
             let found = runs
                 .iter()
@@ -88,7 +89,7 @@ pub(super) fn affordable(
 type Eligible<'a> = &'a dyn Fn(&Cell) -> bool;
 
 /// Neighbouring sizes.
-struct Run {
+struct SizeRun {
     /// The cells that are not yet selected.
     cells: Vec<Cell>,
     seconds: f64,
@@ -97,14 +98,14 @@ struct Run {
 }
 
 /// The cells that are not yet selected, with their times, and the time left, in seconds.
-struct State {
+struct SelectionState {
     open: BTreeMap<Cell, f64>,
     left: f64,
 }
 
-impl State {
+impl SelectionState {
     /// The run of a series with the largest average stake; `None` if nothing is at stake or there is no time.
-    fn best(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<Run> {
+    fn best_run(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<SizeRun> {
         // Cells that are finished or selected.
         let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
         let has: Vec<bool> = series.iter().map(has).collect();
@@ -140,7 +141,7 @@ impl State {
         }
         let (worth, seconds, first, last) = best?;
         let cells = (first..=last).filter(|place| !has[*place]);
-        Some(Run {
+        Some(SizeRun {
             cells: cells.map(|place| series[place].cell).collect(),
             seconds,
             worth,
@@ -183,14 +184,14 @@ mod tests {
         left: f64,
     ) -> Vec<u64> {
         let rests = seconds.iter().map(|(bytes, seconds)| {
-            let rest = Rest {
+            let rest = RemainingNeed {
                 seconds: *seconds,
                 launches: 1,
                 is_begun: begun.contains(bytes),
             };
             (cell(*bytes), rest)
         });
-        let taken = affordable(&[series(stakes)], &rests.collect(), 0.0, left);
+        let taken = affordable_cells(&[series(stakes)], &rests.collect(), 0.0, left);
         let mut sizes: Vec<u64> = taken.iter().map(|cell| cell.bytes).collect();
         sizes.sort_unstable();
         sizes
@@ -240,14 +241,14 @@ mod tests {
         let mut left = 60.0;
         let mut done: BTreeMap<Cell, u32> = sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
         for launch in 0..LAUNCHES {
-            let rest = |done: u32| Rest {
+            let rest = |done: u32| RemainingNeed {
                 seconds: f64::from(LAUNCHES - done) * turn,
                 launches: LAUNCHES - done,
                 is_begun: done > 0,
             };
             let open = done.iter().filter(|(_, done)| **done < LAUNCHES);
             let rests = open.map(|(cell, done)| (*cell, rest(*done))).collect();
-            let taken = affordable(&[series(&sizes)], &rests, starting, left);
+            let taken = affordable_cells(&[series(&sizes)], &rests, starting, left);
             let taken: BTreeSet<Cell> = taken.into_iter().collect();
             assert_eq!(taken, [cell(8), cell(16)].into(), "launch {launch}");
             left -= starting + turn * taken.len() as f64;
@@ -260,14 +261,14 @@ mod tests {
 
     #[test]
     fn new_cells_are_charged_for_further_launches() {
-        let rest = |launches: u32, is_begun: bool| Rest {
+        let rest = |launches: u32, is_begun: bool| RemainingNeed {
             seconds: 1.0,
             launches,
             is_begun,
         };
         let rests = [(cell(8), rest(1, true)), (cell(16), rest(3, false))].into();
         let stakes = [series(&[(8, 1.0, 0.0), (16, 1.0, 0.0)])];
-        let taken = |left: f64| affordable(&stakes, &rests, 2.0, left).len();
+        let taken = |left: f64| affordable_cells(&stakes, &rests, 2.0, left).len();
         // A begun cell needs 1 start, and both need 3; a tenth is reserved.
         assert_eq!([2.9, 3.0, 8.8, 9.0].map(taken), [0, 1, 1, 2]);
     }

@@ -10,7 +10,7 @@ use store::{Store, StoreError};
 use vocabulary::{Cell, Library, Pattern};
 
 /// The estimated time of a candidate's turn in a cell, in seconds.
-pub(super) struct Turns<'a> {
+pub(super) struct TurnCosts<'a> {
     /// The median over the launches that have measured a cell, by pattern of calls and cell.
     measured: Vec<BTreeMap<Cell, f64>>,
     patterns: &'a [Pattern],
@@ -20,8 +20,8 @@ pub(super) struct Turns<'a> {
     minimum: u32,
 }
 
-impl<'a> Turns<'a> {
-    pub(super) fn of(
+impl<'a> TurnCosts<'a> {
+    pub(super) fn from_store(
         campaign: &Campaign,
         store: &Store,
         library: &Library,
@@ -45,16 +45,16 @@ impl<'a> Turns<'a> {
     }
 
     /// The time of all turns that a trial still needs, if each turn has this slice.
-    pub(super) fn seconds(&self, trial: &Trial, slice_seconds: f64) -> f64 {
+    pub(super) fn trial_seconds(&self, trial: &Trial, slice_seconds: f64) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
-        let expected = || self.likely(cell, pattern, slice_seconds);
+        let expected = || self.corrected_turn_seconds(cell, pattern, slice_seconds);
         let turn = self.measured[pattern].get(cell).copied();
         let launches = f64::from(trial.wanted.saturating_sub(trial.done));
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
     }
 
     /// The expected time of a turn, corrected by the ratio of measured to expected time in the nearest measured cell.
-    fn likely(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
+    fn corrected_turn_seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let distance = |other: &Cell| {
             let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
             let ranks = |cell: &Cell| u64::from(cell.shape.ranks());
@@ -68,14 +68,14 @@ impl<'a> Turns<'a> {
             let ((other_a, far_a), (other_b, far_b)) = (distance(a), distance(b));
             other_a.cmp(&other_b).then(far_a.total_cmp(&far_b))
         });
-        let expected = |cell: &Cell| self.expected(cell, pattern, slice_seconds);
+        let expected = |cell: &Cell| self.expected_turn_seconds(cell, pattern, slice_seconds);
         let ratio = nearest.map(|(other, seconds)| seconds / expected(other));
         let ratio = ratio.filter(|ratio| ratio.is_finite());
         ratio.unwrap_or(1.0) * expected(cell)
     }
 
     /// The expected time of a turn before any is measured: the slice, or the time of the fewest calls if that is longer.
-    fn expected(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
+    fn expected_turn_seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let call = self.calls.get(cell).copied().unwrap_or(0.0);
         let calls = least_calls(self.patterns[pattern], call, self.minimum);
         slice_seconds.max(f64::from(calls) * call)

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use launcher::{Exit, JobState, Outcome, Running};
 use store::{SpoolReader, StoreError};
 
-use super::{Ended, Launch, OnInterrupt};
+use super::{LaunchEnd, OnInterrupt, RunningLaunch};
 use crate::{MeasurementContext, TunerError, TuningEvent};
 
 /// The time until a file written on another node is visible on this one.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Intervals and timeouts of following a launch.
-struct Timing {
+struct FollowTiming {
     /// The time between two readings of the spool.
     period: Duration,
     /// The time that the driver may take to report its start, from the start of the job.
@@ -23,44 +23,44 @@ struct Timing {
 }
 
 /// For processes on this machine.
-const HERE: Timing = Timing {
+const HERE: FollowTiming = FollowTiming {
     period: Duration::from_millis(50),
     start_timeout: Duration::from_secs(90),
     end_timeout: Duration::from_secs(15),
 };
 
 /// For batch jobs, whose many ranks write to a network file system.
-const ELSEWHERE: Timing = Timing {
+const ELSEWHERE: FollowTiming = FollowTiming {
     period: Duration::from_millis(200),
     start_timeout: Duration::from_secs(300),
     end_timeout: Duration::from_secs(120),
 };
 
-impl Launch<'_> {
+impl RunningLaunch<'_> {
     /// Follows a job, or looks at it once, as `watch` says.
-    pub(super) fn attend(
+    pub(super) fn follow_or_look(
         &mut self,
         at: &MeasurementContext,
         running: &mut dyn Running,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<Ended, TunerError> {
-        let outlives = at.launcher.outlives();
+    ) -> Result<LaunchEnd, TunerError> {
+        let outlives = at.launcher.has_outliving_jobs();
         let leaves = outlives && watch != OnInterrupt::Own;
         // Until its end is known, the launch may continue.
         self.goes_on = leaves;
         let exit = match watch {
-            OnInterrupt::Submit if outlives => self.look(running),
-            _ => self.follow(running, outlives, leaves, stop),
+            OnInterrupt::Submit if outlives => self.look_once(running),
+            _ => self.follow_to_end(running, outlives, leaves, stop),
         };
         match exit {
             Ok(Some(exit)) => {
                 self.goes_on = false;
-                self.judge(exit)
+                self.judge_exit(exit)
             }
-            Ok(None) => Ok(Ended::GoesOn {
+            Ok(None) => Ok(LaunchEnd::GoesOn {
                 id: running.id().unwrap_or("?").to_owned(),
-                standing: running.standing(),
+                standing: running.last_known_state(),
             }),
             Err(error) => {
                 self.goes_on &= !ends_launch(&error);
@@ -73,14 +73,14 @@ impl Launch<'_> {
     }
 
     /// Stores the records so far; `None` if the job has not ended.
-    fn look(&mut self, running: &mut dyn Running) -> Result<Option<Exit>, TunerError> {
+    fn look_once(&mut self, running: &mut dyn Running) -> Result<Option<Exit>, TunerError> {
         let exit = running.poll()?;
-        self.drain()?;
+        self.store_new_records()?;
         Ok(exit)
     }
 
     /// Stores records until the job ends; `None` if this command is to stop and the job continues.
-    fn follow(
+    fn follow_to_end(
         &mut self,
         running: &mut dyn Running,
         outlives: bool,
@@ -91,13 +91,13 @@ impl Launch<'_> {
         let mut told = None;
         let (mut up, mut finished): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
-            let standing = running.standing();
-            self.tell(running.id(), &standing, &mut told);
+            let standing = running.last_known_state();
+            self.report_job_state(running.id(), &standing, &mut told);
             if stop.load(Ordering::Relaxed) {
                 if !leaves {
                     running.kill()?;
                 }
-                self.drain()?;
+                self.store_new_records()?;
                 return if leaves {
                     Ok(None)
                 } else {
@@ -105,10 +105,10 @@ impl Launch<'_> {
                 };
             }
             let exit = running.wait_timeout(timing.period)?;
-            self.drain()?;
+            self.store_new_records()?;
             if let Some(exit) = exit {
                 if outlives {
-                    self.catch_up(&exit)?;
+                    self.reread_spool(&exit)?;
                 }
                 // The signal that stops this command may have reached the launcher too.
                 if stop.load(Ordering::Relaxed) && self.finish.is_none() && !outlives {
@@ -134,7 +134,12 @@ impl Launch<'_> {
     }
 
     /// Reports the state of a batch job whenever it changes.
-    fn tell(&mut self, id: Option<&str>, standing: &JobState, told: &mut Option<JobState>) {
+    fn report_job_state(
+        &mut self,
+        id: Option<&str>,
+        standing: &JobState,
+        told: &mut Option<JobState>,
+    ) {
         let Some(id) = id.filter(|_| told.as_ref() != Some(standing)) else {
             return;
         };
@@ -155,11 +160,11 @@ impl Launch<'_> {
     }
 
     /// Opens and reads the spool again, since an open file may show old content of a file written on another node.
-    fn catch_up(&mut self, exit: &Exit) -> Result<(), TunerError> {
+    fn reread_spool(&mut self, exit: &Exit) -> Result<(), TunerError> {
         let end = Instant::now() + VISIBLE_WITHIN;
         loop {
             self.spool = SpoolReader::new(&self.plan.spool);
-            self.drain()?;
+            self.store_new_records()?;
             let is_whole = self.finish.is_some() || exit.outcome != Outcome::Success;
             if is_whole || Instant::now() > end {
                 return Ok(());

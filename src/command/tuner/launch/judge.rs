@@ -5,17 +5,17 @@ use libraries::LibraryName;
 use vocabulary::{Candidate, Subject};
 use wire::{FailureKind, Record, exit_code};
 
-use super::{Ended, Launch};
+use super::{LaunchEnd, RunningLaunch};
 use crate::TunerError;
 
 /// The prefix of the driver's own error messages.
 const DRIVER_SAYS: &str = "colltune-driver: ";
 
-impl Launch<'_> {
+impl RunningLaunch<'_> {
     /// Finds the cause from the way in which the launcher ended.
-    pub(super) fn judge(&mut self, exit: Exit) -> Result<Ended, TunerError> {
+    pub(super) fn judge_exit(&mut self, exit: Exit) -> Result<LaunchEnd, TunerError> {
         if let Some(finish) = self.finish {
-            return Ok(Ended::Finished(finish));
+            return Ok(LaunchEnd::Finished(finish));
         }
         let described = LaunchError::Failed {
             outcome: exit.outcome,
@@ -25,7 +25,7 @@ impl Launch<'_> {
         };
         let message = described.to_string();
         if may_have_lost_nodes(exit.outcome)
-            && let Some(lost) = lost_nodes(&exit.tail)
+            && let Some(lost) = find_lost_nodes(&exit.tail)
         {
             let end = BatchEnd::NodeFailed;
             // The batch system's list of nodes takes precedence.
@@ -40,17 +40,17 @@ impl Launch<'_> {
                 failed_nodes,
             };
             let message = failed.to_string();
-            return Ok(Ended::Died {
+            return Ok(LaunchEnd::Died {
                 end: Some(end),
                 message,
             });
         }
         if let Outcome::Ended(end) = exit.outcome {
             let message = match end {
-                BatchEnd::OutOfMemory => self.with_turn(message),
+                BatchEnd::OutOfMemory => self.mention_turn(message),
                 _ => message,
             };
-            return Ok(Ended::Died {
+            return Ok(LaunchEnd::Died {
                 end: Some(end),
                 message,
             });
@@ -61,7 +61,7 @@ impl Launch<'_> {
             return Err(described.into());
         }
         match exit.outcome {
-            Outcome::Code(exit_code::HANG) => self.attribute(FailureKind::Hang, message),
+            Outcome::Code(exit_code::HANG) => self.attribute_failure(FailureKind::Hang, message),
             Outcome::Code(
                 exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED | exit_code::START,
             ) => Err(described.into()),
@@ -72,22 +72,28 @@ impl Launch<'_> {
             | Outcome::Killed
                 if self.has_started() =>
             {
-                Ok(died(message))
+                Ok(died_with_message(message))
             }
-            Outcome::Code(exit_code::TURN) => self.attribute(FailureKind::MpiError, message),
-            Outcome::Code(code) if self.has_started() && asked_to_end(code) => Ok(died(message)),
-            Outcome::Code(code) if self.has_started() && was_killed(code) => self.suspect(message),
+            Outcome::Code(exit_code::TURN) => {
+                self.attribute_failure(FailureKind::MpiError, message)
+            }
+            Outcome::Code(code) if self.has_started() && is_termination_code(code) => {
+                Ok(died_with_message(message))
+            }
+            Outcome::Code(code) if self.has_started() && is_kill_code(code) => {
+                self.suspect_entrant(message)
+            }
             outcome if self.has_started() && is_unexplained(outcome, &exit.tail) => {
-                self.suspect(message)
+                self.suspect_entrant(message)
             }
-            _ if self.in_flight.is_some() => self.attribute(FailureKind::Crash, message),
-            _ if self.has_started() => Ok(died(message)),
+            _ if self.in_flight.is_some() => self.attribute_failure(FailureKind::Crash, message),
+            _ if self.has_started() => Ok(died_with_message(message)),
             _ => Err(described.into()),
         }
     }
 
     /// Adds the candidate in flight to a message as a hint, without recording a failure.
-    fn with_turn(&self, message: String) -> String {
+    fn mention_turn(&self, message: String) -> String {
         match self.entrant_in_flight() {
             Some((subject, candidate)) => {
                 format!("in the turn of {candidate} in {subject} {message}")
@@ -98,38 +104,42 @@ impl Launch<'_> {
 
     /// Handles an end that a signal from outside or the candidate in flight may have caused: the failure is attributed
     /// to the candidate if the same happens again in its next turn.
-    fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
+    fn suspect_entrant(&mut self, message: String) -> Result<LaunchEnd, TunerError> {
         let in_flight = self.entrant_in_flight();
         let was_suspect = in_flight.is_some_and(|entrant| !self.suspects.insert(entrant));
         match was_suspect {
-            true => self.attribute(FailureKind::Crash, message),
-            false => Ok(died(message)),
+            true => self.attribute_failure(FailureKind::Crash, message),
+            false => Ok(died_with_message(message)),
         }
     }
 
     fn entrant_in_flight(&self) -> Option<(Subject, Candidate)> {
         let (task, candidate) = self.in_flight?;
-        self.entrant(task, candidate)
+        self.find_entrant(task, candidate)
     }
 
     /// Records a failure of the candidate in flight, unless the driver has recorded it.
-    fn attribute(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
+    fn attribute_failure(
+        &mut self,
+        kind: FailureKind,
+        message: String,
+    ) -> Result<LaunchEnd, TunerError> {
         if let Some((task, candidate)) = self.in_flight.take() {
-            self.take(&Record::Failed {
+            self.store_record(&Record::Failed {
                 task,
                 candidate,
                 kind,
                 message: message.clone(),
             })?;
         }
-        Ok(died(message))
+        Ok(died_with_message(message))
     }
 }
 
 /// The end of a launch that the batch system did not end.
-fn died(message: String) -> Ended {
+fn died_with_message(message: String) -> LaunchEnd {
     let end = None;
-    Ended::Died { end, message }
+    LaunchEnd::Died { end, message }
 }
 
 /// Whether a lost node may be the cause. A batch system that ends a job for another reason also ends the launcher's
@@ -143,7 +153,7 @@ fn may_have_lost_nodes(outcome: Outcome) -> bool {
 
 /// The nodes with which the launcher reports a lost connection. A failing candidate ends ranks, but not the launcher's
 /// processes on their nodes. The launcher notices a lost node before the batch system does.
-fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
+fn find_lost_nodes(tail: &[String]) -> Option<Vec<String>> {
     let printed: Vec<&str> = tail.iter().flat_map(|text| text.lines()).collect();
     let mut libraries = LibraryName::ALL.iter();
     libraries.find_map(|library| library.lost_nodes(&printed))
@@ -151,13 +161,13 @@ fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
 
 /// Whether an exit code means SIGHUP, SIGINT or SIGTERM to the ranks or the launcher, which no candidate causes.
 /// Launchers report 128 plus the signal's number, MPICH's also the bare number.
-fn asked_to_end(code: i32) -> bool {
+fn is_termination_code(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
 }
 
 /// Whether an exit code means a rank's end by SIGKILL, sent by a user or by the kernel when memory ran out. MPICH's
 /// launcher may also report the SIGKILL by which it ended the other ranks after a crash.
-fn was_killed(code: i32) -> bool {
+fn is_kill_code(code: i32) -> bool {
     matches!(code, 137 | 9)
 }
 

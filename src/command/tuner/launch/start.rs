@@ -3,10 +3,10 @@
 use vocabulary::CommShape;
 use wire::LaunchStart;
 
-use super::Launch;
+use super::RunningLaunch;
 use crate::TunerError;
 
-impl Launch<'_> {
+impl RunningLaunch<'_> {
     /// Whether the driver has reported its start.
     pub(super) fn has_started(&self) -> bool {
         self.start.is_some()
@@ -26,9 +26,9 @@ impl Launch<'_> {
         let world = start.environment.world();
         let needed = self.plan.tasks.iter().map(|task| task.work.shape());
         let other: Option<CommShape> = match self.asked {
-            Some(asked) => (!world.is(asked)).then_some(asked),
+            Some(asked) => (!world.is_exactly(asked)).then_some(asked),
             None => needed
-                .filter(|shape| !world.holds(*shape))
+                .filter(|shape| !world.has_room_for(*shape))
                 .max_by_key(|shape| shape.ranks()),
         };
         other.map_or(Ok(()), |asked| {

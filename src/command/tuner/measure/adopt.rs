@@ -9,33 +9,34 @@ use campaign::Campaign;
 use store::Store;
 use wire::Plan;
 
-use crate::launch::folder;
+use crate::launch::launches_folder;
 use crate::recorded::campaign_file;
-use crate::{MeasurementContext, TunerError, write};
+use crate::{MeasurementContext, TunerError, write_text};
 
 /// Writes the campaign beside its launches, so that another login node can make a store from them.
-pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
-    let launches = folder(&at.campaign.output.store);
+pub(super) fn write_campaign_text(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
+    let launches = launches_folder(&at.campaign.output.store);
     let path = campaign_file(&launches, digest);
     match path.exists() {
         true => Ok(()),
-        false => write(&path, at.campaign.text()),
+        false => write_text(&path, at.campaign.text()),
     }
 }
 
 /// Adds to the store the launches that it lacks and whose plans are beside the campaign, as unfinished launches of an
 /// earlier run.
-pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), TunerError> {
-    let launches = folder(&at.campaign.output.store);
+pub(super) fn adopt_launches(store: &mut Store, at: &MeasurementContext) -> Result<(), TunerError> {
+    let launches = launches_folder(&at.campaign.output.store);
     let known = store.launches()?.into_iter().map(|launch| launch.number);
     let known: BTreeSet<u32> = known.collect();
-    for (number, path) in plans(&launches)? {
+    for (number, path) in find_plans(&launches)? {
         if known.contains(&number) {
             continue;
         }
-        let read = |path: &Path| files::read_text(path).map_err(|source| unreadable(path, source));
-        let plan: Plan =
-            serde_json::from_str(&read(&path)?).map_err(|error| unreadable(&path, error.into()))?;
+        let read =
+            |path: &Path| files::read_text(path).map_err(|source| unreadable_file(path, source));
+        let plan: Plan = serde_json::from_str(&read(&path)?)
+            .map_err(|error| unreadable_file(&path, error.into()))?;
         let text = read(&campaign_file(&launches, &plan.campaign))?;
         let campaign = Campaign::parse_stored(&text, &plan.campaign)?;
         store.record_campaign(&plan.campaign, &campaign.name, &text)?;
@@ -45,15 +46,17 @@ pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), Tu
 }
 
 /// The plans in a folder of launches, by number; none if the folder does not exist.
-fn plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
+fn find_plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
     let entries = match fs::read_dir(launches) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(unreadable(launches, source)),
+        Err(source) => return Err(unreadable_file(launches, source)),
     };
     let mut plans = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|source| unreadable(launches, source))?.path();
+        let path = entry
+            .map_err(|source| unreadable_file(launches, source))?
+            .path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let number = name.strip_suffix(".plan.json").map(str::parse);
         if let Some(Ok(number)) = number {
@@ -64,7 +67,7 @@ fn plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
     Ok(plans)
 }
 
-fn unreadable(path: &Path, source: io::Error) -> TunerError {
+fn unreadable_file(path: &Path, source: io::Error) -> TunerError {
     TunerError::File {
         action: "read",
         path: path.to_owned(),

@@ -10,8 +10,8 @@ use wire::{Finish, Plan};
 
 use super::{AfterLaunch, Measuring, SubmittedJob};
 use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
-use crate::confirming::confirms;
-use crate::launch::{Ended, OnInterrupt};
+use crate::confirming::confirms_choices;
+use crate::launch::{LaunchEnd, OnInterrupt};
 use crate::{LaunchState, TunerError, TuningEvent};
 
 /// The number of consecutive launches without a result after which measuring ends.
@@ -34,33 +34,34 @@ pub(super) struct Streaks {
 
 impl Measuring<'_> {
     /// Records the end of a launch and returns what follows. `is_ours` says whether this run started it.
-    pub(super) fn conclude(
+    pub(super) fn conclude_launch(
         &mut self,
         plan: &Plan,
-        ended: Result<Ended, TunerError>,
+        ended: Result<LaunchEnd, TunerError>,
         has_result: bool,
         goes_on: bool,
         is_ours: bool,
     ) -> Result<AfterLaunch, TunerError> {
         if goes_on {
-            return self.leave(plan, ended?, is_ours);
+            return self.leave_launch(plan, ended?, is_ours);
         }
-        self.store.end_launch(plan.launch, &outcome(&ended))?;
+        self.store
+            .end_launch(plan.launch, &outcome_to_record(&ended))?;
         if has_result {
             self.streaks = Streaks::default();
         }
         let number = plan.launch;
         match ended? {
-            Ended::Finished(Finish::Deadline) => return self.at_deadline(plan, has_result),
-            Ended::Finished(Finish::Complete) | Ended::GoesOn { .. } => {}
-            Ended::Died { end, message } => {
+            LaunchEnd::Finished(Finish::Deadline) => return self.handle_deadline(plan, has_result),
+            LaunchEnd::Finished(Finish::Complete) | LaunchEnd::GoesOn { .. } => {}
+            LaunchEnd::Died { end, message } => {
                 let message = &message;
                 self.observer.notice(TuningEvent::Died { number, message });
                 if end == Some(BatchEnd::Cancelled) && is_ours {
                     return Err(TunerError::Cancelled);
                 }
                 if !has_result {
-                    self.without_result(end, message)?;
+                    self.handle_missing_result(end, message)?;
                 }
             }
         }
@@ -68,13 +69,13 @@ impl Measuring<'_> {
     }
 
     /// Leaves a launch that continues; an error if the command was to wait for it.
-    fn leave(
+    fn leave_launch(
         &mut self,
         plan: &Plan,
-        ended: Ended,
+        ended: LaunchEnd,
         is_new: bool,
     ) -> Result<AfterLaunch, TunerError> {
-        let Ended::GoesOn { id, standing } = ended else {
+        let LaunchEnd::GoesOn { id, standing } = ended else {
             return Ok(AfterLaunch::Left);
         };
         self.left = Some(SubmittedJob {
@@ -90,18 +91,23 @@ impl Measuring<'_> {
     }
 
     /// Handles a launch that the driver ended at its deadline, that of the budget or of its job.
-    fn at_deadline(&mut self, plan: &Plan, has_result: bool) -> Result<AfterLaunch, TunerError> {
+    fn handle_deadline(
+        &mut self,
+        plan: &Plan,
+        has_result: bool,
+    ) -> Result<AfterLaunch, TunerError> {
         let (campaign, library) = (&self.at.campaign, &self.at.library);
         let (whole, purpose) = match plan.purpose {
             Some(Purpose::Exploring)
-                if self.watch != OnInterrupt::Own && confirms(campaign, &self.store, library)? =>
+                if self.watch != OnInterrupt::Own
+                    && confirms_choices(campaign, &self.store, library)? =>
             {
                 (campaign.exploring_seconds(), plan.purpose)
             }
             _ => (campaign.budget_seconds, None),
         };
         let left = whole - spent_seconds(&self.store, campaign, library, purpose)?;
-        let is_by_wall_time = self.at.launcher.outlives() && left > LITTLE_BUDGET_SECONDS;
+        let is_by_wall_time = self.at.launcher.has_outliving_jobs() && left > LITTLE_BUDGET_SECONDS;
         match (is_by_wall_time, has_result) {
             (true, true) => {
                 let number = plan.launch;
@@ -109,7 +115,7 @@ impl Measuring<'_> {
                 Ok(AfterLaunch::GoOn)
             }
             (true, false) => {
-                self.add_short()?;
+                self.count_short_launch()?;
                 Ok(AfterLaunch::GoOn)
             }
             (false, true) => Ok(AfterLaunch::GoOn),
@@ -119,7 +125,11 @@ impl Measuring<'_> {
     }
 
     /// Handles a launch that ended before it had a result.
-    fn without_result(&mut self, end: Option<BatchEnd>, message: &str) -> Result<(), TunerError> {
+    fn handle_missing_result(
+        &mut self,
+        end: Option<BatchEnd>,
+        message: &str,
+    ) -> Result<(), TunerError> {
         match end {
             Some(BatchEnd::NotBegun) => {
                 self.streaks.unbegun += 1;
@@ -131,7 +141,7 @@ impl Measuring<'_> {
                     last: message.to_owned(),
                 })
             }
-            Some(BatchEnd::WallTime) => self.add_short(),
+            Some(BatchEnd::WallTime) => self.count_short_launch(),
             // It may still wait or run, and another one would run beside it.
             Some(BatchEnd::Lost) => Err(TunerError::LostJob {
                 last: message.to_owned(),
@@ -155,7 +165,7 @@ impl Measuring<'_> {
         }
     }
 
-    fn add_short(&mut self) -> Result<(), TunerError> {
+    fn count_short_launch(&mut self) -> Result<(), TunerError> {
         self.streaks.short += 1;
         if self.streaks.short < MOST_SHORT {
             return Ok(());
@@ -168,13 +178,13 @@ impl Measuring<'_> {
     }
 }
 
-fn outcome(ended: &Result<Ended, TunerError>) -> LaunchOutcome {
+fn outcome_to_record(ended: &Result<LaunchEnd, TunerError>) -> LaunchOutcome {
     match ended {
-        Ok(Ended::Finished(finish)) => (*finish).into(),
-        Ok(Ended::Died { message, .. }) => LaunchOutcome::Died {
+        Ok(LaunchEnd::Finished(finish)) => (*finish).into(),
+        Ok(LaunchEnd::Died { message, .. }) => LaunchOutcome::Died {
             message: message.clone(),
         },
-        Ok(Ended::GoesOn { .. }) | Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,
+        Ok(LaunchEnd::GoesOn { .. }) | Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,
         Err(error) => LaunchOutcome::Died {
             message: error.to_string(),
         },

@@ -2,7 +2,7 @@
 
 use store::{Lease, Lock};
 
-use crate::launch::{absolute, folder};
+use crate::launch::{absolute_utf8_path, launches_folder};
 use crate::{MeasurementContext, TunerError};
 
 /// The right to measure into a campaign's store and to start its launches.
@@ -13,12 +13,12 @@ pub(crate) struct CampaignLock {
 }
 
 impl CampaignLock {
-    pub(crate) fn of(at: &MeasurementContext) -> Result<Self, TunerError> {
+    pub(crate) fn acquire(at: &MeasurementContext) -> Result<Self, TunerError> {
         // Checked first, since the lock creates its folder, even for campaigns that cannot be measured here.
-        absolute(&at.campaign.output.store)?;
-        let lock = Lock::acquire(at.store())?;
-        let lease = match at.launcher.outlives() {
-            true => Some(Lease::acquire(&folder(&at.campaign.output.store))?),
+        absolute_utf8_path(&at.campaign.output.store)?;
+        let lock = Lock::acquire(at.store_path())?;
+        let lease = match at.launcher.has_outliving_jobs() {
+            true => Some(Lease::acquire(&launches_folder(&at.campaign.output.store))?),
             false => None,
         };
         Ok(Self { _lock: lock, lease })
@@ -28,7 +28,7 @@ impl CampaignLock {
     ///
     /// # Errors
     /// [`TunerError::LeaseLost`].
-    pub(crate) fn check(&self) -> Result<(), TunerError> {
+    pub(crate) fn check_still_held(&self) -> Result<(), TunerError> {
         match &self.lease {
             Some(lease) if lease.is_lost() => Err(TunerError::LeaseLost),
             _ => Ok(()),

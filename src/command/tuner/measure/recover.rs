@@ -4,24 +4,24 @@ use store::LaunchOutcome;
 use wire::Plan;
 
 use super::{AfterLaunch, Measuring};
-use crate::launch::Launch;
+use crate::launch::RunningLaunch;
 use crate::node_request::NodeRequest;
 use crate::{CampaignProgress, TunerError, TuningEvent};
 
 impl Measuring<'_> {
     /// Follows launches of earlier runs that still run, and stores the records of those that ended. False if one of
     /// them continues without this command.
-    pub(super) fn recover(&mut self) -> Result<bool, TunerError> {
+    pub(super) fn recover_launches(&mut self) -> Result<bool, TunerError> {
         let mut ended_early = 0;
         for plan in self.store.unfinished_launches()? {
-            if self.at.launcher.outlives() {
-                match self.resume(&plan)? {
+            if self.at.launcher.has_outliving_jobs() {
+                match self.resume_launch(&plan)? {
                     Some(AfterLaunch::Left) => return Ok(false),
                     Some(_) => continue,
                     None => {}
                 }
             }
-            self.take_in(&plan)?;
+            self.store_ended_launch(&plan)?;
             ended_early += 1;
         }
         if ended_early > 0 {
@@ -32,29 +32,29 @@ impl Measuring<'_> {
         Ok(true)
     }
 
-    fn resume(&mut self, plan: &Plan) -> Result<Option<AfterLaunch>, TunerError> {
-        let progress = self.progress()?;
-        let nodes = NodeRequest::again(&self.at.campaign, plan, self.watch);
-        let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
+    fn resume_launch(&mut self, plan: &Plan) -> Result<Option<AfterLaunch>, TunerError> {
+        let progress = self.campaign_progress()?;
+        let nodes = NodeRequest::to_resume(&self.at.campaign, plan, self.watch);
+        let mut launch = RunningLaunch::new(plan, &mut self.store, self.observer, progress);
         let ended = launch.resume(self.at, nodes, self.watch, self.stop);
         let (has_result, goes_on) = (launch.has_result, launch.goes_on);
         self.suspects.append(&mut launch.suspects);
         match ended.transpose() {
             None => Ok(None),
             Some(ended) => self
-                .conclude(plan, ended, has_result, goes_on, false)
+                .conclude_launch(plan, ended, has_result, goes_on, false)
                 .map(Some),
         }
     }
 
-    fn take_in(&mut self, plan: &Plan) -> Result<(), TunerError> {
-        let taken = Launch::new(
+    fn store_ended_launch(&mut self, plan: &Plan) -> Result<(), TunerError> {
+        let taken = RunningLaunch::new(
             plan,
             &mut self.store,
             self.observer,
             CampaignProgress::default(),
         )
-        .drain();
+        .store_new_records();
         // A damaged spool loses only the records behind the damage.
         let outcome = match taken {
             Ok(()) => LaunchOutcome::Interrupted,

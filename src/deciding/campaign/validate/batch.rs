@@ -10,7 +10,7 @@ use printable::is_unprintable;
 use serde_json::json;
 use strict_yaml::{Argument, Diagnostic, Document, Field, OneOrMany, Scalar, Shorthand};
 
-use super::{Check, Checked};
+use super::{Checked, Validator};
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::error::JOB;
 use crate::{LauncherConfig, Problem};
@@ -22,13 +22,13 @@ const ALLOCATIONS: [(&str, Allocation); 2] = [
 /// The least wall time, in seconds: nothing can be started in less.
 const LEAST_WALL_TIME: f64 = 60.0;
 
-impl Check<'_> {
-    pub(super) fn batch(
+impl Validator<'_> {
+    pub(super) fn check_batch(
         &self,
         system: &'static dyn BatchSystem,
         definition: &BatchDefinition,
     ) -> Checked<BatchOptions> {
-        let field = Field::of("launcher").key(system.name());
+        let field = Field::from_key("launcher").key(system.name());
         let BatchDefinition {
             job,
             options,
@@ -38,29 +38,31 @@ impl Check<'_> {
             spread,
         } = definition;
         let options = options.iter().flat_map(|options| &options.0);
-        let placement = self.placement(&field, placement)?;
+        let placement = self.check_placement(&field, placement)?;
         let place = field.key("allocation");
-        let allocation = self.word(&place, allocation, "allocation", &ALLOCATIONS);
+        let allocation = self.check_word(&place, allocation, "allocation", &ALLOCATIONS);
         let spread = spread.as_ref().map(|text| -> Checked<Duration> {
-            let seconds = self.seconds(&field.key("spread"), text)?;
+            let seconds = self.parse_duration(&field.key("spread"), text)?;
             Ok(Duration::from_secs_f64(seconds))
         });
         Ok(BatchOptions {
             system,
             job: match job {
                 None => JobSpecification::default(),
-                Some(Shorthand::Short(path)) => self.job_file(&field.key("job"), path, system)?,
-                Some(Shorthand::Full(job)) => self.job(&field.key("job"), job, system)?,
+                Some(Shorthand::Short(path)) => {
+                    self.read_job_file(&field.key("job"), path, system)?
+                }
+                Some(Shorthand::Full(job)) => self.check_job(&field.key("job"), job, system)?,
             },
             options: options.map(|option| option.0.clone()).collect(),
-            environment: self.shell_variables(&field.key("environment"), environment)?,
+            environment: self.check_shell_variables(&field.key("environment"), environment)?,
             placement: placement.unwrap_or_default(),
             allocation: allocation?.unwrap_or_default(),
             spread: spread.transpose()?,
         })
     }
 
-    fn shell_variables(
+    fn check_shell_variables(
         &self,
         field: &Field,
         given: &Option<BTreeMap<String, Argument>>,
@@ -71,38 +73,38 @@ impl Check<'_> {
                 true => Ok((name.clone(), value.0.clone())),
                 false => {
                     let problem = Problem::ShellVariable { name: name.clone() };
-                    Err(self.document.at_key(&field.key(name), problem))
+                    Err(self.document.error_at_key(&field.key(name), problem))
                 }
             })
             .collect()
     }
 
     /// Reads a separate file with the job specification, so that errors name that file.
-    fn job_file(
+    fn read_job_file(
         &self,
         field: &Field,
         path: &Scalar,
         system: &'static dyn BatchSystem,
     ) -> Checked<JobSpecification> {
         let path = Path::new(&path.0);
-        self.file_name(field, path)?;
+        self.check_file_name(field, path)?;
         let text = files::read_text(path).map_err(|error| {
             let problem = Problem::JobFile {
                 path: path.to_owned(),
                 reason: error.to_string(),
             };
-            self.error(field, problem)
+            self.value_error(field, problem)
         })?;
         let document = Document::parse(&JOB, path, &text)?;
-        let definition = document.read()?;
-        let check = Check {
+        let definition = document.read_values()?;
+        let check = Validator {
             document: &document,
             machine: self.machine,
         };
-        check.job(&Field::default(), &definition, system)
+        check.check_job(&Field::default(), &definition, system)
     }
 
-    fn job(
+    fn check_job(
         &self,
         field: &Field,
         definition: &JobDefinition,
@@ -116,15 +118,15 @@ impl Check<'_> {
                     let system = system.words().title;
                     Err(self
                         .document
-                        .at_key(&field, Problem::Lacking { system, what }))
+                        .error_at_key(&field, Problem::Lacking { system, what }))
                 }
-                false => self.job_word(&field, what, value, further),
+                false => self.check_job_word(&field, what, value, further),
             };
             value.as_ref().map(check).transpose()
         };
         let what = system.words().partition;
         let template = definition.template.as_ref();
-        let template = template.map(|given| self.template(&field.key("template"), given));
+        let template = template.map(|given| self.read_template(&field.key("template"), given));
         Ok(JobSpecification {
             account: word("account", "account", &definition.account, "")?,
             partition: word("partition", what, &definition.partition, ",")?,
@@ -137,11 +139,11 @@ impl Check<'_> {
             )?,
             wall_time: match &definition.wall_time {
                 None => default.wall_time,
-                Some(text) => self.wall_time(&field.key("wall_time"), text)?,
+                Some(text) => self.check_wall_time(&field.key("wall_time"), text)?,
             },
             exclusive: definition.exclusive.unwrap_or(default.exclusive),
-            modules: self.modules(&field.key("modules"), definition.modules.as_ref())?,
-            directives: self.directives(
+            modules: self.check_modules(&field.key("modules"), definition.modules.as_ref())?,
+            directives: self.check_directives(
                 &field.key("directives"),
                 definition.directives.as_ref(),
                 system,
@@ -151,7 +153,7 @@ impl Check<'_> {
     }
 
     /// A word that is safe in directives and on command lines.
-    fn job_word(
+    fn check_job_word(
         &self,
         field: &Field,
         what: &'static str,
@@ -163,7 +165,7 @@ impl Check<'_> {
         let usable = |c: char| is_letter(c) || "_.@+:/-".contains(c) || further.contains(c);
         match !value.is_empty() && !value.starts_with('-') && value.chars().all(usable) {
             true => Ok(value.clone()),
-            false => Err(self.error(
+            false => Err(self.value_error(
                 field,
                 Problem::JobWord {
                     what,
@@ -173,24 +175,30 @@ impl Check<'_> {
         }
     }
 
-    fn wall_time(&self, field: &Field, text: &Scalar) -> Checked<Duration> {
-        let seconds = self.seconds(field, text)?;
+    fn check_wall_time(&self, field: &Field, text: &Scalar) -> Checked<Duration> {
+        let seconds = self.parse_duration(field, text)?;
         match seconds >= LEAST_WALL_TIME {
             true => Ok(Duration::from_secs_f64(seconds.ceil())),
             false => Err(self
                 .document
-                .unfit(field, "a time between a minute and a year")),
+                .unfit_value_error(field, "a time between a minute and a year")),
         }
     }
 
-    fn modules(&self, field: &Field, given: Option<&OneOrMany<Scalar>>) -> Checked<Vec<String>> {
+    fn check_modules(
+        &self,
+        field: &Field,
+        given: Option<&OneOrMany<Scalar>>,
+    ) -> Checked<Vec<String>> {
         let given = given.iter().flat_map(|list| &list.0).enumerate();
         given
-            .map(|(place, module)| self.job_word(&field.index(place), "module", module, "()="))
+            .map(|(place, module)| {
+                self.check_job_word(&field.index(place), "module", module, "()=")
+            })
             .collect()
     }
 
-    fn directives(
+    fn check_directives(
         &self,
         field: &Field,
         given: Option<&OneOrMany<Scalar>>,
@@ -205,14 +213,14 @@ impl Check<'_> {
                     false => {
                         let (text, mark) = (directive.0.clone(), system.words().mark);
                         let problem = Problem::Directive { text, mark };
-                        Err(self.error(&field.index(place), problem))
+                        Err(self.value_error(&field.index(place), problem))
                     }
                 }
             })
             .collect()
     }
 
-    fn template(
+    fn read_template(
         &self,
         field: &Field,
         given: &Shorthand<Scalar, TemplateDefinition>,
@@ -221,10 +229,10 @@ impl Check<'_> {
             Shorthand::Full(TemplateDefinition { text }) => (None, text.clone()),
             Shorthand::Short(path) => {
                 let path = PathBuf::from(&path.0);
-                self.file_name(field, &path)?;
+                self.check_file_name(field, &path)?;
                 let text = files::read_text(&path).map_err(|error| {
                     let (path, reason) = (path.clone(), error.to_string());
-                    self.error(field, Problem::TemplateFile { path, reason })
+                    self.value_error(field, Problem::TemplateFile { path, reason })
                 })?;
                 (Some(path), text)
             }
@@ -237,7 +245,7 @@ impl Check<'_> {
             }
             (Err((line, message)), None) => {
                 let message = format!("line {line}: {message}");
-                Err(self.error(field, Problem::TemplateSyntax { message }))
+                Err(self.value_error(field, Problem::TemplateSyntax { message }))
             }
         }
     }
@@ -245,11 +253,15 @@ impl Check<'_> {
 
 /// The campaign's text with the contents of the job files that it names: they may have changed, or be missing, when the
 /// campaign is read again.
-pub(super) fn with_job(document: &Document<'_>, launcher: &LauncherConfig, text: &str) -> String {
+pub(super) fn text_with_job(
+    document: &Document<'_>,
+    launcher: &LauncherConfig,
+    text: &str,
+) -> String {
     let LauncherConfig::Batch(BatchOptions { system, job, .. }) = launcher else {
         return text.to_owned();
     };
-    let field = Field::of("launcher").key(system.name()).key("job");
+    let field = Field::from_key("launcher").key(system.name()).key("job");
     let template = job
         .template
         .as_ref()
@@ -268,8 +280,8 @@ pub(super) fn with_job(document: &Document<'_>, launcher: &LauncherConfig, text:
     if let Some(keys) = spelled.as_object_mut() {
         keys.retain(|_, value| !value.is_null());
     }
-    let kept_template = || document.with(&field.key("template"), &template?.to_string());
-    let kept = document.with(&field, &spelled.to_string());
+    let kept_template = || document.with_value(&field.key("template"), &template?.to_string());
+    let kept = document.with_value(&field, &spelled.to_string());
     kept.or_else(kept_template)
         .unwrap_or_else(|| text.to_owned())
 }

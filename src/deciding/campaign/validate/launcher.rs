@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use launcher::{BatchOptions, Hosts, LocalOptions, Oversubscribe, read_hosts};
 use strict_yaml::{Field, Scalar, Shorthand};
 
-use super::{Check, Checked, Machine};
+use super::{Checked, Machine, Validator};
 use crate::definition::{
     LauncherDefinition, LauncherKey, LaunchersDefinition, LocalDefinition, SimulatedDefinition,
 };
@@ -18,67 +18,74 @@ const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("always", Oversubscribe::Always),
 ];
 
-impl Check<'_> {
-    pub(super) fn launcher(
+impl Validator<'_> {
+    pub(super) fn check_launcher(
         &self,
         definition: Option<&Shorthand<Scalar, LaunchersDefinition>>,
     ) -> Checked<LauncherConfig> {
-        let field = Field::of("launcher");
+        let field = Field::from_key("launcher");
         match definition {
             None => Ok(LauncherConfig::default()),
             Some(Shorthand::Short(word)) => {
-                let key = self
-                    .document
-                    .word(&field, &word.0, "launcher", &LauncherKey::all())?;
+                let key = self.document.parse_word(
+                    &field,
+                    &word.0,
+                    "launcher",
+                    &LauncherKey::all_by_name(),
+                )?;
                 Ok(match key {
                     LauncherKey::Local => LauncherConfig::default(),
-                    LauncherKey::Batch(system) => LauncherConfig::Batch(BatchOptions::of(system)),
+                    LauncherKey::Batch(system) => {
+                        LauncherConfig::Batch(BatchOptions::for_system(system))
+                    }
                     LauncherKey::Simulated => {
                         LauncherConfig::Simulated(SimulatedOptions::default())
                     }
                 })
             }
             Some(Shorthand::Full(LaunchersDefinition(named))) => match named.as_slice() {
-                [LauncherDefinition::Local(local)] => Ok(LauncherConfig::Local(self.local(local)?)),
+                [LauncherDefinition::Local(local)] => {
+                    Ok(LauncherConfig::Local(self.check_local(local)?))
+                }
                 [LauncherDefinition::Batch(system, given)] => {
-                    Ok(LauncherConfig::Batch(self.batch(*system, given)?))
+                    Ok(LauncherConfig::Batch(self.check_batch(*system, given)?))
                 }
                 [LauncherDefinition::Simulated(simulated)] => {
-                    Ok(LauncherConfig::Simulated(self.simulated(simulated)?))
+                    Ok(LauncherConfig::Simulated(self.check_simulated(simulated)?))
                 }
-                _ => Err(self.error(&field, Problem::NotOneLauncher)),
+                _ => Err(self.value_error(&field, Problem::NotOneLauncher)),
             },
         }
     }
 
-    fn simulated(&self, definition: &SimulatedDefinition) -> Checked<SimulatedOptions> {
-        let field = Field::of("launcher").key("simulated");
+    fn check_simulated(&self, definition: &SimulatedDefinition) -> Checked<SimulatedOptions> {
+        let field = Field::from_key("launcher").key("simulated");
         let SimulatedDefinition {
             machine,
             placement,
             seed,
         } = definition;
         if let Some(machine) = machine {
-            self.file_name(&field.key("machine"), machine)?;
+            self.check_file_name(&field.key("machine"), machine)?;
         }
         Ok(SimulatedOptions {
             machine: machine.clone(),
-            placement: self.placement(&field, placement)?.unwrap_or_default(),
+            placement: self.check_placement(&field, placement)?.unwrap_or_default(),
             seed: seed.unwrap_or(0),
         })
     }
 
-    pub(super) fn placement(
+    pub(super) fn check_placement(
         &self,
         launcher: &Field,
         word: &Option<Scalar>,
     ) -> Checked<Option<Placement>> {
         let placements = Placement::ALL.map(|placement| (placement.name(), placement));
-        self.word(&launcher.key("placement"), word, "placement", &placements)
+        self.check_word(&launcher.key("placement"), word, "placement", &placements)
     }
 
     /// The largest number of nodes of a shape; `None` without a limit.
-    pub(super) fn nodes(&self, launcher: &LauncherConfig) -> Checked<Option<u32>> {
+    pub(super) fn most_nodes(&self, launcher: &LauncherConfig) -> Checked<Option<u32>> {
         let LauncherConfig::Local(local) = launcher else {
             return Ok(None);
         };
@@ -89,41 +96,43 @@ impl Check<'_> {
         if let Machine::Unknown { .. } = self.machine {
             return Ok(None);
         }
-        let field = Field::of("launcher").key("local").key("hostfile");
-        let names = read_hosts(&hosts.file).map_err(|error| self.error(&field, error.into()))?;
+        let field = Field::from_key("launcher").key("local").key("hostfile");
+        let names =
+            read_hosts(&hosts.file).map_err(|error| self.value_error(&field, error.into()))?;
         Ok(Some(u32::try_from(names.len()).unwrap_or(u32::MAX)))
     }
 
-    fn hosts(&self, definition: &LocalDefinition) -> Checked<Option<Hosts>> {
-        let field = Field::of("launcher").key("local");
-        let placement = self.placement(&field, &definition.placement)?;
+    fn check_hosts(&self, definition: &LocalDefinition) -> Checked<Option<Hosts>> {
+        let field = Field::from_key("launcher").key("local");
+        let placement = self.check_placement(&field, &definition.placement)?;
         let Some(file) = &definition.hostfile else {
             return match placement {
                 None => Ok(None),
                 Some(_) => {
                     let problem = Problem::PlacementWithoutHosts;
-                    Err(self.document.at_key(&field.key("placement"), problem))
+                    Err(self.document.error_at_key(&field.key("placement"), problem))
                 }
             };
         };
-        self.file_name(&field.key("hostfile"), file)?;
+        self.check_file_name(&field.key("hostfile"), file)?;
         Ok(Some(Hosts {
             file: file.clone(),
             placement: placement.unwrap_or_default(),
         }))
     }
 
-    fn local(&self, definition: &LocalDefinition) -> Checked<LocalOptions> {
-        let field = Field::of("launcher").key("local");
+    fn check_local(&self, definition: &LocalDefinition) -> Checked<LocalOptions> {
+        let field = Field::from_key("launcher").key("local");
         let (place, word) = (field.key("oversubscribe"), &definition.oversubscribe);
-        let oversubscribe = self.word(&place, word, "value of oversubscribe", &OVERSUBSCRIBE)?;
+        let oversubscribe =
+            self.check_word(&place, word, "value of oversubscribe", &OVERSUBSCRIBE)?;
         let mut environment = BTreeMap::new();
         for (name, value) in definition.environment.iter().flatten() {
             if name.is_empty() || name.contains(['=', '\0']) {
                 let problem = Problem::Variable { name: name.clone() };
                 return Err(self
                     .document
-                    .at_key(&field.key("environment").key(name), problem));
+                    .error_at_key(&field.key("environment").key(name), problem));
             }
             environment.insert(name.clone(), value.0.clone());
         }
@@ -132,7 +141,7 @@ impl Check<'_> {
             options: options.map(|option| option.0.clone()).collect(),
             oversubscribe: oversubscribe.unwrap_or_default(),
             environment,
-            hosts: self.hosts(definition)?,
+            hosts: self.check_hosts(definition)?,
         })
     }
 }

@@ -4,24 +4,24 @@ use launcher::LibraryChoice;
 use libraries::LibraryName;
 use strict_yaml::{Field, Scalar, Shorthand};
 
-use super::{Check, Checked};
+use super::{Checked, Validator};
 use crate::definition::LibraryDefinition;
 use crate::{LauncherConfig, Problem};
 
-impl Check<'_> {
-    pub(super) fn library(
+impl Validator<'_> {
+    pub(super) fn check_library(
         &self,
         definition: Option<&Shorthand<Scalar, LibraryDefinition>>,
         launcher: &LauncherConfig,
     ) -> Checked<LibraryChoice> {
-        let field = Field::of("library");
+        let field = Field::from_key("library");
         if matches!(launcher, LauncherConfig::Simulated(_)) && definition.is_some() {
-            return Err(self.error(&field, Problem::SimulatedLibrary));
+            return Err(self.value_error(&field, Problem::SimulatedLibrary));
         }
         match definition {
             None => Ok(LibraryChoice::default()),
             Some(Shorthand::Short(word)) => Ok(LibraryChoice {
-                name: self.library_name(&field, word)?,
+                name: self.check_library_name(&field, word)?,
                 ..Default::default()
             }),
             Some(Shorthand::Full(LibraryDefinition {
@@ -29,11 +29,11 @@ impl Check<'_> {
                 version,
                 launcher,
             })) => {
-                let name = name
-                    .as_ref()
-                    .map_or(Ok(None), |word| self.library_name(&field.key("name"), word))?;
+                let name = name.as_ref().map_or(Ok(None), |word| {
+                    self.check_library_name(&field.key("name"), word)
+                })?;
                 if let Some(launcher) = launcher {
-                    self.file_name(&field.key("launcher"), launcher)?;
+                    self.check_file_name(&field.key("launcher"), launcher)?;
                 }
                 Ok(LibraryChoice {
                     name,
@@ -44,9 +44,10 @@ impl Check<'_> {
         }
     }
 
-    fn library_name(&self, field: &Field, word: &Scalar) -> Checked<Option<LibraryName>> {
+    fn check_library_name(&self, field: &Field, word: &Scalar) -> Checked<Option<LibraryName>> {
         let mut known = vec![("auto", None)];
         known.extend(LibraryName::ALL.map(|library| (library.name(), Some(library))));
-        self.document.word(field, &word.0, "MPI library", &known)
+        self.document
+            .parse_word(field, &word.0, "MPI library", &known)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use launcher::{BatchOptions, LocalOptions};
 use strict_yaml::{Document, Field};
 
-use super::{Check, Checked};
+use super::{Checked, Validator};
 use crate::campaign::Output;
 use crate::definition::{Definition, OutputDefinition};
 use crate::{Campaign, LauncherConfig, Problem};
@@ -14,13 +14,13 @@ use crate::{Campaign, LauncherConfig, Problem};
 /// The longest name of a file on Linux.
 const LONGEST_NAME_BYTES: usize = 255;
 
-impl Check<'_> {
-    pub(super) fn output(
+impl Validator<'_> {
+    pub(super) fn check_output(
         &self,
         name: &str,
         definition: Option<&OutputDefinition>,
     ) -> Checked<Output> {
-        let field = Field::of("output");
+        let field = Field::from_key("output");
         let given = definition.cloned().unwrap_or_default();
         let default = |folder: &str, extension: &str| {
             PathBuf::from(folder).join(name).with_extension(extension)
@@ -32,7 +32,7 @@ impl Check<'_> {
         ];
         for (key, given, _) in &files {
             if let Some(path) = given {
-                self.file_name(&field.key(key), path)?;
+                self.check_file_name(&field.key(key), path)?;
             }
         }
         // Given paths come last, so that an error is about a path in the file.
@@ -48,7 +48,7 @@ impl Check<'_> {
                     path: path(key),
                     other,
                 };
-                return Err(self.error(&field.key(key.0), problem));
+                return Err(self.value_error(&field.key(key.0), problem));
             }
         }
         let [store, table, report] = files.map(|file| path(&file));
@@ -57,27 +57,27 @@ impl Check<'_> {
             table,
             report,
         };
-        self.page(&field, &output)?;
+        self.check_page(&field, &output)?;
         Ok(output)
     }
 
     /// Refuses outputs with the path of the report's page, which is written beside the report without being named.
-    fn page(&self, field: &Field, output: &Output) -> Checked<()> {
-        let page = output.page();
+    fn check_page(&self, field: &Field, output: &Output) -> Checked<()> {
+        let page = output.report_page();
         for (key, path) in [("store", &output.store), ("table", &output.table)] {
             if files::is_same(path, &page) {
                 let problem = Problem::SamePath {
                     path: path.clone(),
                     other: "report, as a page",
                 };
-                return Err(self.error(&field.key(key), problem));
+                return Err(self.value_error(&field.key(key), problem));
             }
         }
         Ok(())
     }
 
     /// Refuses a path that no file can have.
-    pub(super) fn file_name(&self, field: &Field, path: &Path) -> Checked<()> {
+    pub(super) fn check_file_name(&self, field: &Field, path: &Path) -> Checked<()> {
         let whole = path.as_os_str().as_encoded_bytes();
         let problem = match path.file_name().map(OsStr::as_encoded_bytes) {
             _ if whole.contains(&0) => Problem::NulInPath {
@@ -91,12 +91,12 @@ impl Check<'_> {
                 path: path.to_owned(),
             },
         };
-        Err(self.error(field, problem))
+        Err(self.value_error(field, problem))
     }
 }
 
 /// The files from which a campaign in the file `path` is read, each with a description.
-pub(crate) fn inputs(
+pub(crate) fn list_inputs(
     path: &Path,
     definition: &Definition,
     campaign: &Campaign,
@@ -126,13 +126,13 @@ pub(crate) fn inputs(
 }
 
 /// Refuses outputs that would replace an input of the campaign, under any name.
-pub(crate) fn keep_inputs(document: &Document<'_>, campaign: &Campaign) -> Checked<()> {
+pub(crate) fn refuse_replaced_inputs(document: &Document<'_>, campaign: &Campaign) -> Checked<()> {
     let Output {
         store,
         table,
         report,
     } = &campaign.output;
-    let page = campaign.output.page();
+    let page = campaign.output.report_page();
     let outputs = [
         ("store", store),
         ("table", table),
@@ -147,7 +147,7 @@ pub(crate) fn keep_inputs(document: &Document<'_>, campaign: &Campaign) -> Check
                 key,
                 input: input.clone(),
             };
-            return Err(document.at_value(&Field::of("output").key(key), problem));
+            return Err(document.error_at_value(&Field::from_key("output").key(key), problem));
         }
     }
     Ok(())

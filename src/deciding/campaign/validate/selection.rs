@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use glob::Pattern;
 use schedule::Collective;
-use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest};
+use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest_name};
 use vocabulary::{Candidate, MOCKUPS, Mockup, Through};
 
-use super::{Check, Checked};
+use super::{Checked, Validator};
 use crate::LauncherConfig;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
@@ -22,18 +22,20 @@ const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
 const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
 const DEFAULT_INNER: &str = schedule::Parameters::DEFAULT_PART;
 
-impl Check<'_> {
-    pub(super) fn selection(
+impl Validator<'_> {
+    pub(super) fn check_selection(
         &self,
         given: Option<&Shorthand<OneOrMany<Scalar>, CandidatesDefinition>>,
     ) -> Checked<Selection> {
-        let field = Field::of("candidates");
+        let field = Field::from_key("candidates");
         let (include, exclude) = match given {
             None => (None, None),
-            Some(Shorthand::Short(patterns)) => (Some(self.patterns(&field, patterns)?), None),
+            Some(Shorthand::Short(patterns)) => {
+                (Some(self.check_patterns(&field, patterns)?), None)
+            }
             Some(Shorthand::Full(CandidatesDefinition { include, exclude })) => {
                 let include = include.as_ref();
-                let patterns = |given| self.patterns(&field.key("include"), given);
+                let patterns = |given| self.check_patterns(&field.key("include"), given);
                 (include.map(patterns).transpose()?, exclude.as_ref())
             }
         };
@@ -45,25 +47,25 @@ impl Check<'_> {
                 let field = field.key("exclude");
                 for (index, pattern) in patterns.0.iter().enumerate() {
                     if pattern.0 == DEFAULT {
-                        return Err(self.error(&field.index(index), Problem::DefaultExcluded));
+                        return Err(self.value_error(&field.index(index), Problem::DefaultExcluded));
                     }
                 }
-                self.patterns(&field, patterns)?
+                self.check_patterns(&field, patterns)?
             }
         };
         let defaults = DefaultsVersion::CURRENT;
         Ok(Selection {
             is_default: include.is_none(),
-            include: include.unwrap_or_else(|| defaults.included()),
+            include: include.unwrap_or_else(|| defaults.included_patterns()),
             exclude,
             defaults,
         })
     }
 
-    fn patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
-        let texts = self.entries(field, texts)?;
+    fn check_patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
+        let texts = self.nonempty_entries(field, texts)?;
         let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
-        let others = MOCKUPS.iter().map(Mockup::name);
+        let others = MOCKUPS.iter().map(Mockup::full_name);
         let others = others.chain([Candidate::PLACEBO.to_owned()]);
         let names: Vec<String> = ours.chain(others).collect();
         let mut patterns = Vec::new();
@@ -71,7 +73,7 @@ impl Check<'_> {
             let field = field.index(index);
             let pattern = Pattern::new(text).map_err(|error| {
                 let (pattern, message) = (text.clone(), error.msg);
-                self.error(&field, Problem::Pattern { pattern, message })
+                self.value_error(&field, Problem::Pattern { pattern, message })
             })?;
             // The library's algorithms are unknown until it is asked.
             let is_known = text == DEFAULT
@@ -80,9 +82,9 @@ impl Check<'_> {
             if !is_known {
                 let problem = Problem::NoMatch {
                     pattern: text.clone(),
-                    suggestion: suggest(text, &names),
+                    suggestion: suggest_pattern(text, &names),
                 };
-                return Err(self.error(&field, problem));
+                return Err(self.value_error(&field, problem));
             }
             patterns.push(pattern);
         }
@@ -92,18 +94,19 @@ impl Check<'_> {
     /// The requested collectives, or all that have an algorithm to compare. Collectives for which only libraries have
     /// algorithms are included if they are requested, or if `candidates` names some of these algorithms, but never in a
     /// simulation.
-    pub(super) fn collectives(
+    pub(super) fn check_collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,
         selection: &Selection,
         launcher: &LauncherConfig,
     ) -> Checked<Vec<Collective>> {
-        let field = Field::of("collectives");
+        let field = Field::from_key("collectives");
         let known = Collective::MEASURED.map(|collective| (collective.name(), collective));
         let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
         let is_possible = |collective: Collective| collective.has_algorithms() || !is_simulated;
         let has_algorithm = |collective: Collective| {
-            selection.of(collective).next().is_some() || selection.selects_others(collective)
+            selection.algorithms_for(collective).next().is_some()
+                || selection.selects_others(collective)
         };
         let nothing_left = |what: &str| Problem::NothingLeft {
             collective: what.to_owned(),
@@ -114,47 +117,60 @@ impl Check<'_> {
                 .filter(|c| is_possible(*c) && selection.takes_part_by_default(*c))
                 .collect();
             return if left.is_empty() {
-                Err(self.error(&Field::of("candidates"), nothing_left("any collective")))
+                Err(self.value_error(
+                    &Field::from_key("candidates"),
+                    nothing_left("any collective"),
+                ))
             } else {
                 Ok(left)
             };
         };
         let mut collectives = BTreeSet::new();
-        for (index, word) in self.entries(&field, words)?.iter().enumerate() {
+        for (index, word) in self.nonempty_entries(&field, words)?.iter().enumerate() {
             let field = field.index(index);
-            let collective = self.document.word(&field, &word.0, "collective", &known)?;
+            let collective = self
+                .document
+                .parse_word(&field, &word.0, "collective", &known)?;
             if !is_possible(collective) {
-                return Err(self.error(&field, Problem::NotSimulated { collective }));
+                return Err(self.value_error(&field, Problem::NotSimulated { collective }));
             }
             if !has_algorithm(collective) {
-                return Err(self.error(&field, nothing_left(collective.name())));
+                return Err(self.value_error(&field, nothing_left(collective.name())));
             }
             collectives.insert(collective);
         }
         Ok(collectives.into_iter().collect())
     }
 
-    pub(super) fn parameters(
+    pub(super) fn check_parameters(
         &self,
         given: Option<&ParametersDefinition>,
     ) -> Checked<ParameterGrid> {
-        let field = Field::of("parameters");
+        let field = Field::from_key("parameters");
         let given = given.cloned().unwrap_or_default();
         let block_bytes = given
             .block_bytes
             .unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_BLOCK_BYTES.into())]));
         Ok(ParameterGrid {
-            block_bytes: self.size_list(&field.key("block_bytes"), &block_bytes)?,
+            block_bytes: self.check_size_list(&field.key("block_bytes"), &block_bytes)?,
             predicted: given.predicted.unwrap_or(true),
-            radix: self.radices(&field.key("radix"), given.radix)?,
-            reduce: self.inner(&field.key("reduce"), given.reduce, Collective::Reduce)?,
-            bcast: self.inner(&field.key("bcast"), given.bcast, Collective::Bcast)?,
-            through: self.through(&field.key("through"), given.through)?,
+            radix: self.check_radices(&field.key("radix"), given.radix)?,
+            reduce: self.check_inner_algorithms(
+                &field.key("reduce"),
+                given.reduce,
+                Collective::Reduce,
+            )?,
+            bcast: self.check_inner_algorithms(
+                &field.key("bcast"),
+                given.bcast,
+                Collective::Bcast,
+            )?,
+            through: self.check_transports(&field.key("through"), given.through)?,
         })
     }
 
     /// The named transports of messages within nodes, each once; `None` for the defaults.
-    fn through(
+    fn check_transports(
         &self,
         field: &Field,
         given: Option<OneOrMany<Scalar>>,
@@ -167,17 +183,17 @@ impl Check<'_> {
         {
             return Ok(None);
         }
-        let words = self.words(field, &given, "transport", &Through::ALL)?;
+        let words = self.check_words(field, &given, "transport", &Through::ALL)?;
         Ok(Some(words.into_iter().collect()))
     }
 
     /// Radices of trees: ascending, each once.
-    fn radices(&self, field: &Field, given: Option<OneOrMany<u32>>) -> Checked<Vec<u32>> {
+    fn check_radices(&self, field: &Field, given: Option<OneOrMany<u32>>) -> Checked<Vec<u32>> {
         let given = given.unwrap_or_else(|| OneOrMany(DEFAULT_RADICES.to_vec()));
         let mut radices = BTreeSet::new();
-        for (index, &radix) in self.entries(field, &given)?.iter().enumerate() {
+        for (index, &radix) in self.nonempty_entries(field, &given)?.iter().enumerate() {
             if !schedule::Parameters::RADICES.contains(&radix) {
-                return Err(self.error(&field.index(index), Problem::Radix { radix }));
+                return Err(self.value_error(&field.index(index), Problem::Radix { radix }));
             }
             radices.insert(radix);
         }
@@ -185,23 +201,23 @@ impl Check<'_> {
     }
 
     /// Ids of one collective's algorithms.
-    fn inner(
+    fn check_inner_algorithms(
         &self,
         field: &Field,
         given: Option<OneOrMany<Scalar>>,
         collective: Collective,
     ) -> Checked<Vec<String>> {
         let given = given.unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_INNER.to_owned())]));
-        let known: Vec<(&str, &str)> = schedule::parts_of(collective)
+        let known: Vec<(&str, &str)> = schedule::part_algorithms_of(collective)
             .map(|algorithm| (algorithm.id, algorithm.id))
             .collect();
-        let ids = self.words(field, &given, "inner algorithm", &known)?;
+        let ids = self.check_words(field, &given, "inner algorithm", &known)?;
         Ok(ids.into_iter().map(str::to_owned).collect())
     }
 }
 
 /// A pattern similar to `text` that selects something.
-fn suggest(text: &str, names: &[String]) -> Option<String> {
+fn suggest_pattern(text: &str, names: &[String]) -> Option<String> {
     if names.iter().any(|name| name.ends_with(&format!("/{text}"))) {
         return Some(format!("*/{text}"));
     }
@@ -210,7 +226,7 @@ fn suggest(text: &str, names: &[String]) -> Option<String> {
             .iter()
             .filter_map(|name| name.split_once('/'))
             .map(|(_, id)| id);
-        return nearest(id, ids).map(|id| format!("*/{id}"));
+        return nearest_name(id, ids).map(|id| format!("*/{id}"));
     }
     if let Some((collective, _)) = text.split_once('/')
         && is_library_only(collective)
@@ -218,13 +234,13 @@ fn suggest(text: &str, names: &[String]) -> Option<String> {
         return Some(format!("{}{text}", Candidate::NATIVE));
     }
     if let Some((kind, rest)) = text.split_once(':') {
-        let native = nearest(kind, [Candidate::NATIVE.trim_end_matches(':')]);
+        let native = nearest_name(kind, [Candidate::NATIVE.trim_end_matches(':')]);
         return native.map(|native| format!("{native}:{rest}"));
     }
     if let Some(collective) = text.strip_suffix("/*") {
         let collectives = Collective::ALL.iter().map(|known| known.name());
-        return nearest(collective, collectives).map(|collective| format!("{collective}/*"));
+        return nearest_name(collective, collectives).map(|collective| format!("{collective}/*"));
     }
     let known = names.iter().map(String::as_str).chain([DEFAULT]);
-    nearest(text, known).map(str::to_owned)
+    nearest_name(text, known).map(str::to_owned)
 }

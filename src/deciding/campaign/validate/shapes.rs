@@ -5,21 +5,21 @@ use launcher::{LocalOptions, Oversubscribe};
 use strict_yaml::{Field, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 
-use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
+use super::{Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine, Validator};
 use crate::definition::ShapeDefinition;
 use crate::{LauncherConfig, Problem};
 
-impl Check<'_> {
+impl Validator<'_> {
     /// The shapes by number of ranks, each once.
-    pub(super) fn shapes(
+    pub(super) fn check_shapes(
         &self,
         given: Option<&OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
         launcher: &LauncherConfig,
     ) -> Checked<Vec<CommShape>> {
-        let field = Field::of("shapes");
-        let nodes = self.nodes(launcher)?;
+        let field = Field::from_key("shapes");
+        let nodes = self.most_nodes(launcher)?;
         let auto = OneOrMany(vec![Shorthand::Short(Scalar("auto".to_owned()))]);
-        let entries = self.entries(&field, given.unwrap_or(&auto))?;
+        let entries = self.nonempty_entries(&field, given.unwrap_or(&auto))?;
         let mut shapes = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let field = field.index(index);
@@ -28,26 +28,28 @@ impl Check<'_> {
                     LauncherConfig::Local(LocalOptions { hosts: None, .. }) => {
                         shapes.extend(auto_shapes(self.machine.cores()));
                     }
-                    LauncherConfig::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
+                    LauncherConfig::Local(_) => {
+                        return Err(self.value_error(&field, Problem::HostShapes));
+                    }
                     LauncherConfig::Batch(_) => {
-                        return Err(self.error(&field, Problem::BatchShapes));
+                        return Err(self.value_error(&field, Problem::BatchShapes));
                     }
                     LauncherConfig::Simulated(_) => {
-                        return Err(self.error(&field, Problem::SimulatedShapes));
+                        return Err(self.value_error(&field, Problem::SimulatedShapes));
                     }
                 },
                 Shorthand::Short(text) => {
                     let shape = parse_shape(&text.0).ok_or_else(|| {
                         // YAML reads `0x2` as a number, and a single shape needs no list.
-                        let fields = [field.clone(), Field::of("shapes")];
+                        let fields = [field.clone(), Field::from_key("shapes")];
                         let written = fields.iter().find_map(|field| self.document.text_of(field));
                         let text = written.unwrap_or(&text.0).to_owned();
-                        self.error(&field, Problem::Shape { text })
+                        self.value_error(&field, Problem::Shape { text })
                     })?;
-                    shapes.push(self.possible(&field, shape, launcher, nodes)?);
+                    shapes.push(self.check_shape(&field, shape, launcher, nodes)?);
                 }
                 Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {
-                    let ppns = self.entries(&field.key("ppn"), ppn)?;
+                    let ppns = self.nonempty_entries(&field.key("ppn"), ppn)?;
                     for (place, ppn) in ppns.iter().enumerate() {
                         let shape = CommShape {
                             nodes: count.unwrap_or(1),
@@ -58,7 +60,7 @@ impl Check<'_> {
                         } else {
                             field.key("ppn").index(place)
                         };
-                        shapes.push(self.possible(&field, shape, launcher, nodes)?);
+                        shapes.push(self.check_shape(&field, shape, launcher, nodes)?);
                     }
                 }
             }
@@ -69,7 +71,7 @@ impl Check<'_> {
     }
 
     /// The shape, if it can be launched; `nodes` is the largest number of nodes.
-    fn possible(
+    fn check_shape(
         &self,
         field: &Field,
         shape: CommShape,
@@ -96,7 +98,7 @@ impl Check<'_> {
                 }),
             },
             (CommShape { nodes: 1, ppn: 1 }, _) => Problem::TooFewRanks { shape },
-            (CommShape { nodes, ppn }, _) if CommShape::checked(nodes, ppn).is_none() => {
+            (CommShape { nodes, ppn }, _) if CommShape::try_new(nodes, ppn).is_none() => {
                 Problem::Unnumbered { shape }
             }
             (shape, _) if ranks > limit => Problem::TooManyRanks {
@@ -112,7 +114,7 @@ impl Check<'_> {
             }
             _ => return Ok(shape),
         };
-        Err(self.error(field, problem))
+        Err(self.value_error(field, problem))
     }
 }
 

@@ -7,7 +7,7 @@ use strict_yaml::{Diagnostic, Field, Mistake, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 use vocabulary::units::parse_byte_range;
 
-use super::{Check, Checked, LARGEST_SIZE_BYTES};
+use super::{Checked, LARGEST_SIZE_BYTES, Validator};
 use crate::Problem;
 use crate::definition::SizesDefinition;
 
@@ -16,18 +16,18 @@ const DEFAULT_SIZES: &str = "8..4M x4";
 const DEFAULT_PART_SIZES: &str = "8..1M x4";
 const DEFAULT_KEY: &str = "default";
 
-impl Check<'_> {
+impl Validator<'_> {
     /// The sizes of each collective, ascending; only 0 for collectives without data.
-    pub(super) fn sizes(
+    pub(super) fn check_sizes(
         &self,
         given: Option<&SizesDefinition>,
         collectives: &[Collective],
         shapes: &[CommShape],
     ) -> Checked<BTreeMap<Collective, Vec<u64>>> {
-        let field = Field::of("sizes");
+        let field = Field::from_key("sizes");
         let standard = |sizes: &str| {
             let sizes = OneOrMany(vec![Scalar(sizes.to_owned())]);
-            self.size_list(&field, &sizes)
+            self.check_size_list(&field, &sizes)
         };
         let (wholes, mut parts) = (standard(DEFAULT_SIZES)?, standard(DEFAULT_PART_SIZES)?);
         let most_ranks = shapes.iter().map(|shape| shape.ranks()).max();
@@ -37,15 +37,15 @@ impl Check<'_> {
         let mut own: BTreeMap<Collective, Vec<u64>> = BTreeMap::new();
         match given {
             None => {}
-            Some(Shorthand::Short(list)) => others = Some(self.size_list(&field, list)?),
+            Some(Shorthand::Short(list)) => others = Some(self.check_size_list(&field, list)?),
             Some(Shorthand::Full(by_collective)) => {
                 for (key, list) in by_collective {
                     let field = field.key(key);
-                    let sizes = self.size_list(&field, list)?;
+                    let sizes = self.check_size_list(&field, list)?;
                     match key.parse::<Collective>() {
                         Ok(collective) if !collective.has_data() => {
                             let problem = Problem::NoData { collective };
-                            return Err(self.document.at_key(&field, problem));
+                            return Err(self.document.error_at_key(&field, problem));
                         }
                         Ok(collective) => {
                             own.insert(collective, sizes);
@@ -94,7 +94,7 @@ impl Check<'_> {
                     shape,
                     bytes,
                 };
-                Err(self.error(field, problem))
+                Err(self.value_error(field, problem))
             }
             _ => Ok(()),
         }
@@ -105,20 +105,25 @@ impl Check<'_> {
         let known = with_data.map(|collective| collective.name());
         let known = known.chain([DEFAULT_KEY]);
         self.document
-            .at_key(field, Mistake::unknown("collective", key, known))
+            .error_at_key(field, Mistake::unknown_word("collective", key, known))
     }
 
     /// Sizes and ranges of sizes: ascending, each once.
-    pub(super) fn size_list(&self, field: &Field, list: &OneOrMany<Scalar>) -> Checked<Vec<u64>> {
+    pub(super) fn check_size_list(
+        &self,
+        field: &Field,
+        list: &OneOrMany<Scalar>,
+    ) -> Checked<Vec<u64>> {
         let mut all = Vec::new();
-        for (index, Scalar(text)) in self.entries(field, list)?.iter().enumerate() {
+        for (index, Scalar(text)) in self.nonempty_entries(field, list)?.iter().enumerate() {
             let field = field.index(index);
-            let sizes = parse_byte_range(text).map_err(|error| self.error(&field, error.into()))?;
+            let sizes =
+                parse_byte_range(text).map_err(|error| self.value_error(&field, error.into()))?;
             let outside = sizes
                 .iter()
                 .find(|size| !(1..=LARGEST_SIZE_BYTES).contains(*size));
             if let Some(&bytes) = outside {
-                return Err(self.error(&field, Problem::Size { bytes }));
+                return Err(self.value_error(&field, Problem::Size { bytes }));
             }
             all.extend(sizes);
         }

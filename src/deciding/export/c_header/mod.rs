@@ -11,7 +11,7 @@ use vocabulary::{Parameters, RankOrder};
 
 use crate::{ExportError, Exported, Format, Options, header};
 
-pub use reader::{Header, HeaderRow, read};
+pub use reader::{Header, HeaderRow, read_header};
 
 /// A header in C99 without dependencies.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Format for CHeader {
         true
     }
 
-    fn write(
+    fn render_deployed(
         &self,
         table: &Table,
         notes: Vec<String>,
@@ -58,17 +58,17 @@ impl Format for CHeader {
         let extrapolate = options.policy.extrapolate;
         let mut table = table.clone();
         for collective in Collective::MEASURED {
-            let interpolated = table.written_out(collective);
+            let interpolated = table.interpolated_entries(collective);
             if let Some(entries) = table.collectives.get_mut(&collective) {
                 entries.extend(interpolated);
             }
         }
-        let text = text(&table, extrapolate, &notes);
+        let text = header_text(&table, extrapolate, &notes);
         let expected = Header {
             extrapolate,
-            rows: rows(&table),
+            rows: expected_rows(&table),
         };
-        if reader::read(&text)? != expected {
+        if reader::read_header(&text)? != expected {
             let what = "the header does not have the table's rules".to_owned();
             return Err(ExportError::Unfaithful(what));
         }
@@ -77,28 +77,28 @@ impl Format for CHeader {
             companion: None,
             variables: Vec::new(),
             notes,
-            decides: crate::decides(&table),
+            decides: crate::makes_choices(&table),
         })
     }
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
-        reader::read(text).map(drop)
+        reader::read_header(text).map(drop)
     }
 }
 
 /// The rows of a table, for comparison with those read back.
-fn rows(table: &Table) -> Vec<HeaderRow> {
+fn expected_rows(table: &Table) -> Vec<HeaderRow> {
     let entries = table
         .collectives
         .iter()
         .flat_map(|(collective, entries)| entries.iter().map(move |entry| (*collective, entry)));
     let of_entry = |(collective, entry): (Collective, &ShapeRules)| {
-        let (operators, deployments) = masks(collective, entry);
+        let (operators, deployments) = operator_and_deployment_masks(collective, entry);
         let row = |rule: &Rule| HeaderRow {
-            collective: constant(collective),
+            collective: collective_constant(collective),
             nodes: entry.shape.nodes,
             ppn: entry.shape.ppn,
-            order: order(entry),
+            order: order_constant(entry),
             operators,
             deployments,
             from_bytes: rule.from_bytes,
@@ -109,16 +109,20 @@ fn rows(table: &Table) -> Vec<HeaderRow> {
     entries.flat_map(of_entry).collect()
 }
 
-fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
+fn header_text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     let purpose = "Which algorithm to use for a collective of MPI.".to_owned();
-    let head = header::head(purpose, table, " * ") + &header::comment(notes, " * ");
+    let head = header::head_text(purpose, table, " * ") + &header::wrap_comment(notes, " * ");
     let mut text = format!("/*\n{} */\n", in_comment(&head));
     text += lookup::BEFORE;
     text += "enum colltune_collective {\n";
     for collective in Collective::MEASURED {
         let size = table::message_size(collective);
         // Writing to a string cannot fail.
-        _ = writeln!(text, "    {}, /* size: {size} */", constant(collective));
+        _ = writeln!(
+            text,
+            "    {}, /* size: {size} */",
+            collective_constant(collective)
+        );
     }
     text += "};\n\n";
     text += lookup::TYPES;
@@ -131,7 +135,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     );
     text += "static const struct colltune_choice colltune_choices[] = {\n";
     for rule in table.entries().flat_map(|entry| &entry.rules) {
-        _ = writeln!(text, "    {{{}}},", choice(rule));
+        _ = writeln!(text, "    {{{}}},", choice_fields(rule));
     }
     // Arrays must not be empty.
     text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
@@ -139,14 +143,14 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     let mut first = 0;
     for (collective, entries) in &table.collectives {
         for entry in entries {
-            let (operators, deployments) = masks(*collective, entry);
+            let (operators, deployments) = operator_and_deployment_masks(*collective, entry);
             _ = writeln!(
                 text,
                 "    {{{}, {}, {}, {}, {operators}, {deployments}, {first}, {}}},",
-                constant(*collective),
+                collective_constant(*collective),
                 entry.shape.nodes,
                 entry.shape.ppn,
-                order(entry),
+                order_constant(entry),
                 entry.rules.len()
             );
             first += entry.rules.len();
@@ -164,13 +168,13 @@ fn in_comment(text: &str) -> String {
 }
 
 /// The constant of a collective, as in `COLLTUNE_REDUCE_SCATTER`.
-fn constant(collective: Collective) -> String {
+fn collective_constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
 }
 
 /// The order of an entry's ranks as a constant of the header; 0 where it is unknown or makes no difference.
-fn order(entry: &ShapeRules) -> u32 {
-    match entry.order.told_on(entry.shape) {
+fn order_constant(entry: &ShapeRules) -> u32 {
+    match entry.order.known_on_shape(entry.shape) {
         None | Some(RankOrder::Unknown) => 0,
         Some(RankOrder::Block) => 1,
         Some(RankOrder::Cyclic) => 2,
@@ -179,18 +183,18 @@ fn order(entry: &ShapeRules) -> u32 {
 }
 
 /// The operators and the deployments of an entry as bit masks; the latter has a bit for interpolated entries.
-fn masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
-    let covers = |class| !collective.is_reduction() || entry.operators.cover(class);
+fn operator_and_deployment_masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
+    let covers = |class| !collective.is_reduction() || entry.operators.hold_for(class);
     let bits = |holds: [bool; 2]| u32::from(holds[0]) + 2 * u32::from(holds[1]);
     (
         bits(OperatorClass::ALL.map(covers)),
-        bits(Deployment::ALL.map(|deployment| entry.deployments.cover(deployment)))
+        bits(Deployment::ALL.map(|deployment| entry.deployments.hold_for(deployment)))
             + 4 * u32::from(entry.source == RuleSource::Interpolated),
     )
 }
 
 /// The fields of a choice, in the order of the structure.
-fn choice(rule: &Rule) -> String {
+fn choice_fields(rule: &Rule) -> String {
     let Parameters {
         block_bytes,
         blocks,
@@ -204,11 +208,12 @@ fn choice(rule: &Rule) -> String {
         fanout,
         through,
     } = rule.candidate.parameters();
-    let text = |text: Option<String>| text.map_or_else(|| "0".to_owned(), |text| quoted(&text));
+    let text =
+        |text: Option<String>| text.map_or_else(|| "0".to_owned(), |text| c_string_literal(&text));
     [
         format!("UINT64_C({})", rule.from_bytes),
-        quoted(&rule.candidate.to_string()),
-        quoted(rule.candidate.algorithm()),
+        c_string_literal(&rule.candidate.to_string()),
+        c_string_literal(rule.candidate.algorithm()),
         format!("UINT64_C({})", block_bytes.unwrap_or(0)),
         blocks.unwrap_or(0).to_string(),
         radix.unwrap_or(0).to_string(),
@@ -225,7 +230,7 @@ fn choice(rule: &Rule) -> String {
 }
 
 /// A C string literal; special characters, and those that could make a trigraph, are octal bytes.
-fn quoted(text: &str) -> String {
+fn c_string_literal(text: &str) -> String {
     let mut quoted = String::from("\"");
     for byte in text.bytes() {
         match byte {

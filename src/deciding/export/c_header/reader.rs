@@ -40,7 +40,7 @@ pub struct HeaderRow {
 /// # Errors
 /// [`ExportError::Invalid`] with the line of a row that this crate would not write, or if the header has no valid
 /// constant for extrapolation.
-pub fn read(text: &str) -> Result<Header, ExportError> {
+pub fn read_header(text: &str) -> Result<Header, ExportError> {
     let says = |value: u32| text.contains(&format!("\nenum {{ {EXTRAPOLATE} = {value} }};\n"));
     let extrapolate = match [says(0), says(1)] {
         [true, false] => false,
@@ -50,8 +50,8 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
             return Err(ExportError::invalid(1, message));
         }
     };
-    let choices = array(text, "colltune_choices[]")?;
-    let entries = array(text, "colltune_entries[]")?;
+    let choices = read_array(text, "colltune_choices[]")?;
+    let entries = read_array(text, "colltune_entries[]")?;
     let mut rows = Vec::new();
     for (line, fields) in entries {
         let fault = |message: &str| ExportError::invalid(line, message);
@@ -88,7 +88,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
                 operators: number(operators)?,
                 deployments: number(deployments)?,
                 from_bytes: from.ok_or_else(|| fault("not a size"))?,
-                candidate: unquoted(candidate).ok_or_else(|| fault("not a string"))?,
+                candidate: parse_string_literal(candidate).ok_or_else(|| fault("not a string"))?,
             });
         }
     }
@@ -96,7 +96,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
 }
 
 /// The rows of an array without its terminating row, each with its line and its fields.
-fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportError> {
+fn read_array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportError> {
     let mut lines = text.lines().zip(1..);
     let begins = |(line, _): &(&str, usize)| line.ends_with(&format!("{name} = {{"));
     if !lines.by_ref().any(|line| begins(&line)) {
@@ -108,7 +108,7 @@ fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportErro
         let row = row.and_then(|row| row.strip_suffix("},").or(row.strip_suffix('}')));
         match row {
             Some(row) if row.starts_with("0, 0, 0") => return Ok(rows),
-            Some(row) => rows.push((number, fields(row))),
+            Some(row) => rows.push((number, split_fields(row))),
             None => return Err(ExportError::invalid(number, format!("no row of {name}"))),
         }
     }
@@ -116,7 +116,7 @@ fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportErro
 }
 
 /// Splits a row at the commas outside strings.
-fn fields(row: &str) -> Vec<String> {
+fn split_fields(row: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut in_string = false;
     for c in row.chars() {
@@ -131,7 +131,7 @@ fn fields(row: &str) -> Vec<String> {
     fields
 }
 
-fn unquoted(text: &str) -> Option<String> {
+fn parse_string_literal(text: &str) -> Option<String> {
     let mut rest = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
     while let Some(place) = rest.find('\\') {

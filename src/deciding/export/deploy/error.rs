@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use table::{Lack, TableError, Withheld};
 use thiserror::Error;
-use vocabulary::{ErrorKind, Library, quote};
+use vocabulary::{ErrorKind, Library, quote_for_shell};
 
 use crate::ExportError;
 
@@ -17,11 +17,11 @@ pub enum DeployError {
     /// Some rules are simulated, or fresh launches have not confirmed them.
     #[error(
         "the table has rules that are not confirmed by fresh launches on a real machine:{}",
-        listed(withheld)
+        list_withheld(withheld)
     )]
     Unconfirmed { withheld: Vec<Withheld> },
     /// No rule is left.
-    #[error("no rule of the table can be deployed{}", reasons(withheld))]
+    #[error("no rule of the table can be deployed{}", describe_reasons(withheld))]
     Nothing { withheld: Vec<Withheld> },
     /// All rules need colltune inside the program.
     #[error("the table has no rule for the settings of {library} itself")]
@@ -120,7 +120,7 @@ impl DeployError {
     }
 
     /// Makes an I/O error the error of a file.
-    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn for_file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File {
             action,
@@ -136,7 +136,7 @@ impl DeployError {
                 return Some(format!(
                     "{}; `--confirmed-only` leaves them to the library's default, `--unconfirmed` deploys them as they \
                      are",
-                    remedy(withheld)
+                    remedy_for_withheld(withheld)
                 ));
             }
             Self::Nothing { withheld } if withheld.is_empty() => {
@@ -145,7 +145,7 @@ impl DeployError {
             Self::Nothing { withheld } => {
                 return Some(format!(
                     "{}; `--unconfirmed` and `--min-confidence` deploy it as it is",
-                    remedy(withheld)
+                    remedy_for_withheld(withheld)
                 ));
             }
             Self::NothingForLibrary { .. } => {
@@ -165,7 +165,7 @@ impl DeployError {
                 let above = folder.parent().unwrap_or(folder).to_string_lossy();
                 return Some(format!(
                     "`--to {}` finds or makes the folder for the table; `--replace` deploys it here all the same",
-                    quote(&above)
+                    quote_for_shell(&above)
                 ));
             }
             Self::UnknownTarget { .. } => {
@@ -196,7 +196,7 @@ impl DeployError {
 }
 
 /// The remedy for withheld rules. All rules of a simulated machine fail the same requirement.
-fn remedy(withheld: &[Withheld]) -> &'static str {
+fn remedy_for_withheld(withheld: &[Withheld]) -> &'static str {
     let lacks = |lack| withheld.iter().any(|withheld| withheld.lack == lack);
     if lacks(Lack::Measurement) {
         "simulated machines are for experiments: tune on the machine itself"
@@ -208,14 +208,14 @@ fn remedy(withheld: &[Withheld]) -> &'static str {
 }
 
 /// Each rule on its own line.
-pub(super) fn listed(withheld: &[Withheld]) -> String {
+pub(super) fn list_withheld(withheld: &[Withheld]) -> String {
     let lines = withheld.iter().map(|withheld| format!("\n  {withheld}"));
     lines.collect()
 }
 
-fn reasons(withheld: &[Withheld]) -> String {
+fn describe_reasons(withheld: &[Withheld]) -> String {
     match withheld {
         [] => ": it chooses the library's default everywhere".to_owned(),
-        _ => format!(":{}", listed(withheld)),
+        _ => format!(":{}", list_withheld(withheld)),
     }
 }

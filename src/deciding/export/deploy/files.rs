@@ -8,9 +8,9 @@ use std::path::Path;
 use printable::{is_unprintable, on_one_line};
 use sha2::{Digest, Sha256};
 use table::{Policy, Table, Withheld};
-use vocabulary::quote;
+use vocabulary::quote_for_shell;
 
-use super::error::listed;
+use super::error::list_withheld;
 use super::folder::CURRENT;
 use super::modules::{MODULE_NAME, VARIABLES};
 use super::{DeployError, ServiceRelease};
@@ -74,7 +74,7 @@ pub(super) struct VersionFile {
 }
 
 impl VersionFile {
-    fn text(name: &str, text: String) -> Self {
+    fn from_text(name: &str, text: String) -> Self {
         Self {
             name: name.to_owned(),
             bytes: text.into_bytes(),
@@ -104,14 +104,14 @@ impl PreloadLibrary<'_> {
 
 /// Whether `LD_PRELOAD` can name a library in this folder.
 pub(super) fn can_preload_from(folder: &Path) -> bool {
-    checked(folder, &SEPARATORS).is_ok()
+    checked_path_text(folder, &SEPARATORS).is_ok()
 }
 
 /// The characters that separate libraries in `LD_PRELOAD`.
 const SEPARATORS: [char; 2] = [':', ' '];
 
 /// The inputs of a version.
-pub(super) struct Content<'a> {
+pub(super) struct VersionContent<'a> {
     /// The table as the policy deploys it.
     pub(super) table: &'a Table,
     pub(super) policy: Policy,
@@ -128,21 +128,21 @@ pub(super) struct Content<'a> {
     pub(super) is_withdrawn: bool,
 }
 
-impl Content<'_> {
+impl VersionContent<'_> {
     /// The name of the version: the table's name, the day of its last measurement, and a digest of all files.
-    pub(super) fn version(&self, folder: &Path) -> Result<String, DeployError> {
+    pub(super) fn version_name(&self, folder: &Path) -> Result<String, DeployError> {
         // The files contain the version's own path, with a placeholder for its name.
         let mut digest = Sha256::new();
-        for file in self.files(&folder.join("VERSION"))? {
+        for file in self.render_files(&folder.join("VERSION"))? {
             digest.update(format!("{} {}\n", file.name, file.bytes.len()));
             digest.update(&file.bytes);
         }
         let digest = ::files::hexadecimal(&digest.finalize());
         let provenance = &self.table.provenance;
-        let name = plain(&self.table.name);
+        let name = plain_word(&self.table.name);
         Ok(format!(
             "{name}-{}-{}",
-            plain(&provenance.date),
+            plain_word(&provenance.date),
             &digest[..12]
         ))
     }
@@ -150,7 +150,7 @@ impl Content<'_> {
     /// The name of its module.
     pub(super) fn module_name(&self) -> String {
         // Lmod takes a file `NAME.lua` for the module NAME.
-        let name = plain(self.module);
+        let name = plain_word(self.module);
         let name = name
             .strip_suffix(".lua")
             .map_or(name.clone(), |name| format!("{name}-lua"));
@@ -158,38 +158,41 @@ impl Content<'_> {
     }
 
     /// All files, for a version at a place.
-    pub(super) fn files(&self, place: &Path) -> Result<Vec<VersionFile>, DeployError> {
-        let place_text = checked(place, &[])?;
+    pub(super) fn render_files(&self, place: &Path) -> Result<Vec<VersionFile>, DeployError> {
+        let place_text = checked_path_text(place, &[])?;
         let current = place.with_file_name(CURRENT);
-        let current = checked(&current, &[])?;
+        let current = checked_path_text(&current, &[])?;
         let modules = place.with_file_name(MODULES);
-        let modules = checked(&modules, &[])?;
+        let modules = checked_path_text(&modules, &[])?;
         let table = self.table.to_yaml();
         match Table::parse(&table, &place.join(TABLE)) {
             Ok(_) => {}
             Err(error) => return Err(DeployError::Table(Box::new(error))),
         }
-        let variables = self.variables(place_text);
+        let variables = self.job_variables(place_text);
         let settings = variables
             .iter()
             .map(|(name, value)| format!("{name}={value}\n"));
-        let environment = self.environment(current, &variables);
+        let environment = self.environment_script(current, &variables);
         let module = format!("{}\n", self.module_name());
         let mut files = vec![
-            VersionFile::text(TABLE, table),
-            VersionFile::text(ENVIRONMENT, environment),
-            VersionFile::text(SLURM, self.slurm(place, place_text, current)),
-            VersionFile::text(VARIABLES, settings.collect()),
-            VersionFile::text(MODULE_NAME, module),
-            VersionFile::text(README, self.readme(current, modules)),
+            VersionFile::from_text(TABLE, table),
+            VersionFile::from_text(ENVIRONMENT, environment),
+            VersionFile::from_text(SLURM, self.slurm_script(place, place_text, current)),
+            VersionFile::from_text(VARIABLES, settings.collect()),
+            VersionFile::from_text(MODULE_NAME, module),
+            VersionFile::from_text(README, self.readme_text(current, modules)),
         ];
         if let Some(release) = self.release {
-            files.push(VersionFile::text(DIGEST, format!("{}\n", release.digest)));
+            files.push(VersionFile::from_text(
+                DIGEST,
+                format!("{}\n", release.digest),
+            ));
         }
         if let Some(preload) = self.preload {
             let path = preload.path_in(place);
-            let text = self.program(place_text, checked(&path, &SEPARATORS)?);
-            files.push(VersionFile::text(PROGRAM, text));
+            let text = self.program_script(place_text, checked_path_text(&path, &SEPARATORS)?);
+            files.push(VersionFile::from_text(PROGRAM, text));
             if can_preload_from(place) {
                 files.push(VersionFile {
                     name: PRELOADED.to_owned(),
@@ -199,21 +202,21 @@ impl Content<'_> {
         }
         if self.is_withdrawn {
             // Jobs may start programs by the script of the version before.
-            let text = format!("#!/bin/sh\n{}exec \"$@\"\n", self.head("# "));
-            files.push(VersionFile::text(PROGRAM, text));
+            let text = format!("#!/bin/sh\n{}exec \"$@\"\n", self.file_head("# "));
+            files.push(VersionFile::from_text(PROGRAM, text));
         }
         if let Some((name, exported)) = self.exported {
-            files.push(VersionFile::text(name, exported.text.clone()));
+            files.push(VersionFile::from_text(name, exported.text.clone()));
             if let Some(companion) = &exported.companion {
                 let name = format!("{name}.txt");
-                files.push(VersionFile::text(&name, companion.clone()));
+                files.push(VersionFile::from_text(&name, companion.clone()));
             }
         }
         Ok(files)
     }
 
     /// The environment variables that make the library read its file and give jobs the version.
-    fn variables(&self, place: &str) -> Vec<(String, String)> {
+    fn job_variables(&self, place: &str) -> Vec<(String, String)> {
         let start = match self.preload {
             Some(_) => format!("{place}/{PROGRAM}"),
             None => "env".to_owned(),
@@ -233,7 +236,7 @@ impl Content<'_> {
 
     /// A script that starts a program with `libcolltune.so` and the table. It sets the variables only for the program:
     /// launchers would preload the library too, and may not pass the variables on to other nodes.
-    fn program(&self, place: &str, preload: &str) -> String {
+    fn program_script(&self, place: &str, preload: &str) -> String {
         let Policy {
             min_confidence,
             unconfirmed,
@@ -241,16 +244,16 @@ impl Content<'_> {
         } = self.policy;
         let least = min_confidence.unwrap_or(self.table.provenance.min_confidence);
         let mut text = "#!/bin/sh\n".to_owned();
-        text += &self.head("# ");
+        text += &self.file_head("# ");
         text += "#\n# The launcher starts this script with the program and its arguments.\n";
-        let preload = quote(preload);
+        let preload = quote_for_shell(preload);
         _ = writeln!(
             text,
             "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
         );
         // The program applies a policy again, which must not withhold deployed rules.
         let variables = [
-            ("TABLE", quote(&format!("{place}/{TABLE}"))),
+            ("TABLE", quote_for_shell(&format!("{place}/{TABLE}"))),
             ("MIN_CONFIDENCE", least.to_string()),
             ("UNCONFIRMED", u8::from(unconfirmed).to_string()),
             ("EXTRAPOLATE", u8::from(extrapolate).to_string()),
@@ -261,7 +264,7 @@ impl Content<'_> {
         text + "exec \"$@\"\n"
     }
 
-    fn purpose(&self) -> String {
+    fn purpose_sentence(&self) -> String {
         let library = on_one_line(&self.table.provenance.library.to_string());
         if self.is_withdrawn {
             return format!("The table for {library} is withdrawn: the library decides.");
@@ -273,30 +276,34 @@ impl Content<'_> {
     }
 
     /// The lines at the top of each file.
-    fn head(&self, prefix: &str) -> String {
+    fn file_head(&self, prefix: &str) -> String {
         if !self.is_withdrawn {
-            return header::head(self.purpose(), self.table, prefix);
+            return header::head_text(self.purpose_sentence(), self.table, prefix);
         }
         let origin = format!(
             "Written by `colltune deploy --withdraw` of colltune {}; `colltune deploy --rollback` returns to the version \
              before.",
             env!("CARGO_PKG_VERSION")
         );
-        header::comment(&[self.purpose(), origin], prefix)
+        header::wrap_comment(&[self.purpose_sentence(), origin], prefix)
     }
 
     /// Commands for a shell of POSIX.
-    fn environment(&self, current: &str, variables: &[(String, String)]) -> String {
-        let mut text = self.head("# ");
+    fn environment_script(&self, current: &str, variables: &[(String, String)]) -> String {
+        let mut text = self.file_head("# ");
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
-        _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
-        text += &header::comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
-        text += &header::comment(self.unchecked().as_slice(), "# ");
-        text += &self.starting("# ");
+        _ = writeln!(
+            text,
+            "#   . {}",
+            quote_for_shell(&format!("{current}/{ENVIRONMENT}"))
+        );
+        text += &header::wrap_comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
+        text += &header::wrap_comment(self.unchecked_note().as_slice(), "# ");
+        text += &self.starting_instructions("# ");
         let exports = |variables: &[(String, String)]| {
             let lines = variables
                 .iter()
-                .map(|(name, value)| format!("export {name}={}\n", quote(value)));
+                .map(|(name, value)| format!("export {name}={}\n", quote_for_shell(value)));
             unset_others(variables) + &lines.collect::<String>()
         };
         if self.is_withdrawn {
@@ -318,15 +325,19 @@ impl Content<'_> {
     }
 
     /// Commands for the shell of a batch script of Slurm.
-    fn slurm(&self, folder: &Path, place: &str, current: &str) -> String {
-        let mut text = self.head("# ");
+    fn slurm_script(&self, folder: &Path, place: &str, current: &str) -> String {
+        let mut text = self.file_head("# ");
         text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
-        _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
+        _ = writeln!(
+            text,
+            "#   . {}",
+            quote_for_shell(&format!("{current}/{SLURM}"))
+        );
         let looks = "It checks once, by one job step, whether all nodes of the job can read this version. If one of \
                      them cannot, all ranks are left to the library, and a warning says so.";
-        text += &header::comment(&[looks.to_owned(), KEEPS.to_owned()], "# ");
-        text += &self.starting("# ");
-        let environment = quote(&format!("{place}/{ENVIRONMENT}"));
+        text += &header::wrap_comment(&[looks.to_owned(), KEEPS.to_owned()], "# ");
+        text += &self.starting_instructions("# ");
+        let environment = quote_for_shell(&format!("{place}/{ENVIRONMENT}"));
         let program = self.preload.map(|_| PROGRAM);
         let preloaded = program.and(can_preload_from(folder).then_some(PRELOADED));
         let of_library = self.exported.map(|(name, _)| name);
@@ -340,7 +351,7 @@ impl Content<'_> {
         let files: Vec<String> = names
             .into_iter()
             .flatten()
-            .map(|name| quote(&format!("{place}/{name}")))
+            .map(|name| quote_for_shell(&format!("{place}/{name}")))
             .collect();
         // A shell ends if it reads a file that it cannot open, so that is tested here, too.
         _ = writeln!(
@@ -350,23 +361,24 @@ impl Content<'_> {
              sh -c 'for file do test -r \"$file\" || exit 1; done' sh {} </dev/null\n}} && [ -r {environment} ]\n\
              then\n    . {environment}\nelse\n    echo {} >&2",
             files.join(" "),
-            quote(&format!(
+            quote_for_shell(&format!(
                 "warning: not all nodes of the job can read {place}: all collectives are the library's own"
             ))
         );
         text += &unset_others(&[]);
         // The ranks of programs that use the table itself agree that it is missing somewhere.
-        _ = writeln!(text, "export {RELEASE}={}", quote(place));
+        _ = writeln!(text, "export {RELEASE}={}", quote_for_shell(place));
         _ = writeln!(text, "export {WITH_TABLE}=env\nfi");
         text
     }
 
     /// The command that starts programs which use the table themselves; empty if they cannot.
-    fn starting(&self, prefix: &str) -> String {
+    fn starting_instructions(&self, prefix: &str) -> String {
         if self.preload.is_none() {
             return String::new();
         }
-        let paragraph = |text: &str| header::comment(&[String::new(), text.to_owned()], prefix);
+        let paragraph =
+            |text: &str| header::wrap_comment(&[String::new(), text.to_owned()], prefix);
         paragraph(
             "To let a program use the table itself, start its ranks by a script that preloads \
              libcolltune.so into the program alone, on every node:",
@@ -374,7 +386,7 @@ impl Content<'_> {
     }
 
     /// A note on what the library does not check when it reads its file; `None` without such a file.
-    fn unchecked(&self) -> Option<String> {
+    fn unchecked_note(&self) -> Option<String> {
         let (name, _) = self.exported?;
         let provenance = &self.table.provenance;
         let and_networks = if provenance.networks.is_empty() {
@@ -391,37 +403,37 @@ impl Content<'_> {
     }
 
     /// The README: usage, notes, and rules that are left out.
-    fn readme(&self, current: &str, modules: &str) -> String {
-        let mut text = self.head("");
+    fn readme_text(&self, current: &str, modules: &str) -> String {
+        let mut text = self.file_head("");
         _ = write!(
             text,
             "\nFor one job or all jobs of a site, one of\n  . {}\n  module use {}; module load {}\n",
-            quote(&format!("{current}/{ENVIRONMENT}")),
-            quote(modules),
+            quote_for_shell(&format!("{current}/{ENVIRONMENT}")),
+            quote_for_shell(modules),
             self.module_name()
         );
         _ = write!(
             text,
             "In a Slurm batch script, which checks that all nodes have the version,\n  . {}\n\n",
-            quote(&format!("{current}/{SLURM}"))
+            quote_for_shell(&format!("{current}/{SLURM}"))
         );
-        text += &header::comment(&[ON_ALL_NODES.to_owned()], "");
-        text += &self.starting("");
+        text += &header::wrap_comment(&[ON_ALL_NODES.to_owned()], "");
+        text += &self.starting_instructions("");
         text += "\n";
-        text += &header::comment(&[KEEPS.to_owned()], "");
-        if let Some(note) = self.unchecked() {
+        text += &header::wrap_comment(&[KEEPS.to_owned()], "");
+        if let Some(note) = self.unchecked_note() {
             text += "\n";
-            text += &header::comment(&[note], "");
+            text += &header::wrap_comment(&[note], "");
         }
         for note in self.notes {
             text += "\n";
-            text += &header::comment(std::slice::from_ref(note), "");
+            text += &header::wrap_comment(std::slice::from_ref(note), "");
         }
         if !self.withheld.is_empty() {
             _ = writeln!(
                 text,
                 "\nNot deployed, and left to the library's default:{}",
-                listed(self.withheld)
+                list_withheld(self.withheld)
             );
         }
         text
@@ -438,7 +450,9 @@ pub(super) fn shared_variables() -> BTreeSet<(&'static str, &'static str)> {
 
 /// Lines that unset variables of other versions that this version does not set.
 fn unset_others(variables: &[(String, String)]) -> String {
-    let known = crate::FORMATS.iter().flat_map(|format| format.variables());
+    let known = crate::FORMATS
+        .iter()
+        .flat_map(|format| format.variable_names());
     let mut others: Vec<String> = known
         .filter(|known| variables.iter().all(|(name, _)| name != known))
         .collect();
@@ -447,7 +461,7 @@ fn unset_others(variables: &[(String, String)]) -> String {
     let mut text = String::new();
     if !others.is_empty() {
         let of_others = "Variables that other versions set, for this library or another one:";
-        text += &header::comment(&[of_others.to_owned()], "# ");
+        text += &header::wrap_comment(&[of_others.to_owned()], "# ");
     }
     for name in others {
         _ = writeln!(text, "unset {name}");
@@ -473,7 +487,10 @@ const KEEPS: &str = "Jobs get the paths of this version, which never changes: ru
                      another version becomes current.";
 
 /// A path as text, without unprintable characters and the characters of `without`.
-pub(super) fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
+pub(super) fn checked_path_text<'p>(
+    path: &'p Path,
+    without: &[char],
+) -> Result<&'p str, DeployError> {
     let refuse = |reason| {
         Err(DeployError::Path {
             path: path.to_owned(),
@@ -489,7 +506,7 @@ pub(super) fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, D
 }
 
 /// A text as one plain word of letters, digits, `.`, `_` and `-`.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn plain_word(text: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
     let word: String = text
         .chars()

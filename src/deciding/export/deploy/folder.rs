@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use super::files::VersionFile;
-use super::history::{History, HistoryAction, Line};
+use super::history::{History, HistoryAction, HistoryLine};
 use super::modules::link_modules;
 use super::{DeployError, DeployedVersion, files};
 
@@ -22,7 +22,7 @@ const NEXT: &str = ".next";
 
 /// A folder of versions that this process alone changes.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct VersionFolder {
     pub(super) path: PathBuf,
     /// Whether the folder belongs to a service and contains only its releases.
     pub(super) is_own: bool,
@@ -30,22 +30,26 @@ pub(super) struct Folder {
     _lock: File,
 }
 
-impl Folder {
+impl VersionFolder {
     /// Opens and locks the folder, and removes half-written versions of earlier processes.
     pub(super) fn open(folder: &Path, create: bool) -> Result<Self, DeployError> {
-        current(folder)?;
-        Self::take(folder, create, false)
+        current_version_of(folder)?;
+        Self::open_and_lock(folder, create, false)
     }
 
     /// Opens and locks a folder of a service, and sets aside files in the way.
     pub(super) fn open_own(folder: &Path) -> Result<Self, DeployError> {
-        let folder = Self::take(folder, true, true)?;
+        let folder = Self::open_and_lock(folder, true, true)?;
         folder.set_strangers_aside()?;
         Ok(folder)
     }
 
     /// As [`Self::open`] and [`Self::open_own`], whatever `current` is.
-    pub(super) fn take(folder: &Path, create: bool, is_own: bool) -> Result<Self, DeployError> {
+    pub(super) fn open_and_lock(
+        folder: &Path,
+        create: bool,
+        is_own: bool,
+    ) -> Result<Self, DeployError> {
         ::files::check_folder(folder)?;
         if create {
             make_folder(folder)?;
@@ -53,7 +57,8 @@ impl Folder {
             ::files::check_folder(folder)?;
         }
         let path = folder.join(LOCK);
-        let lock = ::files::open_lock(&path, 0o600).map_err(DeployError::file("open", &path))?;
+        let lock =
+            ::files::open_lock(&path, 0o600).map_err(DeployError::for_file("open", &path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -61,10 +66,13 @@ impl Folder {
                     folder: folder.to_owned(),
                 });
             }
-            Err(TryLockError::Error(error)) => return Err(DeployError::file("lock", &path)(error)),
+            Err(TryLockError::Error(error)) => {
+                return Err(DeployError::for_file("lock", &path)(error));
+            }
         }
         let half = folder.join(HALF);
-        missing_is_fine(fs::remove_dir_all(&half)).map_err(DeployError::file("remove", &half))?;
+        missing_is_fine(fs::remove_dir_all(&half))
+            .map_err(DeployError::for_file("remove", &half))?;
         Ok(Self {
             path: folder.to_owned(),
             is_own,
@@ -73,25 +81,29 @@ impl Folder {
     }
 
     /// The current version.
-    pub(super) fn current(&self) -> Result<Option<String>, DeployError> {
-        match current(&self.path) {
+    pub(super) fn current_version(&self) -> Result<Option<String>, DeployError> {
+        match current_version_of(&self.path) {
             // The link leads nowhere, or to a damaged version, and is about to be replaced.
             Err(DeployError::NotOurs { .. }) if self.is_own => Ok(None),
             found => found,
         }
     }
 
-    pub(super) fn history(&self) -> Result<History, DeployError> {
+    pub(super) fn read_history(&self) -> Result<History, DeployError> {
         History::read(&self.path.join(HISTORY))
     }
 
     /// Whether a version exists.
-    pub(super) fn has(&self, version: &str) -> bool {
+    pub(super) fn has_version(&self, version: &str) -> bool {
         is_version(&self.path.join(version))
     }
 
     /// Writes a version, atomically; an existing version must have the same files.
-    pub(super) fn put(&self, version: &str, files: &[VersionFile]) -> Result<(), DeployError> {
+    pub(super) fn write_version(
+        &self,
+        version: &str,
+        files: &[VersionFile],
+    ) -> Result<(), DeployError> {
         let place = self.path.join(version);
         if self.is_own && fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
             self.set_aside(version)?;
@@ -124,15 +136,15 @@ impl Folder {
                 make_folder(folder)?;
                 folders.push(folder.to_owned());
             }
-            write(&path, &file.bytes, mode(&file.name))
-                .map_err(DeployError::file("write", &path))?;
+            write_read_only(&path, &file.bytes, file_mode(&file.name))
+                .map_err(DeployError::for_file("write", &path))?;
         }
         link_modules(&half)?;
         for folder in folders.iter().rev() {
-            sync(folder)?;
+            sync_folder(folder)?;
         }
-        fs::rename(&half, &place).map_err(DeployError::file("create", &place))?;
-        sync(&self.path)
+        fs::rename(&half, &place).map_err(DeployError::for_file("create", &place))?;
+        sync_folder(&self.path)
     }
 
     /// Makes an existing version the current one.
@@ -148,38 +160,43 @@ impl Folder {
         if action == HistoryAction::Deploy && modules.is_err() {
             return modules;
         }
-        let line = Line {
+        let line = HistoryLine {
             date: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
                 .to_string(),
-            who: files::plain(who),
+            who: files::plain_word(who),
             action,
             version: version.to_owned(),
             before: before.map(str::to_owned),
         };
-        History::append(&self.path.join(HISTORY), &line)?;
+        History::append_line(&self.path.join(HISTORY), &line)?;
         let (link, next) = (self.path.join(CURRENT), self.path.join(NEXT));
-        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
-        symlink(version, &next).map_err(DeployError::file("create", &next))?;
-        fs::rename(&next, &link).map_err(DeployError::file("replace", &link))?;
-        sync(&self.path)?;
+        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::for_file("remove", &next))?;
+        symlink(version, &next).map_err(DeployError::for_file("create", &next))?;
+        fs::rename(&next, &link).map_err(DeployError::for_file("replace", &link))?;
+        sync_folder(&self.path)?;
         modules
     }
 
     /// The description of a version.
-    pub(super) fn version(&self, name: &str) -> Result<DeployedVersion, DeployError> {
-        let (current, history) = (self.current()?, self.history()?);
-        Ok(described(&self.path, name, current.as_deref(), &history))
+    pub(super) fn describe_version(&self, name: &str) -> Result<DeployedVersion, DeployError> {
+        let (current, history) = (self.current_version()?, self.read_history()?);
+        Ok(deployed_version(
+            &self.path,
+            name,
+            current.as_deref(),
+            &history,
+        ))
     }
 }
 
 /// The versions of a folder, in the order in which each was last made current.
-pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
-    let current = current(folder)?;
+pub(super) fn list_versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
+    let current = current_version_of(folder)?;
     let current = current.as_deref();
     let history = History::read(&folder.join(HISTORY))?;
     let names = names_by_age(folder, current)?;
-    let described = |name: &String| described(folder, name, current, &history);
+    let described = |name: &String| deployed_version(folder, name, current, &history);
     Ok(names.iter().map(described).collect())
 }
 
@@ -190,7 +207,7 @@ pub(super) fn names_by_age(
 ) -> Result<Vec<String>, DeployError> {
     let history = History::read(&folder.join(HISTORY))?;
     let listed = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let entries = listed.map_err(DeployError::file("list", folder))?;
+    let entries = listed.map_err(DeployError::for_file("list", folder))?;
     let mut names: Vec<String> = entries
         .iter()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
@@ -199,19 +216,19 @@ pub(super) fn names_by_age(
         .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort_by_cached_key(|name| {
-        let last = history.last(name, current);
+        let last = history.last_activation(name, current);
         (last.map(|(place, _)| place), name.clone())
     });
     Ok(names)
 }
 
-fn described(
+fn deployed_version(
     folder: &Path,
     name: &str,
     current: Option<&str>,
     history: &History,
 ) -> DeployedVersion {
-    let line = history.last(name, current).map(|(_, line)| line);
+    let line = history.last_activation(name, current).map(|(_, line)| line);
     DeployedVersion {
         name: name.to_owned(),
         folder: folder.join(name),
@@ -223,8 +240,8 @@ fn described(
 
 /// The absolute path of a folder, as jobs are to read it. Links stay, but not `..`: the path would no longer lead anywhere
 /// if the folder before it were removed.
-pub(super) fn absolute(folder: &Path) -> Result<PathBuf, DeployError> {
-    let path = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+pub(super) fn absolute_path(folder: &Path) -> Result<PathBuf, DeployError> {
+    let path = std::path::absolute(folder).map_err(DeployError::for_file("find", folder))?;
     Ok(without_parents(path))
 }
 
@@ -242,7 +259,7 @@ fn without_parents(path: PathBuf) -> PathBuf {
 }
 
 /// The version that a folder's link leads to.
-pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
+pub(super) fn current_version_of(folder: &Path) -> Result<Option<String>, DeployError> {
     let path = folder.join(CURRENT);
     let not_ours = |reason: String| {
         Err(DeployError::NotOurs {
@@ -252,13 +269,13 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
     };
     match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(DeployError::file("read", &path)(error)),
+        Err(error) => return Err(DeployError::for_file("read", &path)(error)),
         Ok(found) if !found.is_symlink() => {
             return not_ours("it is not a symbolic link to a version".to_owned());
         }
         Ok(_) => {}
     }
-    let target = fs::read_link(&path).map_err(DeployError::file("read", &path))?;
+    let target = fs::read_link(&path).map_err(DeployError::for_file("read", &path))?;
     let mut components = target.components();
     let name = match (components.next(), components.next()) {
         (Some(Component::Normal(name)), None) => name.to_str(),
@@ -286,14 +303,14 @@ pub(super) fn is_version(folder: &Path) -> bool {
 /// # Errors
 /// [`DeployError::NotOurs`] if the folder is neither of the two.
 pub fn table_of(folder: &Path) -> Result<PathBuf, DeployError> {
-    let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    let folder = std::path::absolute(folder).map_err(DeployError::for_file("find", folder))?;
     // Without a trailing slash, which would hide a link.
     let mut folder: PathBuf = folder.components().collect();
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink());
     if is_link && folder.ends_with(CURRENT) {
         folder.pop();
     }
-    if let Some(version) = current(&folder)? {
+    if let Some(version) = current_version_of(&folder)? {
         return Ok(folder.join(version).join(files::TABLE));
     }
     match is_version(&folder) {
@@ -305,7 +322,7 @@ pub fn table_of(folder: &Path) -> Result<PathBuf, DeployError> {
     }
 }
 
-pub(super) fn mode(file: &str) -> u32 {
+pub(super) fn file_mode(file: &str) -> u32 {
     match file {
         files::PROGRAM => 0o555,
         _ => 0o444,
@@ -317,20 +334,20 @@ pub(super) const OPEN: u32 = 0o755;
 
 /// Creates a folder that all users can read, whatever the umask, and those above it that are missing.
 pub(super) fn make_folder(path: &Path) -> Result<(), DeployError> {
-    ::files::create_folder(path, OPEN).map_err(DeployError::file("create", path))
+    ::files::create_folder(path, OPEN).map_err(DeployError::for_file("create", path))
 }
 
 /// Writes a read-only file of a version.
-pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(super) fn write_read_only(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut file = ::files::create_new(path, mode)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Syncs a folder's entries to disk.
-pub(super) fn sync(folder: &Path) -> Result<(), DeployError> {
+pub(super) fn sync_folder(folder: &Path) -> Result<(), DeployError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(DeployError::file("write", folder))
+    synced.map_err(DeployError::for_file("write", folder))
 }
 
 pub(super) fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {

@@ -24,7 +24,7 @@ pub enum HistoryAction {
 
 /// A line of the history, displayed as in the file: words separated by single spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct HistoryLine {
     pub(super) date: String,
     pub(super) who: String,
     pub(super) action: HistoryAction,
@@ -36,7 +36,7 @@ pub(super) struct Line {
 
 const NONE: &str = "-";
 
-impl fmt::Display for Line {
+impl fmt::Display for HistoryLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             date,
@@ -50,8 +50,8 @@ impl fmt::Display for Line {
     }
 }
 
-impl Line {
-    fn read(text: &str) -> Option<Self> {
+impl HistoryLine {
+    fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
         let [date, who, action, version, "after", before] = words[..] else {
             return None;
@@ -69,7 +69,7 @@ impl Line {
 /// The history of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HistoryLine>,
 }
 
 impl History {
@@ -77,16 +77,16 @@ impl History {
     pub(super) fn read(path: &Path) -> Result<Self, DeployError> {
         let text = match ::files::read_text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(DeployError::file("read", path))?,
+            read => read.map_err(DeployError::for_file("read", path))?,
         };
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         Ok(Self {
-            lines: whole.lines().filter_map(Line::read).collect(),
+            lines: whole.lines().filter_map(HistoryLine::parse).collect(),
         })
     }
 
     /// Appends a line and syncs it to disk.
-    pub(super) fn append(path: &Path, line: &Line) -> Result<(), DeployError> {
+    pub(super) fn append_line(path: &Path, line: &HistoryLine) -> Result<(), DeployError> {
         let append = || {
             let mut options = File::options();
             options.read(true).append(true).create(true);
@@ -105,12 +105,15 @@ impl History {
             file.write_all(format!("{torn}{line}\n").as_bytes())?;
             file.sync_all()
         };
-        append().map_err(DeployError::file("write", path))
+        append().map_err(DeployError::for_file("write", path))
     }
 
     /// The lines, and whether each counts. A line is written before the link is replaced. If the link was never
     /// replaced, the next line, or the link itself, names another version than the line, which then does not count.
-    fn counted<'h>(&'h self, current: Option<&'h str>) -> impl Iterator<Item = (&'h Line, bool)> {
+    fn mark_counting_lines<'h>(
+        &'h self,
+        current: Option<&'h str>,
+    ) -> impl Iterator<Item = (&'h HistoryLine, bool)> {
         let later = self.lines.iter().skip(1);
         let found = later.map(|next| next.before.as_deref()).chain([current]);
         let lines = self.lines.iter().zip(found);
@@ -120,7 +123,7 @@ impl History {
     /// The versions that were current one after the other and not rolled back, the current one last.
     pub(super) fn versions_in_effect(&self, current: Option<&str>) -> Vec<String> {
         let mut stack: Vec<String> = Vec::new();
-        for (line, counts) in self.counted(current) {
+        for (line, counts) in self.mark_counting_lines(current) {
             if let Some(before) = line.before.as_ref().filter(|b| stack.last() != Some(b)) {
                 // The link was changed by hand.
                 stack.push(before.clone());
@@ -143,8 +146,10 @@ impl History {
 
     /// The versions that were current at the time `since` or later.
     pub(super) fn current_since(&self, since: Timestamp, current: Option<&str>) -> Vec<String> {
-        let counted = self.counted(current).filter(|(_, counts)| *counts);
-        let lines: Vec<&Line> = counted.map(|(line, _)| line).collect();
+        let counted = self
+            .mark_counting_lines(current)
+            .filter(|(_, counts)| *counts);
+        let lines: Vec<&HistoryLine> = counted.map(|(line, _)| line).collect();
         let ends = lines.iter().skip(1).map(|next| next.date.parse().ok());
         let lines = lines.iter().zip(ends.chain([None]));
         // A version whose end is missing or unreadable may still be in use. Dates are rounded down to seconds.
@@ -157,8 +162,12 @@ impl History {
     }
 
     /// The last counting line that made a version current, and its index.
-    pub(super) fn last(&self, version: &str, current: Option<&str>) -> Option<(usize, &Line)> {
-        let counts = self.counted(current).map(|(_, counts)| counts);
+    pub(super) fn last_activation(
+        &self,
+        version: &str,
+        current: Option<&str>,
+    ) -> Option<(usize, &HistoryLine)> {
+        let counts = self.mark_counting_lines(current).map(|(_, counts)| counts);
         let lines = self.lines.iter().zip(counts).enumerate();
         let counted = lines.filter(|(_, (line, counts))| *counts && line.version == version);
         counted.last().map(|(place, (line, _))| (place, line))

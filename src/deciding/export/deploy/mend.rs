@@ -7,7 +7,8 @@ use std::path::Path;
 use super::DeployError;
 use super::files::{MODULES, VersionFile};
 use super::folder::{
-    CURRENT, Folder, HISTORY, OPEN, make_folder, missing_is_fine, mode, sync, write,
+    CURRENT, HISTORY, OPEN, VersionFolder, file_mode, make_folder, missing_is_fine, sync_folder,
+    write_read_only,
 };
 use super::history::History;
 use super::modules::{are_modules_linked, link_modules};
@@ -15,12 +16,12 @@ use super::modules::{are_modules_linked, link_modules};
 /// A file that is about to replace a damaged one.
 const MENDED: &str = ".mended";
 
-impl Folder {
+impl VersionFolder {
     /// Sets aside files that have the names of the link and of the history, and lets all users read the folder and the
     /// history.
     pub(super) fn set_strangers_aside(&self) -> Result<(), DeployError> {
         let opened = ::files::set_folder_mode(&self.path, OPEN);
-        opened.map_err(DeployError::file("open to all users", &self.path))?;
+        opened.map_err(DeployError::for_file("open to all users", &self.path))?;
         let current = fs::symlink_metadata(self.path.join(CURRENT));
         if current.is_ok_and(|found| !found.is_symlink()) {
             self.set_aside(CURRENT)?;
@@ -31,7 +32,7 @@ impl Folder {
         let history = self.path.join(HISTORY);
         match set_file_mode(&history, 0o644) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(DeployError::file("open to all users", &history)(error))
+                Err(DeployError::for_file("open to all users", &history)(error))
             }
             _ => Ok(()),
         }
@@ -46,7 +47,7 @@ impl Folder {
         differs: impl Fn(&&VersionFile) -> bool,
     ) -> Result<(), DeployError> {
         for file in files.iter().filter(&differs) {
-            self.mend(version, file)?;
+            self.mend_file(version, file)?;
         }
         if !are_modules_linked(version) {
             let link = version.join(MODULES);
@@ -54,7 +55,7 @@ impl Folder {
                 Ok(found) if found.is_dir() => fs::remove_dir_all(&link),
                 _ => missing_is_fine(fs::remove_file(&link)),
             };
-            removed.map_err(DeployError::file("remove", &link))?;
+            removed.map_err(DeployError::for_file("remove", &link))?;
             link_modules(version)?;
         }
         for file in files {
@@ -62,10 +63,10 @@ impl Folder {
             let above = path.ancestors().skip(1);
             for folder in above.take_while(|folder| folder.starts_with(version)) {
                 let opened = ::files::set_folder_mode(folder, OPEN);
-                opened.map_err(DeployError::file("open to all users", folder))?;
+                opened.map_err(DeployError::for_file("open to all users", folder))?;
             }
-            let opened = set_file_mode(&path, mode(&file.name));
-            opened.map_err(DeployError::file("open to all users", &path))?;
+            let opened = set_file_mode(&path, file_mode(&file.name));
+            opened.map_err(DeployError::for_file("open to all users", &path))?;
         }
         Ok(())
     }
@@ -75,27 +76,28 @@ impl Folder {
         let path = self.path.join(name);
         let now = jiff::Timestamp::now().as_microsecond();
         let aside = self.path.join(format!(".aside-{name}-{now}"));
-        fs::rename(&path, aside).map_err(DeployError::file("rename", &path))
+        fs::rename(&path, aside).map_err(DeployError::for_file("rename", &path))
     }
 
     /// Rewrites a file of a version atomically. Jobs that read the version find the other files unchanged.
-    fn mend(&self, version: &Path, file: &VersionFile) -> Result<(), DeployError> {
+    fn mend_file(&self, version: &Path, file: &VersionFile) -> Result<(), DeployError> {
         let (path, mended) = (version.join(&file.name), self.path.join(MENDED));
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
         above.retain(|folder| folder.starts_with(version) && !folder.is_dir());
         for folder in above.into_iter().rev() {
             missing_is_fine(fs::remove_file(folder))
-                .map_err(DeployError::file("remove", folder))?;
+                .map_err(DeployError::for_file("remove", folder))?;
             make_folder(folder)?;
         }
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-            fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;
+            fs::remove_dir_all(&path).map_err(DeployError::for_file("remove", &path))?;
         }
-        missing_is_fine(fs::remove_file(&mended)).map_err(DeployError::file("remove", &mended))?;
-        write(&mended, &file.bytes, mode(&file.name))
-            .map_err(DeployError::file("write", &mended))?;
-        fs::rename(&mended, &path).map_err(DeployError::file("replace", &path))?;
-        sync(path.parent().unwrap_or(version))
+        missing_is_fine(fs::remove_file(&mended))
+            .map_err(DeployError::for_file("remove", &mended))?;
+        write_read_only(&mended, &file.bytes, file_mode(&file.name))
+            .map_err(DeployError::for_file("write", &mended))?;
+        fs::rename(&mended, &path).map_err(DeployError::for_file("replace", &path))?;
+        sync_folder(path.parent().unwrap_or(version))
     }
 }
 

@@ -40,13 +40,13 @@ pub use error::DeployError;
 pub use files::check_names;
 pub use folder::table_of;
 pub use history::HistoryAction;
-pub use prune::prune;
+pub use prune::prune_versions;
 pub use targets::{folders_beside, target_of};
-pub use withdraw::{empty_table, withdraw};
+pub use withdraw::{empty_table, withdraw_table};
 
 use crate::{Exported, Options};
-use files::{Content, PreloadLibrary};
-use folder::Folder;
+use files::{PreloadLibrary, VersionContent};
+use folder::VersionFolder;
 
 /// The input of a deployment.
 #[derive(Clone, Copy, Debug)]
@@ -122,14 +122,14 @@ pub struct DeployedVersion {
 ///
 /// # Errors
 /// The errors of [`prepare`] and [`Prepared::make_current`].
-pub fn deploy(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
-    prepare(request, folder)?.make_current()
+pub fn deploy_table(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
+    prepare_deployment(request, folder)?.make_current()
 }
 
 /// A version that exists and is not yet current. While this value exists, no other process can deploy to its folder.
 #[derive(Debug)]
-pub struct Prepared {
-    folder: Folder,
+pub struct PreparedDeployment {
+    folder: VersionFolder,
     version: String,
     who: String,
     deployed: Deployed,
@@ -143,9 +143,12 @@ pub struct Prepared {
 /// [`DeployError::NothingForLibrary`], before anything is written; the errors of [`crate::Format::render`];
 /// [`DeployError::NotOurs`] and [`DeployError::Altered`] if other files are in the way; [`DeployError::OtherTarget`];
 /// [`DeployError::Busy`]; files that cannot be read or written.
-pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, DeployError> {
+pub fn prepare_deployment(
+    request: &DeployRequest<'_>,
+    folder: &Path,
+) -> Result<PreparedDeployment, DeployError> {
     check_names(request.table)?;
-    let (table, withheld) = request.table.deployed(request.options.policy);
+    let (table, withheld) = request.table.deployed_by(request.options.policy);
     let is_unconfirmed =
         |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
     if !request.confirmed_only && withheld.iter().any(is_unconfirmed) {
@@ -154,10 +157,10 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         });
     }
     let is_release = request.release.is_some();
-    if !is_release && !crate::decides(&table) {
+    if !is_release && !crate::makes_choices(&table) {
         return Err(DeployError::Nothing { withheld });
     }
-    let (exported, mut notes) = match exported(request, &table) {
+    let (exported, mut notes) = match export_for_library(request, &table) {
         // The library then decides itself; programs can still use the table.
         Err(DeployError::Export(error)) if is_release => {
             let note = format!("There is no file for the library itself: {error}.");
@@ -171,7 +174,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
             library: table.provenance.library.clone(),
         });
     }
-    let given = folder::absolute(folder)?;
+    let given = folder::absolute_path(folder)?;
     let chosen = choose_folder(request, &given)?;
     let preload = request.preload.map(read_preload).transpose()?;
     if let Some(preload) = &preload
@@ -187,7 +190,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
     let of_release = request.release.map(|release| release.module);
     let of_folder = targets::module_of_folder(&chosen, &given);
     let module = of_release.or(of_folder.as_deref());
-    let content = Content {
+    let content = VersionContent {
         table: &table,
         policy: request.options.policy,
         exported: exported
@@ -200,18 +203,18 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         module: module.unwrap_or(&table.name),
         is_withdrawn: false,
     };
-    let (version, module) = (content.version(&chosen)?, content.module_name());
-    let files = content.files(&chosen.join(&version))?;
+    let (version, module) = (content.version_name(&chosen)?, content.module_name());
+    let files = content.render_files(&chosen.join(&version))?;
     let versions = if is_release {
-        Folder::open_own(&chosen)?
+        VersionFolder::open_own(&chosen)?
     } else {
-        Folder::open(&chosen, true)?
+        VersionFolder::open(&chosen, true)?
     };
     // Another process may have deployed for another library since the folder was chosen.
     if choose_folder(request, &given)? != chosen {
         return Err(DeployError::Busy { folder: given });
     }
-    versions.put(&version, &files)?;
+    versions.write_version(&version, &files)?;
     if request.replace {
         for beside in targets::folders_beside_for(request.table, &chosen)? {
             notes.push(format!(
@@ -224,8 +227,8 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
     }
     let current = chosen.join(folder::CURRENT);
     let deployed = Deployed {
-        version: versions.version(&version)?,
-        before: versions.current()?,
+        version: versions.describe_version(&version)?,
+        before: versions.current_version()?,
         environment: current.join(files::ENVIRONMENT),
         modules: chosen.join(files::MODULES),
         module,
@@ -233,7 +236,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         withheld,
         notes,
     };
-    Ok(Prepared {
+    Ok(PreparedDeployment {
         folder: versions,
         version,
         who: request.who.to_owned(),
@@ -258,11 +261,11 @@ fn choose_folder(request: &DeployRequest<'_>, given: &Path) -> Result<PathBuf, D
 }
 
 fn read_preload(path: &Path) -> Result<PreloadLibrary<'_>, DeployError> {
-    let bytes = ::files::read(path).map_err(DeployError::file("read", path))?;
+    let bytes = ::files::read(path).map_err(DeployError::for_file("read", path))?;
     Ok(PreloadLibrary { path, bytes })
 }
 
-impl Prepared {
+impl PreparedDeployment {
     /// Whether the version is already the current one.
     pub fn is_current(&self) -> bool {
         self.deployed.before.as_ref() == Some(&self.version)
@@ -282,7 +285,7 @@ impl Prepared {
                 .make_current(HistoryAction::Deploy, &self.version, before, &self.who)?;
         }
         Ok(Deployed {
-            version: self.folder.version(&self.version)?,
+            version: self.folder.describe_version(&self.version)?,
             ..self.deployed
         })
     }
@@ -293,26 +296,28 @@ impl Prepared {
 /// # Errors
 /// [`DeployError::NothingDeployed`] if no version is current, [`DeployError::NothingBefore`] if none was before, [`DeployError::Gone`] if its folder no longer exists; otherwise
 /// those of [`deploy`].
-pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
-    let folder = folder::absolute(folder)?;
-    if folder::current(&folder)?.is_none() {
+pub fn roll_back(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
+    let folder = folder::absolute_path(folder)?;
+    if folder::current_version_of(&folder)?.is_none() {
         return Err(DeployError::NothingDeployed { folder });
     }
-    let versions = Folder::open(&folder, false)?;
-    let current = versions.current()?;
-    let in_effect = versions.history()?.versions_in_effect(current.as_deref());
+    let versions = VersionFolder::open(&folder, false)?;
+    let current = versions.current_version()?;
+    let in_effect = versions
+        .read_history()?
+        .versions_in_effect(current.as_deref());
     let before = match &in_effect[..] {
         [.., before, _] => before.clone(),
         _ => return Err(DeployError::NothingBefore { folder }),
     };
-    if !versions.has(&before) {
+    if !versions.has_version(&before) {
         return Err(DeployError::Gone {
             version: before,
             folder,
         });
     }
     versions.make_current(HistoryAction::Rollback, &before, current.as_deref(), who)?;
-    versions.version(&before)
+    versions.describe_version(&before)
 }
 
 /// The versions of a folder and of those beside ([`folders_beside`]), in the order in which each was last made current;
@@ -320,16 +325,16 @@ pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
 ///
 /// # Errors
 /// The folder cannot be read; [`DeployError::NotOurs`].
-pub fn list(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
-    let mut versions = folder::versions(folder)?;
+pub fn list_all_versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
+    let mut versions = folder::list_versions(folder)?;
     for beside in folders_beside(folder)? {
-        versions.extend(folder::versions(&beside)?);
+        versions.extend(folder::list_versions(&beside)?);
     }
     Ok(versions)
 }
 
 /// The name and contents of the file for the table's library; `None` if it can be given no choices.
-fn exported(
+fn export_for_library(
     request: &DeployRequest<'_>,
     table: &Table,
 ) -> Result<Option<(String, Exported)>, DeployError> {
@@ -343,7 +348,7 @@ fn exported(
             .clone(),
         ..measured.clone()
     };
-    let Some(format) = crate::read_by(&library).filter(|_| crate::has_choices(table)) else {
+    let Some(format) = crate::format_read_by(&library).filter(|_| crate::has_choices(table)) else {
         return Ok(None);
     };
     let exported = format.render(request.table, request.options)?;

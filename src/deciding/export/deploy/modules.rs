@@ -23,7 +23,10 @@ use std::path::Path;
 
 use super::DeployError;
 use super::files::{self, MODULE, MODULES, RELEASE, WITH_TABLE, shared_variables};
-use super::folder::{CURRENT, Folder, OPEN, make_folder, missing_is_fine, mode, sync, write};
+use super::folder::{
+    CURRENT, OPEN, VersionFolder, file_mode, make_folder, missing_is_fine, sync_folder,
+    write_read_only,
+};
 use super::mend::set_file_mode;
 
 /// The variables of a version, as lines of `NAME=VALUE`.
@@ -165,12 +168,12 @@ if {[info commands module-virtual] ne ""} {
 }
 "#;
 
-impl Folder {
+impl VersionFolder {
     /// Writes the module files of all names that the folder has had; `version` is about to become current, or is.
     pub(super) fn write_modules(&self, version: &str) -> Result<(), DeployError> {
         self.remove_own_link()?;
         self.share_modules(version)?;
-        let place = files::checked(&self.path, &[])?;
+        let place = files::checked_path_text(&self.path, &[])?;
         // Lmod reads `.modulerc`, too, and fails at names that it would have to quote.
         let is_simple = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
         let has_rc = place.chars().all(is_simple);
@@ -215,10 +218,11 @@ impl Folder {
         }
         for name in names_in(&folder).difference(&plain) {
             let path = folder.join(name);
-            missing_is_fine(fs::remove_file(&path)).map_err(DeployError::file("remove", &path))?;
+            missing_is_fine(fs::remove_file(&path))
+                .map_err(DeployError::for_file("remove", &path))?;
         }
         for folder in [&all, &folder, &self.path.join(MODULES), &self.path] {
-            sync(folder)?;
+            sync_folder(folder)?;
         }
         Ok(())
     }
@@ -229,7 +233,7 @@ impl Folder {
         let path = self.path.join(MODULES);
         match fs::read_link(&path) {
             Ok(target) if self.is_own || target == Path::new(CURRENT).join(MODULES) => {
-                fs::remove_file(&path).map_err(DeployError::file("remove", &path))
+                fs::remove_file(&path).map_err(DeployError::for_file("remove", &path))
             }
             Ok(target) => Err(DeployError::NotOurs {
                 path,
@@ -241,7 +245,8 @@ impl Folder {
 
     /// The names of the modules in the versions of an older colltune.
     fn older_names(&self) -> Result<BTreeSet<String>, DeployError> {
-        let entries = fs::read_dir(&self.path).map_err(DeployError::file("list", &self.path))?;
+        let entries =
+            fs::read_dir(&self.path).map_err(DeployError::for_file("list", &self.path))?;
         let places = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let folders = places.flat_map(|place| [place.join(MODULES), place.join(OLDER)]);
         let older = folders.filter(|folder| is_folder(folder));
@@ -260,7 +265,7 @@ impl Folder {
                 return Ok(());
             };
             let path = folder.join(&name);
-            let module = ::files::read_text(&path).map_err(DeployError::file("read", &path))?;
+            let module = ::files::read_text(&path).map_err(DeployError::for_file("read", &path))?;
             let files = [
                 (VARIABLES, variables_of(&module)),
                 (MODULE_NAME, format!("{MODULE}/{name}\n")),
@@ -268,28 +273,28 @@ impl Folder {
             for (name, text) in files {
                 let path = place.join(name);
                 missing_is_fine(fs::remove_file(&path))
-                    .map_err(DeployError::file("remove", &path))?;
-                write(&path, text.as_bytes(), mode(name))
-                    .map_err(DeployError::file("write", &path))?;
+                    .map_err(DeployError::for_file("remove", &path))?;
+                write_read_only(&path, text.as_bytes(), file_mode(name))
+                    .map_err(DeployError::for_file("write", &path))?;
             }
-            fs::rename(&modules, &older).map_err(DeployError::file("rename", &modules))?;
+            fs::rename(&modules, &older).map_err(DeployError::for_file("rename", &modules))?;
         }
         // A process may have been killed after the folder was renamed.
         if is_folder(&older) && fs::symlink_metadata(&modules).is_err() {
             link_modules(&place)?;
         }
-        sync(&place)
+        sync_folder(&place)
     }
 
     /// Creates a folder for module files, in place of another file if the folder belongs to a service.
     fn open_folder(&self, folder: &Path) -> Result<(), DeployError> {
         if self.is_own && fs::symlink_metadata(folder).is_ok_and(|found| !found.is_dir()) {
-            fs::remove_file(folder).map_err(DeployError::file("remove", folder))?;
+            fs::remove_file(folder).map_err(DeployError::for_file("remove", folder))?;
         }
         make_folder(folder)?;
         if self.is_own {
             let opened = ::files::set_folder_mode(folder, OPEN);
-            opened.map_err(DeployError::file("open to all users", folder))?;
+            opened.map_err(DeployError::for_file("open to all users", folder))?;
         }
         Ok(())
     }
@@ -299,25 +304,26 @@ impl Folder {
         let path = folder.join(name);
         if ::files::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             if self.is_own {
-                let opened = set_file_mode(&path, mode(name));
-                opened.map_err(DeployError::file("open to all users", &path))?;
+                let opened = set_file_mode(&path, file_mode(name));
+                opened.map_err(DeployError::for_file("open to all users", &path))?;
             }
             return Ok(());
         }
         if self.is_own && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-            fs::remove_dir_all(&path).map_err(DeployError::file("remove", &path))?;
+            fs::remove_dir_all(&path).map_err(DeployError::for_file("remove", &path))?;
         }
         let next = self.path.join(NEXT);
-        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
-        write(&next, text.as_bytes(), mode(name)).map_err(DeployError::file("write", &next))?;
-        fs::rename(&next, &path).map_err(DeployError::file("replace", &path))
+        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::for_file("remove", &next))?;
+        write_read_only(&next, text.as_bytes(), file_mode(name))
+            .map_err(DeployError::for_file("write", &next))?;
+        fs::rename(&next, &path).map_err(DeployError::for_file("replace", &path))
     }
 }
 
 /// Links a version to the module files of its folder.
 pub(super) fn link_modules(version: &Path) -> Result<(), DeployError> {
     let link = version.join(MODULES);
-    symlink(SHARED, &link).map_err(DeployError::file("create", &link))
+    symlink(SHARED, &link).map_err(DeployError::for_file("create", &link))
 }
 
 /// Whether a version is linked to the module files of its folder.
@@ -382,7 +388,9 @@ fn variables_of(module: &str) -> String {
 
 /// The variables that versions may set for libraries and jobs.
 fn known_variables() -> Vec<String> {
-    let of_formats = crate::FORMATS.iter().flat_map(|format| format.variables());
+    let of_formats = crate::FORMATS
+        .iter()
+        .flat_map(|format| format.variable_names());
     let mut known: Vec<String> = of_formats
         .chain([RELEASE.to_owned(), WITH_TABLE.to_owned()])
         .collect();
@@ -393,16 +401,16 @@ fn known_variables() -> Vec<String> {
 
 /// A word of Tcl.
 fn in_tcl(text: &str) -> String {
-    escaped(text, "\\\"$[]{}")
+    quote_escaped(text, "\\\"$[]{}")
 }
 
 /// A Lua string; the text has no line ends.
 fn in_lua(text: &str) -> String {
-    escaped(text, "\\\"")
+    quote_escaped(text, "\\\"")
 }
 
 /// A text between quotation marks, with `\` before these characters.
-fn escaped(text: &str, special: &str) -> String {
+fn quote_escaped(text: &str, special: &str) -> String {
     let mut word = String::from("\"");
     for c in text.chars() {
         if special.contains(c) {

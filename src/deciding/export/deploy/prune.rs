@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::folder::{Folder, HALF};
+use super::folder::{HALF, VersionFolder};
 use super::{DeployError, files, folder};
 
 /// Removes those of a service's versions ([`super::ServiceRelease`]) whose digest is not in `keep` and which, by the
@@ -14,12 +14,18 @@ use super::{DeployError, files, folder};
 ///
 /// # Errors
 /// [`DeployError::Busy`]; files that cannot be read or removed. A version is removed as a whole.
-pub fn prune(folder: &Path, since: Timestamp, keep: &[&str]) -> Result<usize, DeployError> {
-    let versions = Folder::open_own(folder)?;
-    let current = versions.current()?;
-    let in_use = versions.history()?.current_since(since, current.as_deref());
+pub fn prune_versions(
+    folder: &Path,
+    since: Timestamp,
+    keep: &[&str],
+) -> Result<usize, DeployError> {
+    let versions = VersionFolder::open_own(folder)?;
+    let current = versions.current_version()?;
+    let in_use = versions
+        .read_history()?
+        .current_since(since, current.as_deref());
     let mut removed = 0;
-    for version in folder::versions(folder)? {
+    for version in folder::list_versions(folder)? {
         let path = version.folder.join(files::DIGEST);
         let Ok(digest) = ::files::read_text(&path) else {
             continue;
@@ -30,8 +36,9 @@ pub fn prune(folder: &Path, since: Timestamp, keep: &[&str]) -> Result<usize, De
         }
         // The next process that opens the folder removes the rest.
         let half = folder.join(HALF);
-        fs::rename(&version.folder, &half).map_err(DeployError::file("rename", &version.folder))?;
-        fs::remove_dir_all(&half).map_err(DeployError::file("remove", &half))?;
+        fs::rename(&version.folder, &half)
+            .map_err(DeployError::for_file("rename", &version.folder))?;
+        fs::remove_dir_all(&half).map_err(DeployError::for_file("remove", &half))?;
         removed += 1;
     }
     Ok(removed)

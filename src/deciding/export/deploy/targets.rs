@@ -18,7 +18,7 @@ use table::{Provenance, Table};
 
 use super::folder::{self, HISTORY, LOCK};
 use super::{DeployError, files};
-use crate::choices::series;
+use crate::choices::release_series;
 
 /// The longest name of a CPU or a network in the name of a folder, in bytes.
 const LONGEST_NODES: usize = 40;
@@ -73,7 +73,7 @@ pub fn folders_beside(folder: &Path) -> Result<Vec<PathBuf>, DeployError> {
     }
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let mut places: Vec<PathBuf> = entries
-        .map_err(DeployError::file("list", folder))?
+        .map_err(DeployError::for_file("list", folder))?
         .into_iter()
         .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
         .map(|entry| entry.path())
@@ -117,7 +117,7 @@ pub fn target_of(folder: &Path) -> Result<Option<Provenance>, DeployError> {
     if !folder.is_dir() {
         return Ok(None);
     }
-    let current = folder::current(folder).ok().flatten();
+    let current = folder::current_version_of(folder).ok().flatten();
     let mut names = folder::names_by_age(folder, current.as_deref())?;
     names.retain(|name| Some(name) != current.as_ref());
     names.extend(current);
@@ -161,7 +161,7 @@ fn are_nodes_known(target: &Provenance) -> bool {
 
 /// Whether this is a folder of versions.
 fn has_versions(folder: &Path) -> bool {
-    folder.join(HISTORY).is_file() || matches!(folder::current(folder), Ok(Some(_)))
+    folder.join(HISTORY).is_file() || matches!(folder::current_version_of(folder), Ok(Some(_)))
 }
 
 /// The folder of versions that this folder of versions is in; `None` if it is not in one.
@@ -188,7 +188,7 @@ fn describe_target(target: &Provenance) -> String {
 
 fn is_same_library(one: &Provenance, other: &Provenance) -> bool {
     let (this, that) = (&one.library, &other.library);
-    let is_same_series = match (series(&this.version), series(&that.version)) {
+    let is_same_series = match (release_series(&this.version), release_series(&that.version)) {
         (Some(this), Some(that)) => this == that,
         _ => this.version == that.version,
     };
@@ -204,7 +204,7 @@ fn is_same_target(one: &Provenance, other: &Provenance) -> bool {
 /// or, if that is the same, the first network; with a number if another folder has this name.
 fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBuf {
     let library = &target.library;
-    let version = series(&library.version).map_or_else(
+    let version = release_series(&library.version).map_or_else(
         || library.version.clone(),
         |(major, minor)| format!("{major}.{minor}"),
     );
@@ -215,7 +215,7 @@ fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBu
         let nodes = network.map_or_else(|| short_name(&target.cpu), |network| short_name(network));
         name = format!("{name}-{nodes}");
     }
-    let name = files::plain(&name);
+    let name = files::plain_word(&name);
     // A process that was killed may have begun a folder, which this one then completes.
     let is_begun = |path: &PathBuf| {
         let is_left = |name| fs::symlink_metadata(path.join(name)).is_ok();

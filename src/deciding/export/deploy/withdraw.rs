@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use table::{Confidence, Policy, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
-use super::files::{self, Content, WITH_TABLE};
-use super::folder::{self, CURRENT, Folder, HISTORY};
+use super::files::{self, VersionContent, WITH_TABLE};
+use super::folder::{self, CURRENT, HISTORY, VersionFolder};
 use super::modules::{VARIABLES, module_of};
 use super::{DeployError, DeployedVersion, HistoryAction};
 
@@ -21,15 +21,15 @@ use super::{DeployError, DeployedVersion, HistoryAction};
 /// # Errors
 /// [`DeployError::NothingDeployed`] if there is no version; [`DeployError::NotOurs`] if `current` is something else;
 /// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy`].
-pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
-    let folder = folder::absolute(folder)?;
+pub fn withdraw_table(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
+    let folder = folder::absolute_path(folder)?;
     name_of_current(&folder)?;
-    let versions = Folder::take(&folder, false, false)?;
+    let versions = VersionFolder::open_and_lock(&folder, false, false)?;
     let current = name_of_current(&folder)?;
     if let Some(current) = &current
         && leaves_all_to_library(&folder.join(current))
     {
-        return versions.version(current);
+        return versions.describe_version(current);
     }
     // The current version comes first; the others serve if it was removed or damaged.
     let mut names = folder::names_by_age(&folder, current.as_deref())?;
@@ -37,7 +37,7 @@ pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
     let places: Vec<PathBuf> = names.iter().rev().map(|name| folder.join(name)).collect();
     let table = empty_table(library_of(&folder, &places)?);
     let module = places.iter().find_map(|place| module_of(place));
-    let content = Content {
+    let content = VersionContent {
         table: &table,
         policy: Policy::default(),
         exported: None,
@@ -48,10 +48,10 @@ pub fn withdraw(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
         module: module.as_deref().unwrap_or(&table.name),
         is_withdrawn: true,
     };
-    let version = content.version(&folder)?;
-    versions.put(&version, &content.files(&folder.join(&version))?)?;
+    let version = content.version_name(&folder)?;
+    versions.write_version(&version, &content.render_files(&folder.join(&version))?)?;
     versions.make_current(HistoryAction::Withdraw, &version, current.as_deref(), who)?;
-    versions.version(&version)
+    versions.describe_version(&version)
 }
 
 /// A table without rules, for the calls of a library.
@@ -80,7 +80,7 @@ pub fn empty_table(library: Library) -> Table {
 /// The name that `current` leads to, even if its version was removed or damaged; `None` if the link was removed, and
 /// versions are there.
 fn name_of_current(folder: &Path) -> Result<Option<String>, DeployError> {
-    let not_a_version = match folder::current(folder) {
+    let not_a_version = match folder::current_version_of(folder) {
         Ok(Some(current)) => return Ok(Some(current)),
         Ok(None) => {
             // Jobs whose scripts read `current` end without it.

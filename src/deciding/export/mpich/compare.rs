@@ -8,7 +8,7 @@ use super::tree::TreeNode;
 use crate::{Choices, ExportError, Native, RanksRules};
 
 /// Checks that the file gives the choice or, where there is none, the library's own decision.
-pub(super) fn compare(
+pub(super) fn compare_with_choices(
     class: OperatorClass,
     choices: &Choices,
     file: &[TreeNode],
@@ -16,33 +16,35 @@ pub(super) fn compare(
 ) -> Result<(), ExportError> {
     for (&collective, all) in &choices.collectives {
         for rules in all {
-            let sizes = guards::sizes(collective);
-            for (bytes, ranks) in sizes.points(rules) {
+            let sizes = guards::sizes_in_files(collective);
+            for (bytes, ranks) in sizes.comparison_points(rules) {
                 let call = Call {
                     collective,
                     ranks,
                     class,
-                    bytes: sizes.of(bytes, ranks),
+                    bytes: sizes.size_in_file(bytes, ranks),
                 };
-                let governing = RanksRules::governing(all, ranks);
-                let native = governing.and_then(|rules| sizes.expected(rules, bytes, ranks));
-                look(&call, native, file, stock)?;
+                let governing = RanksRules::find_for_ranks(all, ranks);
+                let native = governing.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
+                compare_call(&call, native, file, stock)?;
             }
         }
     }
     Ok(())
 }
 
-fn look(
+fn compare_call(
     call: &Call,
     native: Option<&Native>,
     file: &[TreeNode],
     stock: &[TreeNode],
 ) -> Result<(), ExportError> {
-    let native = native.filter(|native| guards::serves(call.collective, &native.id, call));
+    let native = native.filter(|native| guards::can_serve(call.collective, &native.id, call));
     let own = native.map(|native| guards::full_name(call.collective, &native.id));
-    let expected = own.as_deref().or_else(|| reader::decide(stock, call));
-    let found = reader::decide(file, call);
+    let expected = own
+        .as_deref()
+        .or_else(|| reader::chosen_algorithm(stock, call));
+    let found = reader::chosen_algorithm(file, call);
     match found == expected {
         true => Ok(()),
         false => Err(ExportError::Unfaithful(format!(

@@ -47,7 +47,7 @@ pub(super) enum Size {
 }
 
 impl Size {
-    pub(super) fn key(self) -> &'static str {
+    pub(super) fn condition_key(self) -> &'static str {
         match self {
             Self::Average => "avg_msg_size",
             Self::Total | Self::TotalOfParts => "total_msg_size",
@@ -56,7 +56,7 @@ impl Size {
 }
 
 /// The library's measure of messages, for files. Conditions name the last size for which they hold.
-pub(super) fn sizes(collective: Collective) -> FileSizes {
+pub(super) fn sizes_in_files(collective: Collective) -> FileSizes {
     FileSizes {
         of_all_ranks: size_key(collective) == Some(Size::TotalOfParts),
         largest: LARGEST + 1,
@@ -79,7 +79,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
 }
 
 /// Whether an algorithm's conditions hold for a call.
-pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
+pub(super) fn can_serve(collective: Collective, id: &str, call: &Call) -> bool {
     match (collective, id) {
         (Collective::Allgather, "recursive_doubling")
         | (Collective::ReduceScatter | Collective::ReduceScatterBlock, "noncommutative") => {
@@ -92,8 +92,8 @@ pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
 }
 
 /// The nodes that choose an algorithm where its conditions hold, and elsewhere the library's own decision.
-pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
-    let ours = vec![TreeNode::algorithm(&full_name(collective, id))];
+pub(super) fn guarded_nodes(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
+    let ours = vec![TreeNode::for_algorithm(&full_name(collective, id))];
     let stock = || stock.to_vec();
     let only_if = |yes: &str, no: &str, ours: Vec<TreeNode>| {
         vec![TreeNode::new(yes, ours), TreeNode::new(no, stock())]

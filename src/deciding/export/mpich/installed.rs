@@ -18,7 +18,7 @@ const SYSTEM: [&str; 4] = [
 
 /// The library file of an installed MPICH of a release: beside a launcher on the search path `path`, or among the
 /// system's libraries.
-pub(super) fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
+pub(super) fn find_library_file(version: &str, path: &OsStr) -> Option<PathBuf> {
     let launchers = std::env::split_paths(path).flat_map(|folder| {
         ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"].map(|name| folder.join(name))
     });
@@ -37,9 +37,9 @@ pub(super) fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
     });
     let folders = beside.chain(system).chain(of_architectures);
     let mut files = folders.flat_map(|folder| NAMES.map(|name| folder.join(name)));
-    files.find(|file| is_of(file, version))
+    files.find(|file| is_of_release(file, version))
 }
 
-fn is_of(file: &Path, version: &str) -> bool {
-    file.is_file() && stock::of_file(file, version).is_ok()
+fn is_of_release(file: &Path, version: &str) -> bool {
+    file.is_file() && stock::read_stock(file, version).is_ok()
 }

@@ -69,8 +69,8 @@ const YES_NO: [&str; 2] = ["yes", "no"];
 /// It refuses everything that aborts programs: conditions that the library does not have, or not for the collective;
 /// `<`, which is broken; chains of numbers that do not ascend or do not end in `any`; numbers that are not plain
 /// decimals; neighbourhood algorithms; and a file that fills its last page.
-pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
-    let nodes = tree::parse(text)?;
+pub(super) fn read_selection(text: &str) -> Result<Vec<TreeNode>, ExportError> {
+    let nodes = tree::parse_selection(text)?;
     let fault = |message: String| ExportError::invalid(1, message);
     if text.len().is_multiple_of(4096) {
         return Err(fault("the file fills its last page".to_owned()));
@@ -82,14 +82,14 @@ pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
         let Some(collective) = node.key.strip_prefix("collective=") else {
             return Err(fault(format!("`{}` is not a collective", node.key)));
         };
-        check(&node.below, collective)
+        check_siblings(&node.below, collective)
             .map_err(|message| fault(format!("{collective}: {message}")))?;
     }
     Ok(nodes)
 }
 
 /// Checks sibling conditions.
-fn check(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
+fn check_siblings(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
     let [first, ..] = nodes else {
         return Err("a condition has no algorithm below it".to_owned());
     };
@@ -106,8 +106,9 @@ fn check(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
         if is_any(key) {
             needs_any = false;
         } else if let Some((name, bound)) = key.split_once("<=") {
-            let bound = number(bound).ok_or_else(|| format!("`{key}` is not in plain decimals"))?;
-            allowed(&NUMBERS, name, collective, key)?;
+            let bound =
+                parse_number(bound).ok_or_else(|| format!("`{key}` is not in plain decimals"))?;
+            allowed_answers(&NUMBERS, name, collective, key)?;
             if previous.is_some_and(|(of, before)| of == name && before >= bound) {
                 return Err(format!("`{key}` does not ascend"));
             }
@@ -115,16 +116,16 @@ fn check(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
             needs_any = true;
         } else if ["comm_size=pow2", "comm_size=node_comm_size", "count<pow2"].contains(&key) {
             let name = key.split(['=', '<']).next().unwrap_or(key);
-            allowed(&NUMBERS, name, collective, key)?;
+            allowed_answers(&NUMBERS, name, collective, key)?;
             needs_any = true;
         } else if let Some((name, word)) = key.split_once('=') {
-            if !allowed(&WORDS, name, collective, key)?.contains(&word) {
+            if !allowed_answers(&WORDS, name, collective, key)?.contains(&word) {
                 return Err(format!("`{key}` is not known"));
             }
         } else {
             return Err(format!("`{key}` is not known"));
         }
-        check(&node.below, collective)?;
+        check_siblings(&node.below, collective)?;
     }
     match needs_any {
         true => Err("numbers do not end in `any`".to_owned()),
@@ -138,7 +139,7 @@ fn is_any(key: &str) -> bool {
 }
 
 /// The answers of a condition, if it exists for a collective. Nonblocking collectives are spelled with a leading `i`.
-fn allowed(
+fn allowed_answers(
     known: &[Condition],
     name: &str,
     collective: &str,
@@ -157,7 +158,7 @@ fn allowed(
     }
 }
 
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     let is_plain =
         text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     let number: i32 = text.parse().ok().filter(|_| is_plain)?;
@@ -166,11 +167,11 @@ fn number(text: &str) -> Option<u64> {
 
 /// The algorithm that a tree chooses for a call by the library's search: the first condition that holds, without
 /// backtracking.
-pub(super) fn decide<'t>(tree: &'t [TreeNode], call: &Call) -> Option<&'t str> {
+pub(super) fn chosen_algorithm<'t>(tree: &'t [TreeNode], call: &Call) -> Option<&'t str> {
     let collective = format!("collective={}", call.collective);
     let mut nodes = &tree.iter().find(|node| node.key == collective)?.below;
     loop {
-        let node = nodes.iter().find(|node| holds(&node.key, call))?;
+        let node = nodes.iter().find(|node| condition_holds(&node.key, call))?;
         match node.as_algorithm() {
             Some(algorithm) => return Some(algorithm),
             None => nodes = &node.below,
@@ -178,7 +179,7 @@ pub(super) fn decide<'t>(tree: &'t [TreeNode], call: &Call) -> Option<&'t str> {
     }
 }
 
-fn holds(key: &str, call: &Call) -> bool {
+fn condition_holds(key: &str, call: &Call) -> bool {
     if key.starts_with("algorithm=") || is_any(key) {
         return true;
     }

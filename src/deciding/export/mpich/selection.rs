@@ -14,7 +14,7 @@ use super::guards;
 use super::stock::{self, Stock};
 use super::tree::{self, TreeNode};
 use super::{compare, installed, reader};
-use crate::choices::release;
+use crate::choices::choose_release;
 use crate::{
     Choices, ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header,
 };
@@ -43,41 +43,41 @@ impl Format for SelectionFile {
         "MPICH 4.0 to 4.3 and 5.0"
     }
 
-    fn write(
+    fn render_deployed(
         &self,
         table: &Table,
         mut notes: Vec<String>,
         options: &Options,
     ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (4, 0..=3) | (5, 0));
-        let library = release(LibraryName::Mpich, self, knows, table, options)?;
+        let library = choose_release(LibraryName::Mpich, self, knows, table, options)?;
         let Some(file) = &options.library else {
             return Err(ExportError::NoStock {
                 library: library.to_string(),
                 reason: "no file of that library is given or found".to_owned(),
             });
         };
-        let stock = stock::of_file(file, &library.version)?;
-        let (plan, of_plan) = Plan::of(table, &library, &stock, options);
+        let stock = stock::read_stock(file, &library.version)?;
+        let (plan, of_plan) = SelectionPlan::from_table(table, &library, &stock, options);
         notes.extend(of_plan);
-        let mut text = tree::text(&plan.tree);
+        let mut text = tree::to_text(&plan.tree);
         if text.len().is_multiple_of(PAGE) {
             text.push('\n');
         }
-        let read = reader::read(&text)?;
+        let read = reader::read_selection(&text)?;
         for (class, choices) in OperatorClass::ALL.into_iter().zip(&plan.classes) {
-            compare::compare(class, choices, &read, &stock.tree)?;
+            compare::compare_with_choices(class, choices, &read, &stock.tree)?;
         }
-        let companion = companion(table, &library, file, &plan.changed, &notes);
+        let companion = companion_text(table, &library, file, &plan.changed, &notes);
         if !plan.changed.is_empty() {
             notes.push(format!(
                 "Deploy it with {}: otherwise the library splits collectives before it reads \
                  the file.",
-                lines(&plan.changed).join(" ")
+                setting_lines(&plan.changed).join(" ")
             ));
         }
         let mut variables = vec![(FILE_VARIABLE.to_owned(), None)];
-        let settings = settings(&plan.changed).into_iter();
+        let settings = required_settings(&plan.changed).into_iter();
         variables.extend(settings.map(|(name, value)| (name, Some(value.to_owned()))));
         Ok(Exported {
             text,
@@ -89,38 +89,38 @@ impl Format for SelectionFile {
     }
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
-        reader::read(text).map(drop)
+        reader::read_selection(text).map(drop)
     }
 
-    fn variables(&self) -> Vec<String> {
-        let settings = settings(&Collective::MEASURED).into_iter();
+    fn variable_names(&self) -> Vec<String> {
+        let settings = required_settings(&Collective::MEASURED).into_iter();
         let mut names = vec![FILE_VARIABLE.to_owned()];
         names.extend(settings.map(|(name, _)| name));
         names
     }
 
-    fn installed(&self, version: &str, path: &OsStr) -> Option<PathBuf> {
-        installed::find(version, path)
+    fn find_installed(&self, version: &str, path: &OsStr) -> Option<PathBuf> {
+        installed::find_library_file(version, path)
     }
 }
 
 /// The contents of a file.
-struct Plan {
+struct SelectionPlan {
     tree: Vec<TreeNode>,
     /// Collectives with decisions of the table.
     changed: Vec<Collective>,
     classes: [Choices; 2],
 }
 
-impl Plan {
-    fn of(
+impl SelectionPlan {
+    fn from_table(
         table: &Table,
         library: &Library,
         stock: &Stock,
         options: &Options,
     ) -> (Self, Vec<String>) {
         let mut classes =
-            OperatorClass::ALL.map(|class| Choices::of(table, library, class, options));
+            OperatorClass::ALL.map(|class| Choices::from_table(table, library, class, options));
         let (scans, unsafe_scans) = safe_scans(&classes);
         for choices in &mut classes {
             choices.collectives.remove(&Collective::Scan);
@@ -143,16 +143,16 @@ impl Plan {
         let mut left_out = Vec::new();
         let mut cut = BTreeSet::new();
         for (&collective, all) in classes.iter_mut().flat_map(|c| &mut c.collectives) {
-            let sizes = guards::sizes(collective);
+            let sizes = guards::sizes_in_files(collective);
             for ranks in all.iter_mut() {
                 keep_writable(collective, ranks, stock, &mut left_out);
-                if sizes.cut(ranks) {
+                if sizes.cuts_choices(ranks) {
                     cut.insert(collective.name());
                 }
             }
             let split = std::mem::take(all).into_iter();
-            *all = split.flat_map(|ranks| sizes.split(ranks)).collect();
-            all.iter_mut().for_each(|ranks| sizes.trim(ranks));
+            *all = split.flat_map(|ranks| sizes.split_rules(ranks)).collect();
+            all.iter_mut().for_each(|ranks| sizes.trim_choices(ranks));
         }
         if !cut.is_empty() {
             let names: Vec<&str> = cut.into_iter().collect();
@@ -305,13 +305,13 @@ fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[TreeNode]) ->
 /// Conditions on the message size.
 fn by_size(collective: Collective, rules: &RanksRules, stock: &[TreeNode]) -> Vec<TreeNode> {
     let choose = |native: Option<&Native>| match native {
-        Some(native) => guards::guarded(collective, &native.id, stock),
+        Some(native) => guards::guarded_nodes(collective, &native.id, stock),
         None => stock.to_vec(),
     };
     let Some(size) = guards::size_key(collective) else {
-        return choose(rules.at(0));
+        return choose(rules.native_at(0));
     };
-    let key = size.key();
+    let key = size.condition_key();
     let condition = |end: Option<u64>| match end {
         Some(end) => format!("{key}<={}", end - 1),
         None => format!("{key}=any"),
@@ -320,14 +320,14 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[TreeNode]) -> Ve
         TreeNode::new(condition(end), choose(choice.native.as_ref()))
     };
     let rows = RanksRules {
-        choices: guards::sizes(collective).rows(rules),
+        choices: guards::sizes_in_files(collective).file_rows(rules),
         ..rules.clone()
     };
     rows.ranges().map(node).collect()
 }
 
 /// The settings that make the library use the file for these collectives; empty without collectives.
-fn settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
+fn required_settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
     if changed.is_empty() {
         return Vec::new();
     }
@@ -340,15 +340,15 @@ fn settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
 }
 
 /// The settings as shell commands.
-fn lines(changed: &[Collective]) -> Vec<String> {
-    let settings = settings(changed).into_iter();
+fn setting_lines(changed: &[Collective]) -> Vec<String> {
+    let settings = required_settings(changed).into_iter();
     settings
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
 }
 
 /// The text of the file beside it.
-fn companion(
+fn companion_text(
     table: &Table,
     library: &Library,
     file: &Path,
@@ -362,11 +362,11 @@ fn companion(
         library.version,
         on_one_line(&name.to_string_lossy())
     );
-    let mut text = header::head(purpose, table, "");
+    let mut text = header::head_text(purpose, table, "");
     text += "\nFor one job, or in the site-wide profile:\n";
     text += &format!("  export {FILE_VARIABLE}=/ABSOLUTE/PATH/OF/THE-FILE\n");
     if !changed.is_empty() {
-        for setting in lines(changed) {
+        for setting in setting_lines(changed) {
             text += &format!("  export {setting}\n");
         }
         text += "\n";
@@ -376,11 +376,11 @@ fn companion(
         let others = "An algorithm that is forced (MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM) takes precedence over this file. \
                       The files of MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE and of \
                       MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE apply only to the other collectives.";
-        text += &header::comment(&[why.to_owned(), others.to_owned()], "");
+        text += &header::wrap_comment(&[why.to_owned(), others.to_owned()], "");
     }
     if !notes.is_empty() {
         text += "\n";
-        text += &header::comment(notes, "");
+        text += &header::wrap_comment(notes, "");
     }
     text
 }

@@ -28,8 +28,8 @@ const ALGORITHM: &str = "algorithm=";
 ///
 /// # Errors
 /// [`ExportError::Read`], or [`ExportError::NoStock`] if the file has no table, or is of another release.
-pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> {
-    let read = || files::bytes_of(&files::open(path)?, LARGEST);
+pub(super) fn read_stock(path: &Path, version: &str) -> Result<Stock, ExportError> {
+    let read = || files::bytes_of(&files::open_regular(path)?, LARGEST);
     let bytes = read().map_err(|source| ExportError::Read {
         path: path.to_owned(),
         source,
@@ -57,8 +57,8 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
             path.display()
         )));
     };
-    let mut tree = tree::parse(&table)?;
-    tree.iter_mut().for_each(tidy);
+    let mut tree = tree::parse_selection(&table)?;
+    tree.iter_mut().for_each(repair_conditions);
     let names = strings().filter_map(|string| string.strip_prefix(ALGORITHM.as_bytes()));
     Ok(Stock {
         tree,
@@ -67,11 +67,11 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
 }
 
 /// Rewrites `comm_size<N`, which is broken, with `<=`.
-fn tidy(node: &mut TreeNode) {
+fn repair_conditions(node: &mut TreeNode) {
     if let Some((name, bound)) = node.key.split_once('<')
         && let Ok(bound @ 1..) = bound.parse::<u64>()
     {
         node.key = format!("{name}<={}", bound - 1);
     }
-    node.below.iter_mut().for_each(tidy);
+    node.below.iter_mut().for_each(repair_conditions);
 }

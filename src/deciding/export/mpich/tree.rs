@@ -22,7 +22,7 @@ impl TreeNode {
     }
 
     /// An algorithm by its full name.
-    pub(super) fn algorithm(name: &str) -> Self {
+    pub(super) fn for_algorithm(name: &str) -> Self {
         Self::new(format!("algorithm={name}"), Vec::new())
     }
 
@@ -39,13 +39,13 @@ const DEEPEST: usize = 64;
 ///
 /// # Errors
 /// [`ExportError::Invalid`] with the line, for anything else and for keys that are given twice.
-pub(super) fn parse(text: &str) -> Result<Vec<TreeNode>, ExportError> {
+pub(super) fn parse_selection(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     let mut parser = Parser {
         rest: text,
         line: 1,
     };
-    let nodes = parser.object(0)?;
-    parser.skip();
+    let nodes = parser.parse_object(0)?;
+    parser.skip_blanks();
     match parser.rest.is_empty() {
         true => Ok(nodes),
         false => Err(parser.fault("there is text after the end")),
@@ -58,59 +58,59 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn object(&mut self, depth: usize) -> Result<Vec<TreeNode>, ExportError> {
+    fn parse_object(&mut self, depth: usize) -> Result<Vec<TreeNode>, ExportError> {
         if depth > DEEPEST {
             return Err(self.fault("nested too deeply"));
         }
-        self.expect('{')?;
+        self.expect_char('{')?;
         let mut nodes: Vec<TreeNode> = Vec::new();
-        self.skip();
-        if self.take('}') {
+        self.skip_blanks();
+        if self.take_char('}') {
             return Ok(nodes);
         }
         loop {
-            let key = self.key()?;
+            let key = self.parse_key()?;
             if nodes.iter().any(|node| node.key == key) {
                 return Err(self.fault(&format!("`{key}` is given twice")));
             }
-            self.expect(':')?;
-            let below = self.object(depth + 1)?;
+            self.expect_char(':')?;
+            let below = self.parse_object(depth + 1)?;
             nodes.push(TreeNode { key, below });
-            self.skip();
-            if self.take('}') {
+            self.skip_blanks();
+            if self.take_char('}') {
                 return Ok(nodes);
             }
-            self.expect(',')?;
+            self.expect_char(',')?;
         }
     }
 
-    fn key(&mut self) -> Result<String, ExportError> {
-        self.expect('"')?;
+    fn parse_key(&mut self) -> Result<String, ExportError> {
+        self.expect_char('"')?;
         let plain = |c: char| matches!(c, '!' | '#'..='[' | ']'..='~');
         let end = self.rest.find(|c| !plain(c)).unwrap_or(self.rest.len());
         let key = self.rest[..end].to_owned();
         self.rest = &self.rest[end..];
-        match self.take('"') && !key.is_empty() {
+        match self.take_char('"') && !key.is_empty() {
             true => Ok(key),
             false => Err(self.fault("a key has characters other than letters, digits and signs")),
         }
     }
 
-    fn expect(&mut self, c: char) -> Result<(), ExportError> {
-        self.skip();
-        match self.take(c) {
+    fn expect_char(&mut self, c: char) -> Result<(), ExportError> {
+        self.skip_blanks();
+        match self.take_char(c) {
             true => Ok(()),
             false => Err(self.fault(&format!("`{c}` is missing"))),
         }
     }
 
-    fn take(&mut self, c: char) -> bool {
+    fn take_char(&mut self, c: char) -> bool {
         let after = self.rest.strip_prefix(c);
         self.rest = after.unwrap_or(self.rest);
         after.is_some()
     }
 
-    fn skip(&mut self) {
+    fn skip_blanks(&mut self) {
         let rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let skipped = &self.rest[..self.rest.len() - rest.len()];
         self.line += skipped.matches('\n').count();
@@ -123,13 +123,13 @@ impl Parser<'_> {
 }
 
 /// The text of a tree, one condition per line.
-pub(super) fn text(nodes: &[TreeNode]) -> String {
+pub(super) fn to_text(nodes: &[TreeNode]) -> String {
     let mut text = String::new();
-    object(nodes, 0, &mut text);
+    write_object(nodes, 0, &mut text);
     text + "\n"
 }
 
-fn object(nodes: &[TreeNode], depth: usize, text: &mut String) {
+fn write_object(nodes: &[TreeNode], depth: usize, text: &mut String) {
     if nodes.is_empty() {
         text.push_str("{}");
         return;
@@ -138,7 +138,7 @@ fn object(nodes: &[TreeNode], depth: usize, text: &mut String) {
     for (node, place) in nodes.iter().zip(1..) {
         text.push_str(&" ".repeat(depth + 1));
         text.push_str(&format!("\"{}\": ", node.key));
-        object(&node.below, depth + 1, text);
+        write_object(&node.below, depth + 1, text);
         text.push_str(if place == nodes.len() { "\n" } else { ",\n" });
     }
     text.push_str(&" ".repeat(depth));

@@ -8,7 +8,7 @@ use crate::Native;
 use crate::file_sizes::FileSizes;
 
 /// The number of a collective.
-pub(super) fn number(collective: Collective) -> Option<u32> {
+pub(super) fn collective_number(collective: Collective) -> Option<u32> {
     let mut known = COLLECTIVES.iter();
     known
         .find(|(known, _)| *known == collective)
@@ -16,7 +16,7 @@ pub(super) fn number(collective: Collective) -> Option<u32> {
 }
 
 /// The ids of a collective's algorithms, numbered from 1.
-pub(super) fn ids(collective: Collective) -> Vec<&'static str> {
+pub(super) fn algorithm_ids(collective: Collective) -> Vec<&'static str> {
     let algorithms = LibraryName::OpenMpi.facts().algorithms.iter();
     let known = algorithms.filter(|known| known.collective == collective);
     known.map(|known| known.id).collect()
@@ -35,7 +35,7 @@ pub(super) enum Measure {
     Nothing,
 }
 
-pub(super) fn measure(collective: Collective) -> Measure {
+pub(super) fn message_measure(collective: Collective) -> Measure {
     match collective {
         Collective::Bcast
         | Collective::Reduce
@@ -54,15 +54,15 @@ pub(super) fn measure(collective: Collective) -> Measure {
 pub(super) const LARGEST: u64 = i64::MAX.unsigned_abs();
 
 /// The library's measure of messages, for files.
-pub(super) fn sizes(collective: Collective) -> FileSizes {
+pub(super) fn sizes_in_files(collective: Collective) -> FileSizes {
     FileSizes {
-        of_all_ranks: measure(collective) == Measure::AllRanks,
+        of_all_ranks: message_measure(collective) == Measure::AllRanks,
         largest: LARGEST,
     }
 }
 
 /// The fanout that a rule must give: the library's own if none is forced.
-pub(super) fn fanout(collective: Collective, native: &Native) -> u32 {
+pub(super) fn required_fanout(collective: Collective, native: &Native) -> u32 {
     const INITIAL: u32 = 4;
     match (collective, native.id.as_str()) {
         (Collective::Bcast | Collective::Reduce, "chain") => native.fanout.unwrap_or(INITIAL),

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use libraries::LibraryName;
 use schedule::Collective;
 use table::Table;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
-use super::algorithms::{self, Measure, measure, sizes};
-use super::plan::{Plan, Planned};
+use super::algorithms::{self, Measure, message_measure, sizes_in_files};
+use super::plan::{PlannedRules, RulesPlan};
 use super::reader::{self, File, FileRule};
-use crate::choices::release;
+use crate::choices::choose_release;
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
 /// The rules file of `coll_tuned_dynamic_rules_filename`.
@@ -30,36 +30,36 @@ impl Format for Classic {
         "Open MPI 4.0, 4.1 and 5.0"
     }
 
-    fn write(
+    fn render_deployed(
         &self,
         table: &Table,
         notes: Vec<String>,
         options: &Options,
     ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (4, 0 | 1) | (5, 0));
-        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
-        let mut plan = Plan::of(table, library, options, |_| true);
+        let library = choose_release(LibraryName::OpenMpi, self, knows, table, options)?;
+        let mut plan = RulesPlan::from_table(table, library, options, |_| true);
         plan.notes.splice(0..0, notes);
         plan.collectives.retain(|planned| !planned.is_silent());
-        let text = head(table, &plan) + &rules(&plan.collectives);
-        let file = reader::read(&text)?;
+        let text = head_comment(table, &plan) + &rules_text(&plan.collectives);
+        let file = reader::read_rules(&text)?;
         for planned in &plan.collectives {
-            compare(planned, &file)?;
+            compare_with_plan(planned, &file)?;
         }
         Ok(Exported {
             text,
             companion: None,
-            variables: super::variables(&plan.library.version),
+            variables: super::variables_for_release(&plan.library.version),
             notes: plan.notes,
             decides: !plan.collectives.is_empty(),
         })
     }
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
-        reader::read(text).map(drop)
+        reader::read_rules(text).map(drop)
     }
 
-    fn variables(&self) -> Vec<String> {
+    fn variable_names(&self) -> Vec<String> {
         super::own_variables()
     }
 
@@ -69,12 +69,12 @@ impl Format for Classic {
 }
 
 /// The file's origin and instructions, as comments.
-fn head(table: &Table, plan: &Plan) -> String {
+fn head_comment(table: &Table, plan: &RulesPlan) -> String {
     let purpose = format!(
         "Algorithms of collectives for Open MPI {} (component coll/tuned).",
         plan.library.version
     );
-    let mut text = header::head(purpose, table, "# ");
+    let mut text = header::head_text(purpose, table, "# ");
     text += "#\n# For one job:\n#   mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n\
              #          --mca coll_tuned_dynamic_rules_filename THIS-FILE ...\n\
              # For every job of a site, two lines in PREFIX/etc/openmpi-mca-params.conf:\n\
@@ -100,17 +100,17 @@ fn head(table: &Table, plan: &Plan) -> String {
             .to_owned(),
     );
     text += "#\n";
-    text += &header::comment(&notes, "# ");
+    text += &header::wrap_comment(&notes, "# ");
     if !plan.notes.is_empty() {
         text += "#\n";
-        text += &header::comment(&plan.notes, "# ");
+        text += &header::wrap_comment(&plan.notes, "# ");
     }
     text + "\n"
 }
 
 /// The rules. If there are none, the file leaves barriers to the library, which changes nothing: an empty list might
 /// count as an error.
-fn rules(collectives: &[Planned]) -> String {
+fn rules_text(collectives: &[PlannedRules]) -> String {
     if collectives.is_empty() {
         return "1 # collective\n\n6 # barrier\n1 # communicator size\n1 1 # any ranks: 1 row\n\
                 0 0 0 0\n"
@@ -129,7 +129,7 @@ fn rules(collectives: &[Planned]) -> String {
             sizes.len()
         );
         for (size, ranks) in sizes {
-            let rows = rows(collective, ranks);
+            let rows = rows_for_size(collective, ranks);
             let from = match ranks {
                 Some(ranks) if ranks.shapes.is_empty() => "shapes disagree".to_owned(),
                 Some(ranks) => {
@@ -139,7 +139,7 @@ fn rules(collectives: &[Planned]) -> String {
                 }
                 None => "left to Open MPI".to_owned(),
             };
-            let least = counted(size, "rank");
+            let least = format_counted(size, "rank");
             _ = writeln!(text, "{size} {} # from {least} on: {from}", rows.len());
             for (row, id) in rows {
                 let FileRule {
@@ -156,7 +156,7 @@ fn rules(collectives: &[Planned]) -> String {
 }
 
 fn measured_in(collective: Collective) -> &'static str {
-    match measure(collective) {
+    match message_measure(collective) {
         Measure::Message => table::message_size(collective),
         Measure::AllRanks => "bytes of all ranks' parts together",
         Measure::Nothing => "one row for all sizes",
@@ -164,7 +164,7 @@ fn measured_in(collective: Collective) -> &'static str {
 }
 
 /// Numbers of ranks, each with the rules that hold from that number on; `None` where the library decides.
-fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
+fn communicator_sizes(planned: &PlannedRules) -> Vec<(u32, Option<&RanksRules>)> {
     let mut sizes: Vec<(u32, Option<&RanksRules>)> = Vec::new();
     // The rules of the first size would also hold for smaller ones.
     if planned.ranks.first().is_some_and(|ranks| ranks.first > 1) {
@@ -181,21 +181,25 @@ fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
 }
 
 /// The rows for one communicator size, each with the name of its algorithm.
-fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, String)> {
+fn rows_for_size(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, String)> {
     let Some(ranks) = ranks else {
-        return vec![expected(collective, None)];
+        return vec![row_for_algorithm(collective, None)];
     };
     let row = |choice: crate::LibraryRule| {
-        let (row, id) = expected(collective, choice.native.as_ref());
+        let (row, id) = row_for_algorithm(collective, choice.native.as_ref());
         let bytes = choice.from_bytes;
         (FileRule { bytes, ..row }, id)
     };
-    sizes(collective).rows(ranks).into_iter().map(row).collect()
+    sizes_in_files(collective)
+        .file_rows(ranks)
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 /// The row that makes the library use an algorithm, from size 0 on.
-fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule, String) {
-    let known = algorithms::ids(collective);
+fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> (FileRule, String) {
+    let known = algorithms::algorithm_ids(collective);
     let number = |id: &str| {
         let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
@@ -206,7 +210,7 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule
             let segment_bytes = native.segment_bytes.unwrap_or(0);
             let row = FileRule {
                 algorithm,
-                fanout: algorithms::fanout(collective, native),
+                fanout: algorithms::required_fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
                 ..FileRule::default()
             };
@@ -218,15 +222,15 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule
 /// Checks that a file gives the planned choices, at the points of [`FileSizes::points`].
 ///
 /// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
-fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
+fn compare_with_plan(planned: &PlannedRules, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
-    let sizes = sizes(collective);
+    let sizes = sizes_in_files(collective);
     for of_ranks in &planned.ranks {
-        for (bytes, ranks) in sizes.points(of_ranks) {
-            let governing = planned.governing(ranks);
-            let native = governing.and_then(|rules| sizes.expected(rules, bytes, ranks));
-            let (expected, _) = expected(collective, native);
-            let found = file.row(collective, ranks, sizes.of(bytes, ranks));
+        for (bytes, ranks) in sizes.comparison_points(of_ranks) {
+            let governing = planned.rules_for_ranks(ranks);
+            let native = governing.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
+            let (expected, _) = row_for_algorithm(collective, native);
+            let found = file.find_row(collective, ranks, sizes.size_in_file(bytes, ranks));
             if found.map(|row| FileRule { bytes: 0, ..row }) != Some(expected) {
                 return Err(ExportError::Unfaithful(format!(
                     "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
-use super::algorithms::{self, sizes};
-use super::plan::{Plan, Planned};
-use crate::choices::release;
+use super::algorithms::{self, sizes_in_files};
+use super::plan::{PlannedRules, RulesPlan};
+use crate::choices::choose_release;
 use crate::{ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header};
 
 /// The JSON rules file.
@@ -31,7 +31,7 @@ impl Distribution {
     const ALL: [Self; 3] = [Self::SingleNode, Self::OnePerNode, Self::Any];
 
     /// The narrowest condition that a shape meets.
-    fn of(shape: CommShape) -> Self {
+    fn of_shape(shape: CommShape) -> Self {
         match (shape.nodes, shape.ppn) {
             (1, _) => Self::SingleNode,
             (_, 1) => Self::OnePerNode,
@@ -102,19 +102,19 @@ impl Format for Json {
         "Open MPI 6.0"
     }
 
-    fn write(
+    fn render_deployed(
         &self,
         table: &Table,
         mut notes: Vec<String>,
         options: &Options,
     ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (6, 0));
-        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
+        let library = choose_release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plans = Distribution::ALL.map(|distribution| {
-            let counts = |shape| Distribution::of(shape) == distribution;
+            let counts = |shape| Distribution::of_shape(shape) == distribution;
             (
                 distribution,
-                Plan::of(table, library.clone(), options, counts),
+                RulesPlan::from_table(table, library.clone(), options, counts),
             )
         });
         for note in plans.iter().flat_map(|(_, plan)| &plan.notes) {
@@ -123,7 +123,7 @@ impl Format for Json {
             }
         }
         let mut collectives: BTreeMap<String, Vec<Communicators>> = BTreeMap::new();
-        for collective in decided(&plans) {
+        for collective in decided_collectives(&plans) {
             let entries = all_communicators(collective, &plans, options.policy.extrapolate);
             collectives.insert(collective.name().to_owned(), entries);
         }
@@ -134,24 +134,24 @@ impl Format for Json {
         };
         let text = serde_json::to_string_pretty(&file)
             .map_err(|error| ExportError::Unfaithful(error.to_string()))?;
-        let read = read(&text)?;
-        for collective in decided(&plans) {
-            compare(&read, collective, &plans, options.policy.extrapolate)?;
+        let read = read_rules(&text)?;
+        for collective in decided_collectives(&plans) {
+            compare_with_plans(&read, collective, &plans, options.policy.extrapolate)?;
         }
         Ok(Exported {
             text: text + "\n",
-            companion: Some(companion(table, &library.version, &notes)),
-            variables: super::variables(&library.version),
+            companion: Some(companion_text(table, &library.version, &notes)),
+            variables: super::variables_for_release(&library.version),
             notes,
             decides: !file.collectives.is_empty(),
         })
     }
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
-        read(text).map(drop)
+        read_rules(text).map(drop)
     }
 
-    fn variables(&self) -> Vec<String> {
+    fn variable_names(&self) -> Vec<String> {
         super::own_variables()
     }
 
@@ -161,17 +161,17 @@ impl Format for Json {
 }
 
 /// A plan for each distribution, in the order of [`Distribution::ALL`].
-type Plans = [(Distribution, Plan); 3];
+type Plans = [(Distribution, RulesPlan); 3];
 
 /// The planned rules for a collective and a distribution.
-fn planned(plans: &Plans, collective: Collective, of: Distribution) -> Option<&Planned> {
+fn find_planned(plans: &Plans, collective: Collective, of: Distribution) -> Option<&PlannedRules> {
     let (_, plan) = plans.iter().find(|(distribution, _)| *distribution == of)?;
     let mut all = plan.collectives.iter();
     all.find(|planned| planned.collective == collective)
 }
 
 /// The collectives with at least one choice.
-fn decided(plans: &Plans) -> BTreeSet<Collective> {
+fn decided_collectives(plans: &Plans) -> BTreeSet<Collective> {
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let decided = all.filter(|planned| !planned.is_silent());
     decided.map(|planned| planned.collective).collect()
@@ -185,31 +185,31 @@ fn all_communicators(
     extrapolate: bool,
 ) -> Vec<Communicators> {
     let mut entries = Vec::new();
-    let of_any = planned(plans, collective, Distribution::Any);
+    let of_any = find_planned(plans, collective, Distribution::Any);
     for distribution in Distribution::ALL {
-        let own = planned(plans, collective, distribution);
+        let own = find_planned(plans, collective, distribution);
         let ranks = own.into_iter().flat_map(|planned| &planned.ranks);
-        entries.extend(ranks.map(|ranks| communicators(collective, ranks, distribution)));
+        entries.extend(ranks.map(|ranks| communicator_rules(collective, ranks, distribution)));
         let is_left_out =
-            |ranks: &&RanksRules| own.is_none_or(|own| own.governing(ranks.first).is_none());
+            |ranks: &&RanksRules| own.is_none_or(|own| own.rules_for_ranks(ranks.first).is_none());
         let given_back = of_any.into_iter().flat_map(|planned| &planned.ranks);
         let given_back = given_back.filter(|_| !extrapolate).filter(is_left_out);
         entries.extend(given_back.map(|ranks| {
             let mut silent = ranks.clone();
-            silent.rewrite(|_, _| vec![LibraryRule::left_to_library(0)]);
-            communicators(collective, &silent, distribution)
+            silent.rewrite_choices(|_, _| vec![LibraryRule::left_to_library(0)]);
+            communicator_rules(collective, &silent, distribution)
         }));
     }
     entries
 }
 
-fn communicators(
+fn communicator_rules(
     collective: Collective,
     ranks: &RanksRules,
     comm_rank_distribution: Distribution,
 ) -> Communicators {
     let rows = RanksRules {
-        choices: sizes(collective).rows(ranks),
+        choices: sizes_in_files(collective).file_rows(ranks),
         ..ranks.clone()
     };
     let rule = |(row, end): (&LibraryRule, Option<u64>)| Rule {
@@ -218,7 +218,7 @@ fn communicators(
             Some(end) => Bound::Bytes(end - 1),
             None => Bound::Word("inf".to_owned()),
         },
-        ..outcome(collective, row.native.as_ref())
+        ..rule_for_algorithm(collective, row.native.as_ref())
     };
     Communicators {
         comm_size_min: ranks.first,
@@ -229,7 +229,7 @@ fn communicators(
 }
 
 /// The rule that makes the library use an algorithm, with arbitrary bounds.
-fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
+fn rule_for_algorithm(collective: Collective, native: Option<&Native>) -> Rule {
     let (alg, seg_size, faninout) = match native {
         None => (Algorithm::Number(0), 0, 0),
         Some(native) => {
@@ -240,7 +240,7 @@ fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
             );
             let fanout = match has_radix {
                 true => native.fanout.unwrap_or(2).max(2),
-                false => algorithms::fanout(collective, native),
+                false => algorithms::required_fanout(collective, native),
             };
             let name = Algorithm::Name(native.id.clone());
             (name, native.segment_bytes.unwrap_or(0), fanout)
@@ -256,7 +256,7 @@ fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
 }
 
 /// Reads a rules file more strictly than the library: all keys must be known, and bounds must leave no gap.
-fn read(text: &str) -> Result<File, ExportError> {
+fn read_rules(text: &str) -> Result<File, ExportError> {
     let unread = |error: serde_json::Error| ExportError::invalid(error.line(), error.to_string());
     let file: File = serde_json::from_str(text).map_err(unread)?;
     if file.rule_file_version != 3 || file.module != "tuned" {
@@ -294,7 +294,7 @@ fn read(text: &str) -> Result<File, ExportError> {
 /// Checks that a file gives the planned choices, at the points of [`FileSizes::points`], for every distribution.
 ///
 /// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
-fn compare(
+fn compare_with_plans(
     file: &File,
     collective: Collective,
     plans: &Plans,
@@ -302,18 +302,19 @@ fn compare(
 ) -> Result<(), ExportError> {
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let all = all.filter(|planned| planned.collective == collective);
-    let sizes = sizes(collective);
+    let sizes = sizes_in_files(collective);
     for of_ranks in all.flat_map(|planned| &planned.ranks) {
-        for (bytes, ranks) in sizes.points(of_ranks) {
+        for (bytes, ranks) in sizes.comparison_points(of_ranks) {
             for distribution in Distribution::ALL {
-                let governing =
-                    |of| planned(plans, collective, of).and_then(|own| own.governing(ranks));
+                let governing = |of| {
+                    find_planned(plans, collective, of).and_then(|own| own.rules_for_ranks(ranks))
+                };
                 let of_any = || governing(Distribution::Any).filter(|_| extrapolate);
                 let rules = governing(distribution).or_else(of_any);
-                let native = rules.and_then(|rules| sizes.expected(rules, bytes, ranks));
-                let expected = outcome(collective, native);
-                let in_file = sizes.of(bytes, ranks);
-                let found = decide(file, collective.name(), ranks, distribution, in_file);
+                let native = rules.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
+                let expected = rule_for_algorithm(collective, native);
+                let in_file = sizes.size_in_file(bytes, ranks);
+                let found = applied_rule(file, collective.name(), ranks, distribution, in_file);
                 let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
                 let silent = (&Algorithm::Number(0), 0, 0);
                 if found.unwrap_or(silent) != (&expected.alg, expected.seg_size, expected.faninout)
@@ -330,7 +331,7 @@ fn compare(
 }
 
 /// The rule that the library applies: the first that holds.
-fn decide<'f>(
+fn applied_rule<'f>(
     file: &'f File,
     collective: &str,
     ranks: u32,
@@ -349,16 +350,16 @@ fn decide<'f>(
 }
 
 /// The text of the file beside it.
-fn companion(table: &Table, version: &str, notes: &[String]) -> String {
+fn companion_text(table: &Table, version: &str, notes: &[String]) -> String {
     let purpose =
         format!("Algorithms of collectives for Open MPI {version} (component coll/tuned).");
-    let mut text = header::head(purpose, table, "");
+    let mut text = header::head_text(purpose, table, "");
     text += "\nFor one job:\n  mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n         \
              --mca coll_tuned_dynamic_rules_filename THE-FILE --mca coll ^han ...\n\
              For every job of a site, in PREFIX/etc/openmpi-mca-params.conf:\n  \
              coll_tuned_use_dynamic_rules = 1\n  \
              coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THE-FILE\n  coll = ^han\n\n";
-    text += &header::comment(
+    text += &header::wrap_comment(
         &[format!(
             "Without `^han` the component han decides on several nodes before these rules are \
              used. {} Algorithm 0 leaves the decision to Open MPI; so do calls without a rule. {}",
@@ -369,7 +370,7 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
     );
     if !notes.is_empty() {
         text += "\n";
-        text += &header::comment(notes, "");
+        text += &header::wrap_comment(notes, "");
     }
     text
 }

@@ -12,11 +12,11 @@ mod reader;
 
 pub use classic::Classic;
 pub use json::Json;
-pub use reader::{File, FileRule, read};
+pub use reader::{File, FileRule, read_rules};
 
 /// Whether the component han takes precedence over `coll/tuned` on several nodes, unless it is excluded.
 fn has_han_first(version: &str) -> bool {
-    crate::choices::series(version).is_some_and(|series| series >= (5, 0))
+    crate::choices::release_series(version).is_some_and(|series| series >= (5, 0))
 }
 
 /// The note on deploying a list of components.
@@ -43,7 +43,7 @@ const OWN: [(&str, Option<&str>); 2] = [
 const HAN: (&str, &str) = ("OMPI_MCA_coll", "^han");
 
 /// The variables that make the component of a release read a file: [`crate::Exported::variables`].
-fn variables(version: &str) -> Vec<(String, Option<String>)> {
+fn variables_for_release(version: &str) -> Vec<(String, Option<String>)> {
     let han = has_han_first(version).then_some((HAN.0, Some(HAN.1)));
     let variables = OWN.into_iter().chain(han);
     variables

@@ -4,15 +4,15 @@ use libraries::LibraryName;
 use libraries::openmpi::{self, COLLECTIVES, Limits};
 use schedule::Collective;
 use table::{OperatorClass, Table};
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Library};
 
-use super::algorithms::{Measure, ids, measure, sizes};
-use crate::choices::series;
+use super::algorithms::{Measure, algorithm_ids, message_measure, sizes_in_files};
+use crate::choices::release_series;
 use crate::{Choices, LibraryRule, Native, Options, RanksRules};
 
 /// The rules of a file for one collective.
-pub(super) struct Planned {
+pub(super) struct PlannedRules {
     pub(super) collective: Collective,
     /// Its number in classic rules files.
     pub(super) number: u32,
@@ -20,22 +20,22 @@ pub(super) struct Planned {
     pub(super) ranks: Vec<RanksRules>,
 }
 
-impl Planned {
+impl PlannedRules {
     /// Whether the library decides everything.
     pub(super) fn is_silent(&self) -> bool {
         self.ranks.iter().all(RanksRules::is_silent)
     }
 
     /// The rules for a number of ranks.
-    pub(super) fn governing(&self, ranks: u32) -> Option<&RanksRules> {
-        RanksRules::governing(&self.ranks, ranks)
+    pub(super) fn rules_for_ranks(&self, ranks: u32) -> Option<&RanksRules> {
+        RanksRules::find_for_ranks(&self.ranks, ranks)
     }
 }
 
 /// The rules of a file.
-pub(super) struct Plan {
+pub(super) struct RulesPlan {
     pub(super) library: Library,
-    pub(super) collectives: Vec<Planned>,
+    pub(super) collectives: Vec<PlannedRules>,
     /// Notes for deployment, each a full sentence.
     pub(super) notes: Vec<String>,
 }
@@ -51,16 +51,16 @@ struct LeftOut {
     by_size: Vec<Collective>,
 }
 
-impl Plan {
+impl RulesPlan {
     /// The rules of a table that this release can be given.
-    pub(super) fn of(
+    pub(super) fn from_table(
         table: &Table,
         library: Library,
         options: &Options,
         counts: impl Fn(CommShape) -> bool,
     ) -> Self {
-        let class = OperatorClass::of(options.assume_commutative);
-        let choices = Choices::of_shapes(table, &library, class, options, &counts);
+        let class = OperatorClass::from_commutes(options.assume_commutative);
+        let choices = Choices::from_shapes(table, &library, class, options, &counts);
         let mut plan = Self {
             notes: choices.notes,
             collectives: Vec::new(),
@@ -73,19 +73,19 @@ impl Plan {
             };
             let ranks: Vec<RanksRules> = ranks
                 .iter()
-                .flat_map(|ranks| plan.fitted(collective, ranks, &mut left_out))
+                .flat_map(|ranks| plan.faithful_choices(collective, ranks, &mut left_out))
                 .collect();
-            plan.collectives.push(Planned {
+            plan.collectives.push(PlannedRules {
                 collective,
                 number,
                 ranks,
             });
         }
-        plan.notes.extend(left_out.notes());
-        plan.notes.extend(plan.in_place());
+        plan.notes.extend(left_out.into_notes());
+        plan.notes.extend(plan.in_place_note());
         plan.notes.extend(match options.assume_commutative {
-            true => plan.unordered(),
-            false => given_up(table, &plan.library, options, &counts)
+            true => plan.unordered_notes(),
+            false => given_up_note(table, &plan.library, options, &counts)
                 .into_iter()
                 .collect(),
         });
@@ -93,14 +93,14 @@ impl Plan {
     }
 
     /// The choices that will be carried out faithfully, for the measured numbers of ranks and those above.
-    fn fitted(
+    fn faithful_choices(
         &self,
         collective: Collective,
         ranks: &RanksRules,
         left_out: &mut LeftOut,
     ) -> Vec<RanksRules> {
         let mut ranks = ranks.clone();
-        if measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
+        if message_measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
             left_out.by_size.push(collective);
             ranks.choices = vec![LibraryRule::left_to_library(0)];
         }
@@ -109,27 +109,27 @@ impl Plan {
                 continue;
             };
             let named = || format!("{collective}/{}", native.id);
-            if !self.has(collective, &native.id) {
+            if !self.has_algorithm(collective, &native.id) {
                 left_out.unknown.push(named());
                 choice.native = None;
-            } else if !openmpi::serves(collective, &native.id, ranks.first)
-                || limits(collective, native, ranks.first).is_none()
+            } else if !openmpi::serves_ranks(collective, &native.id, ranks.first)
+                || algorithm_limits(collective, native, ranks.first).is_none()
             {
                 left_out.replaced.push(named());
                 choice.native = None;
             }
         }
         let is_narrow = |choice: &LibraryRule| {
-            let limits = |native| limits(collective, native, ranks.first);
+            let limits = |native| algorithm_limits(collective, native, ranks.first);
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
         };
         let mut split = match ranks.choices.iter().any(is_narrow) {
-            true => ranks.clone().split(),
-            false => sizes(collective).split(ranks.clone()),
+            true => ranks.clone().split_off_measured(),
+            false => sizes_in_files(collective).split_rules(ranks.clone()),
         };
         for after in split.iter_mut().skip(1) {
-            after.rewrite(|choice, _| {
+            after.rewrite_choices(|choice, _| {
                 vec![match is_narrow(choice) {
                     true => LibraryRule::left_to_library(choice.from_bytes),
                     false => choice.clone(),
@@ -138,24 +138,24 @@ impl Plan {
         }
         for part in &mut split {
             let last = part.last;
-            part.rewrite(|choice, end| guarded(collective, choice, end, last));
-            sizes(collective).trim(part);
+            part.rewrite_choices(|choice, end| guard_choice(collective, choice, end, last));
+            sizes_in_files(collective).trim_choices(part);
         }
         split
     }
 
     /// Whether the release has an algorithm.
-    fn has(&self, collective: Collective, id: &str) -> bool {
-        match series(&self.library.version) {
+    fn has_algorithm(&self, collective: Collective, id: &str) -> bool {
+        match release_series(&self.library.version) {
             // Files for these releases have names instead of numbers, so every algorithm can be written.
             Some((6.., _)) => true,
             Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
-            _ => ids(collective).contains(&id),
+            _ => algorithm_ids(collective).contains(&id),
         }
     }
 
     /// A warning about calls in place; `None` if the file has no choices for them.
-    fn in_place(&self) -> Option<String> {
+    fn in_place_note(&self) -> Option<String> {
         let decided = self
             .collectives
             .iter()
@@ -172,9 +172,9 @@ impl Plan {
     }
 
     /// Warnings about choices that are wrong for noncommutative operators.
-    fn unordered(&self) -> Vec<String> {
+    fn unordered_notes(&self) -> Vec<String> {
         let chooses_unordered =
-            |planned: &&Planned| count_unordered(planned.collective, &planned.ranks) > 0;
+            |planned: &&PlannedRules| count_unordered(planned.collective, &planned.ranks) > 0;
         let unordered = self.collectives.iter().filter(chooses_unordered);
         let unordered: Vec<Collective> = unordered.map(|p| p.collective).collect();
         let mut notes = Vec::new();
@@ -208,14 +208,14 @@ fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
 }
 
 /// A note on rules for commutative operators that cannot be written for all operators; `None` if there are none.
-fn given_up(
+fn given_up_note(
     table: &Table,
     library: &Library,
     options: &Options,
     counts: impl Fn(CommShape) -> bool,
 ) -> Option<String> {
     let class = OperatorClass::Commutative;
-    let commutative = Choices::of_shapes(table, library, class, options, counts);
+    let commutative = Choices::from_shapes(table, library, class, options, counts);
     let all = commutative.collectives.iter();
     let count: usize = all
         .map(|(collective, ranks)| count_unordered(*collective, ranks))
@@ -225,13 +225,13 @@ fn given_up(
             "Not written: {} with algorithms that give wrong results for noncommutative operators, \
              which a rules file cannot distinguish. The best other algorithms replace them; \
              `--assume-commutative` writes them.",
-            counted(count, "rule")
+            format_counted(count, "rule")
         )
     })
 }
 
 impl LeftOut {
-    fn notes(self) -> Vec<String> {
+    fn into_notes(self) -> Vec<String> {
         let list = |mut names: Vec<String>| {
             names.sort_unstable();
             names.dedup();
@@ -263,13 +263,13 @@ impl LeftOut {
 }
 
 /// The limits of an algorithm on up to `ranks` ranks; `None` if it never runs there.
-fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits> {
+fn algorithm_limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits> {
     let segment = native.segment_bytes.unwrap_or(0);
-    openmpi::limits(collective, &native.id, segment, ranks)
+    openmpi::algorithm_limits(collective, &native.id, segment, ranks)
 }
 
 /// The choice from the size at which it is carried out on up to `last` ranks; the library decides below.
-fn guarded(
+fn guard_choice(
     collective: Collective,
     choice: &LibraryRule,
     end: Option<u64>,
@@ -278,7 +278,7 @@ fn guarded(
     let Some(native) = &choice.native else {
         return vec![choice.clone()];
     };
-    let limits = limits(collective, native, last);
+    let limits = algorithm_limits(collective, native, last);
     let from_bytes = limits.map_or(0, |limits| limits.from_bytes);
     // Calls in place usually count as 0 bytes.
     let from_bytes = from_bytes.max(u64::from(IN_PLACE.contains(&collective)));

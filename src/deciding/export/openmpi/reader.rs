@@ -3,7 +3,7 @@
 use libraries::openmpi::COLLECTIVES;
 use schedule::Collective;
 
-use super::algorithms::{self, LARGEST, Measure, measure};
+use super::algorithms::{self, LARGEST, Measure, message_measure};
 use crate::ExportError;
 
 /// A classic rules file.
@@ -32,8 +32,8 @@ pub struct FileRule {
 impl File {
     /// The row that the library applies to a call: of the last communicator size and the last message size that are not
     /// larger. `None` if there are no rules for the collective.
-    pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<FileRule> {
-        let number = algorithms::number(collective)?;
+    pub fn find_row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<FileRule> {
+        let number = algorithms::collective_number(collective)?;
         let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
         let of_ranks = sizes.iter().rfind(|(size, _)| *size <= ranks);
         let (_, rows) = of_ranks.or(sizes.first())?;
@@ -50,22 +50,22 @@ impl File {
 ///
 /// # Errors
 /// [`ExportError::Invalid`] with the line.
-pub fn read(text: &str) -> Result<File, ExportError> {
-    let mut numbers = Numbers::of(text);
-    let count = numbers.next("the number of collectives")?;
+pub fn read_rules(text: &str) -> Result<File, ExportError> {
+    let mut numbers = Numbers::from_text(text);
+    let count = numbers.next_number("the number of collectives")?;
     let mut collectives: Vec<(u32, Vec<CommunicatorSize>)> = Vec::new();
     for _ in 0..count {
-        let number = numbers.next("the number of a collective")?;
+        let number = numbers.next_number("the number of a collective")?;
         let Some((collective, _)) = COLLECTIVES.iter().find(|(_, known)| *known == number) else {
             return Err(numbers.fault(format!("{number} is not a collective's number")));
         };
         if collectives.iter().any(|(earlier, _)| *earlier == number) {
             return Err(numbers.fault(format!("{collective} is given twice")));
         }
-        let sizes = numbers.next("a number of communicator sizes")?;
+        let sizes = numbers.next_number("a number of communicator sizes")?;
         let mut entries: Vec<CommunicatorSize> = Vec::new();
         for _ in 0..sizes {
-            let size = numbers.next("a communicator size")?;
+            let size = numbers.next_number("a communicator size")?;
             let previous = entries.last().map(|(size, _)| *size);
             if previous.is_none() && !(1..=2).contains(&size) {
                 let message = format!("the first communicator size is {size}, not 1 or 2");
@@ -74,7 +74,7 @@ pub fn read(text: &str) -> Result<File, ExportError> {
             if previous.is_some_and(|previous| previous >= size) {
                 return Err(numbers.fault(format!("communicator size {size} does not ascend")));
             }
-            entries.push((size, rows(&mut numbers, *collective)?));
+            entries.push((size, read_rows(&mut numbers, *collective)?));
         }
         if entries.is_empty() {
             return Err(numbers.fault(format!("{collective} has no rules")));
@@ -91,18 +91,21 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     }
 }
 
-fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<FileRule>, ExportError> {
-    let count = numbers.next("a number of rows")?;
+fn read_rows(
+    numbers: &mut Numbers<'_>,
+    collective: Collective,
+) -> Result<Vec<FileRule>, ExportError> {
+    let count = numbers.next_number("a number of rows")?;
     if count == 0 {
         return Err(numbers.fault("there are no rows".to_owned()));
     }
-    if count > 1 && measure(collective) == Measure::Nothing {
+    if count > 1 && message_measure(collective) == Measure::Nothing {
         return Err(numbers.fault(format!("{collective} may have one row only")));
     }
-    let algorithms = algorithms::ids(collective).len();
+    let algorithms = algorithms::algorithm_ids(collective).len();
     let mut rows: Vec<FileRule> = Vec::new();
     for _ in 0..count {
-        let bytes = numbers.up_to("a message size", LARGEST)?;
+        let bytes = numbers.next_number_up_to("a message size", LARGEST)?;
         match rows.last() {
             None if bytes > 0 => {
                 return Err(numbers.fault(format!("the first message size is {bytes}, not 0")));
@@ -112,15 +115,15 @@ fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<FileRul
             }
             _ => {}
         }
-        let algorithm = numbers.next("an algorithm")?;
+        let algorithm = numbers.next_number("an algorithm")?;
         if algorithm as usize > algorithms {
             return Err(numbers.fault(format!("{collective} has no algorithm {algorithm}")));
         }
         rows.push(FileRule {
             bytes,
             algorithm,
-            fanout: numbers.next("a fanout")?,
-            segment_bytes: numbers.next("a segment size")?,
+            fanout: numbers.next_number("a fanout")?,
+            segment_bytes: numbers.next_number("a segment size")?,
         });
     }
     Ok(rows)
@@ -134,7 +137,7 @@ struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         let lines = text.lines().zip(1..);
         let words = lines.flat_map(|(line, number)| {
             let code = line.split('#').next().unwrap_or_default();
@@ -147,15 +150,15 @@ impl<'a> Numbers<'a> {
     }
 
     /// The next number, which the library keeps as a C `int`.
-    fn next(&mut self, what: &str) -> Result<u32, ExportError> {
+    fn next_number(&mut self, what: &str) -> Result<u32, ExportError> {
         let largest = i32::MAX.unsigned_abs();
         // The bound of `up_to` makes it fit.
-        let number = self.up_to(what, u64::from(largest))?;
+        let number = self.next_number_up_to(what, u64::from(largest))?;
         Ok(u32::try_from(number).unwrap_or(largest))
     }
 
     /// The next number, in a form that the library and people read alike.
-    fn up_to(&mut self, what: &str, largest: u64) -> Result<u64, ExportError> {
+    fn next_number_up_to(&mut self, what: &str, largest: u64) -> Result<u64, ExportError> {
         let Some((line, word)) = self.words.next() else {
             return Err(self.fault(format!("the file ends where {what} is expected")));
         };

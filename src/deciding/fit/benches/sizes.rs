@@ -5,7 +5,10 @@
 //! as many: 2 is linear, 4 quadratic. `curves` fits one curve per candidate, `decide` chooses and builds the table,
 //! `evaluate` holds half of the sizes out and predicts them.
 
-use fit::{DecideOptions, Predictor, build_table, decide, evaluate, fit_curves, summarise};
+use fit::{
+    DecideOptions, Predictor, build_table, decide_cells, fit_curves, score_held_out_points,
+    summarise_samples,
+};
 use schedule::Collective;
 use table::Deployment;
 use testkit::tables;
@@ -38,7 +41,7 @@ fn main() {
 }
 
 fn measure(sizes: usize) -> [f64; 3] {
-    let summaries = summarise(&samples(sizes), Pattern::Together).expect("times");
+    let summaries = summarise_samples(&samples(sizes), Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let library = Library {
         name: "openmpi".to_owned(),
@@ -52,7 +55,7 @@ fn measure(sizes: usize) -> [f64; 3] {
     };
     let predictor = Predictor::new(&fit_curves(&summaries));
     let curves = lap();
-    let decisions = decide(
+    let decisions = decide_cells(
         Deployment::Colltune,
         "openmpi",
         &summaries,
@@ -62,7 +65,7 @@ fn measure(sizes: usize) -> [f64; 3] {
     );
     let table = build_table("sizes", provenance.clone(), &decisions, &[], &[]);
     let decided = lap();
-    let scores = evaluate(&summaries, &[], &options, &provenance);
+    let scores = score_held_out_points(&summaries, &[], &options, &provenance);
     let evaluated = lap();
     std::hint::black_box((predictor, table, scores));
     [curves, decided, evaluated]

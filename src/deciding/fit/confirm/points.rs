@@ -10,7 +10,7 @@ use vocabulary::{Candidate, Cell};
 use crate::fresh::MOST_TRIED;
 
 /// A size of a series.
-pub(super) struct Point {
+pub(super) struct SeriesPoint {
     pub(super) cell: Cell,
     /// The candidates that may replace the default according to exploring launches, the best first; `None` where these
     /// compared no candidate with the default.
@@ -21,7 +21,7 @@ pub(super) struct Point {
     pub(super) is_probe: bool,
 }
 
-impl Point {
+impl SeriesPoint {
     /// Whether exploring launches compared candidates with the default.
     pub(super) fn is_explored(&self) -> bool {
         self.nominees.is_some()
@@ -36,10 +36,10 @@ impl Point {
         }
     }
 
-    fn of(decision: CellDecision) -> Self {
+    fn from_decision(decision: CellDecision) -> Self {
         Self {
             cell: decision.cell,
-            nominees: nominees(&decision),
+            nominees: nominees_of_decision(&decision),
             decision: Some(decision),
             is_probe: false,
         }
@@ -50,22 +50,25 @@ impl Point {
 /// and the cells that fresh launches have measured (`measured`), since probes move when sizes are added. There is one
 /// probe between each two neighbouring sizes if a whole element and no other point lies between them. It is the size at
 /// which `library` is known to switch algorithms, or else the geometric middle.
-pub(super) fn points(
+pub(super) fn series_points(
     library: Option<LibraryName>,
     decisions: Vec<CellDecision>,
     grid: &[Cell],
     measured: &BTreeSet<Cell>,
-) -> Vec<Point> {
-    let mut points: Vec<Point> = decisions.into_iter().map(Point::of).collect();
+) -> Vec<SeriesPoint> {
+    let mut points: Vec<SeriesPoint> = decisions
+        .into_iter()
+        .map(SeriesPoint::from_decision)
+        .collect();
     let mut known: BTreeSet<u64> = points.iter().map(|point| point.cell.bytes).collect();
     for cell in grid {
         if known.insert(cell.bytes) {
-            points.push(Point::unexplored(*cell));
+            points.push(SeriesPoint::unexplored(*cell));
         }
     }
     points.sort_by_key(|point| point.cell.bytes);
     let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
-    let probe = |(low, high)| between(library, low, high);
+    let probe = |(low, high)| probe_between(library, low, high);
     let probes: Vec<Cell> = pairs.filter_map(probe).collect();
     let first = points.first().map(|point| point.cell);
     let measured = measured.iter().copied().filter(|cell| {
@@ -79,9 +82,9 @@ pub(super) fn points(
     });
     for cell in probes.into_iter().chain(measured) {
         if known.insert(cell.bytes) {
-            points.push(Point {
+            points.push(SeriesPoint {
                 is_probe: true,
-                ..Point::unexplored(cell)
+                ..SeriesPoint::unexplored(cell)
             });
         }
     }
@@ -91,7 +94,7 @@ pub(super) fn points(
 
 /// Splits points by ascending size into those up to a size and those from it on; a point of exactly that size is in
 /// both.
-pub(super) fn around(points: &[Point], bytes: u64) -> (&[Point], &[Point]) {
+pub(super) fn split_around(points: &[SeriesPoint], bytes: u64) -> (&[SeriesPoint], &[SeriesPoint]) {
     let above = points.partition_point(|point| point.cell.bytes < bytes);
     let below = points.partition_point(|point| point.cell.bytes <= bytes);
     (&points[..below], &points[above..])
@@ -99,9 +102,10 @@ pub(super) fn around(points: &[Point], bytes: u64) -> (&[Point], &[Point]) {
 
 /// The first size in whole elements between two at which the library switches algorithms, or else the geometric middle;
 /// `None` if no size lies between.
-fn between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> {
+fn probe_between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> {
     let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
-    let switches = library.map(|library| library.switches(low.collective, low.shape.ranks()));
+    let switches =
+        library.map(|library| library.switching_sizes(low.collective, low.shape.ranks()));
     let sizes = switches.into_iter().flatten().chain([middle]);
     let whole = |bytes: u64| bytes.next_multiple_of(low.datatype.size_bytes());
     let is_between = |bytes: &u64| low.bytes < *bytes && *bytes < high.bytes;
@@ -117,7 +121,7 @@ pub(super) fn has_whole_parts(cell: &Cell) -> bool {
 }
 
 /// The choice of exploring launches, then the other candidates that beat the default by their medians.
-fn nominees(decision: &CellDecision) -> Option<Vec<Candidate>> {
+fn nominees_of_decision(decision: &CellDecision) -> Option<Vec<Candidate>> {
     if !decision.is_compared() {
         return None;
     }

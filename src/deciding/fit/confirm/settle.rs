@@ -8,8 +8,8 @@ use table::{Confidence, Deployment};
 use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell};
 
-use super::points::Point;
-use super::{Confirmation, Key};
+use super::points::SeriesPoint;
+use super::{Confirmation, ConfirmationKey};
 use crate::fresh::Finding;
 use crate::ranking;
 use crate::thresholds::FAR_FASTER;
@@ -18,7 +18,7 @@ use crate::thresholds::FAR_FASTER;
 const OWN: usize = 0;
 
 /// The decision at a point.
-struct Settled {
+struct SettledPoint {
     decision: CellDecision,
     /// The confirmed candidates, each with its least gain of all patterns.
     faster: Vec<(Candidate, PairedRatio)>,
@@ -41,13 +41,13 @@ impl Confirmation<'_> {
         decisions
     }
 
-    fn settle_series(&self, key: &Key, points: &[Point]) -> Vec<CellDecision> {
+    fn settle_series(&self, key: &ConfirmationKey, points: &[SeriesPoint]) -> Vec<CellDecision> {
         let places = 0..points.len();
-        let mut settled: Vec<Settled> = places
-            .map(|place| self.settle(key, points, place))
+        let mut settled: Vec<SettledPoint> = places
+            .map(|place| self.settle_point(key, points, place))
             .collect();
         for place in 1..settled.len() {
-            let holds = self.holds_between(&settled[place - 1], &settled[place]);
+            let holds = self.choice_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
         }
         // A candidate that is confirmed at a probe alone does not justify a rule.
@@ -63,7 +63,7 @@ impl Confirmation<'_> {
             }
             match sides.find(|side| *side != Candidate::Default) {
                 Some(side) => {
-                    decision.confidence = self.confidence(&decision.cell, &side);
+                    decision.confidence = self.confirmed_confidence(&decision.cell, &side);
                     decision.chosen = side;
                 }
                 None => {
@@ -80,14 +80,19 @@ impl Confirmation<'_> {
             .collect()
     }
 
-    fn settle(&self, key: &Key, points: &[Point], place: usize) -> Settled {
+    fn settle_point(
+        &self,
+        key: &ConfirmationKey,
+        points: &[SeriesPoint],
+        place: usize,
+    ) -> SettledPoint {
         let point = &points[place];
         let cell = &point.cell;
-        let nominees = self.nominees(key, points, place);
+        let nominees = self.nominees_at(key, points, place);
         let mut faster = Vec::new();
-        for candidate in self.fresh.candidates(cell) {
-            if let Finding::Confirmed(speedup) = self.fresh.finding(cell, &candidate)
-                && self.offers(key, cell, &candidate)
+        for candidate in self.fresh.compared_candidates(cell) {
+            if let Finding::Confirmed(speedup) = self.fresh.judge_candidate(cell, &candidate)
+                && self.can_offer(key, cell, &candidate)
             {
                 faster.push((candidate, speedup));
             }
@@ -104,14 +109,14 @@ impl Confirmation<'_> {
                 candidates.find(|candidate| of_series(candidate))
             }
         };
-        let decision = self.decision(key, point, chosen, &nominees);
-        Settled { decision, faster }
+        let decision = self.decide_point(key, point, chosen, &nominees);
+        SettledPoint { decision, faster }
     }
 
-    fn decision(
+    fn decide_point(
         &self,
-        key: &Key,
-        point: &Point,
+        key: &ConfirmationKey,
+        point: &SeriesPoint,
         chosen: Option<&Candidate>,
         nominees: &[Candidate],
     ) -> CellDecision {
@@ -121,10 +126,13 @@ impl Confirmation<'_> {
             None => CellDecision::undecided(point.cell, operators),
         };
         decision.chosen = chosen.cloned().unwrap_or(Candidate::Default);
-        self.show(key, &mut decision);
-        let tried = self.tried_at(key, point, nominees);
+        self.show_fresh_evidence(key, &mut decision);
+        let tried = self.findings_at(key, point, nominees);
         (decision.verdict, decision.confidence) = match chosen {
-            Some(chosen) => (Verdict::Confirmed, self.confidence(&point.cell, chosen)),
+            Some(chosen) => (
+                Verdict::Confirmed,
+                self.confirmed_confidence(&point.cell, chosen),
+            ),
             None if tried.contains(&Finding::Open) => (Verdict::Unconfirmed, Confidence::Low),
             None if tried.contains(&Finding::PatternsDisagree) => {
                 (Verdict::PatternsDisagree, Confidence::Medium)
@@ -140,7 +148,7 @@ impl Confirmation<'_> {
     }
 
     /// The confidence that a confirmed candidate is faster.
-    fn confidence(&self, cell: &Cell, candidate: &Candidate) -> Confidence {
+    fn confirmed_confidence(&self, cell: &Cell, candidate: &Candidate) -> Confidence {
         match self.fresh.is_certain(cell, candidate, CONFIDENCE) {
             true => Confidence::High,
             false => Confidence::Medium,
@@ -148,27 +156,32 @@ impl Confirmation<'_> {
     }
 
     /// The findings about all candidates that were or are to be tried at a point.
-    fn tried_at(&self, key: &Key, point: &Point, nominees: &[Candidate]) -> Vec<Finding> {
+    fn findings_at(
+        &self,
+        key: &ConfirmationKey,
+        point: &SeriesPoint,
+        nominees: &[Candidate],
+    ) -> Vec<Finding> {
         let cell = &point.cell;
-        let measured = self.fresh.candidates(cell).into_iter();
+        let measured = self.fresh.compared_candidates(cell).into_iter();
         let own: BTreeSet<Candidate> = measured
-            .filter(|candidate| self.offers(key, cell, candidate))
+            .filter(|candidate| self.can_offer(key, cell, candidate))
             .chain(nominees.iter().cloned())
             .collect();
         own.iter()
-            .map(|candidate| self.fresh.finding(cell, candidate))
+            .map(|candidate| self.fresh.judge_candidate(cell, candidate))
             .collect()
     }
 
     /// Replaces the evidence of exploring launches by that of fresh ones. Only confirmed candidates beat the
     /// default.
-    fn show(&self, key: &Key, decision: &mut CellDecision) {
+    fn show_fresh_evidence(&self, key: &ConfirmationKey, decision: &mut CellDecision) {
         let cell = decision.cell;
         for explored in &mut decision.ranking {
             explored.beats_default = false;
         }
-        let mut summaries = self.fresh.summaries(OWN, &cell);
-        summaries.retain(|summary| self.offers(key, &cell, &summary.candidate));
+        let mut summaries = self.fresh.cell_summaries(OWN, &cell);
+        summaries.retain(|summary| self.can_offer(key, &cell, &summary.candidate));
         let Some(default) = summaries
             .first()
             .filter(|s| s.candidate == Candidate::Default)
@@ -176,9 +189,9 @@ impl Confirmation<'_> {
             return;
         };
         let (machine, options) = (self.explored.machine, self.explored.options);
-        let (ranked, _) = ranking::rank(&cell, &summaries, default, machine, options);
+        let (ranked, _) = ranking::rank_candidates(&cell, &summaries, default, machine, options);
         for mut fresh in ranked {
-            let finding = self.fresh.finding(&cell, &fresh.candidate);
+            let finding = self.fresh.judge_candidate(&cell, &fresh.candidate);
             fresh.beats_default = false;
             if let Finding::Confirmed(least) = finding {
                 fresh.beats_default = true;
@@ -197,9 +210,10 @@ impl Confirmation<'_> {
     /// The candidate to use between two points: one that is confirmed at both, preferably one that is chosen at one of
     /// them. If there is none, one that is chosen at one of them and is [far faster](Self::is_far_faster) than the default
     /// at the other, where fresh launches compared another candidate. Otherwise the default.
-    fn holds_between(&self, low: &Settled, high: &Settled) -> Candidate {
-        let is_faster =
-            |at: &Settled, candidate: &Candidate| at.faster.iter().any(|(c, _)| c == candidate);
+    fn choice_between(&self, low: &SettledPoint, high: &SettledPoint) -> Candidate {
+        let is_faster = |at: &SettledPoint, candidate: &Candidate| {
+            at.faster.iter().any(|(c, _)| c == candidate)
+        };
         let both = |candidate: &&Candidate| is_faster(low, candidate) && is_faster(high, candidate);
         let chosen = [&low.decision.chosen, &high.decision.chosen];
         let others = low.faster.iter().map(|(candidate, _)| candidate);
@@ -220,7 +234,7 @@ impl Confirmation<'_> {
     /// Whether the interval of a candidate's speed-up shows a gain that no choice between two sizes can lose:
     /// [`FAR_FASTER`]. A candidate that fresh launches refuted is not.
     fn is_far_faster(&self, decision: &CellDecision, candidate: &Candidate) -> bool {
-        let finding = self.fresh.finding(&decision.cell, candidate);
+        let finding = self.fresh.judge_candidate(&decision.cell, candidate);
         let is_refuted = matches!(
             finding,
             Finding::Failed | Finding::NotFaster | Finding::PatternsDisagree
@@ -229,7 +243,8 @@ impl Confirmation<'_> {
         let shows = ranked
             .and_then(|ranked| ranked.speedup)
             .is_some_and(|speedup| {
-                self.explored.options.settled(&speedup) && speedup.interval.low >= FAR_FASTER
+                self.explored.options.has_enough_coverage(&speedup)
+                    && speedup.interval.low >= FAR_FASTER
             });
         shows && !is_refuted
     }

@@ -4,8 +4,8 @@ use results::CellDecision;
 use statistics::geometric_mean;
 use vocabulary::{Candidate, Cell};
 
-use super::points::{self, Point};
-use super::{Confirmation, Key};
+use super::points::{self, SeriesPoint};
+use super::{Confirmation, ConfirmationKey};
 use crate::fresh::Finding;
 
 /// A size without confirmed neighbours counts as much as a range of this many octaves.
@@ -13,7 +13,7 @@ const OCTAVES_ALONE: f64 = 0.1;
 
 /// The stake of a range of `octaves` octaves in which a candidate is `speedup` times as fast as the default: the
 /// doublings of speed times the octaves, as if each octave were called equally often.
-pub fn at_stake(octaves: f64, speedup: f64) -> f64 {
+pub fn range_stake(octaves: f64, speedup: f64) -> f64 {
     octaves * speedup.max(1.0).log2()
 }
 
@@ -35,15 +35,15 @@ impl Confirmation<'_> {
     /// confirmed do not count.
     pub fn stakes(&self) -> Vec<Vec<Stake>> {
         let all = self.series.iter();
-        all.map(|(key, points)| self.stakes_of(key, points))
+        all.map(|(key, points)| self.stakes_of_series(key, points))
             .collect()
     }
 
-    fn stakes_of(&self, key: &Key, points: &[Point]) -> Vec<Stake> {
+    fn stakes_of_series(&self, key: &ConfirmationKey, points: &[SeriesPoint]) -> Vec<Stake> {
         let places = 0..points.len();
         let expected: Vec<Vec<(Candidate, f64)>> = places
             .map(|place| {
-                let mut nominees = self.nominees(key, points, place);
+                let mut nominees = self.nominees_at(key, points, place);
                 nominees.retain(|nominee| self.is_hopeful(&points[place].cell, nominee));
                 let with_speedup = nominees.into_iter().map(|nominee| {
                     let speedup = self.expected_speedup(key, points, place, &nominee);
@@ -53,7 +53,7 @@ impl Confirmation<'_> {
             })
             .collect();
         let best = |speedups: &mut dyn Iterator<Item = f64>| speedups.fold(1.0, f64::max);
-        let stake = |(place, point): (usize, &Point)| {
+        let stake = |(place, point): (usize, &SeriesPoint)| {
             let cell = point.cell;
             let here = best(&mut expected[place].iter().map(|(_, speedup)| *speedup));
             let up_to_next = points.get(place + 1).map_or(0.0, |next| {
@@ -63,19 +63,20 @@ impl Confirmation<'_> {
                     Some((low * high).sqrt())
                 });
                 let octaves = next.cell.bytes.max(1) as f64 / cell.bytes.max(1) as f64;
-                at_stake(octaves.log2(), best(&mut { both }))
+                range_stake(octaves.log2(), best(&mut { both }))
             });
-            let of_default = |decision: &CellDecision| Some(decision.default()?.median_seconds);
+            let of_default =
+                |decision: &CellDecision| Some(decision.ranked_default()?.median_seconds);
             let shares = expected[place].iter().map(|(_, speedup)| 1.0 / speedup);
             let share = (1.0 + shares.sum::<f64>()) / (1.0 + expected[place].len() as f64);
-            let default_seconds = self.nearest(key, points, place, &of_default);
+            let default_seconds = self.nearest_value(key, points, place, &of_default);
             Stake {
                 cell,
                 call_seconds: default_seconds.map(|seconds| share * seconds),
                 // A candidate that is confirmed at a probe alone gets no rule.
                 here: match point.is_probe {
                     true => 0.0,
-                    false => at_stake(OCTAVES_ALONE, here),
+                    false => range_stake(OCTAVES_ALONE, here),
                 },
                 up_to_next,
             }
@@ -86,41 +87,41 @@ impl Confirmation<'_> {
     /// Whether a candidate is confirmed, or can still be.
     fn is_hopeful(&self, cell: &Cell, candidate: &Candidate) -> bool {
         matches!(
-            self.fresh.finding(cell, candidate),
+            self.fresh.judge_candidate(cell, candidate),
             Finding::Open | Finding::Confirmed(..)
         )
     }
 
     fn expected_speedup(
         &self,
-        key: &Key,
-        points: &[Point],
+        key: &ConfirmationKey,
+        points: &[SeriesPoint],
         place: usize,
         candidate: &Candidate,
     ) -> f64 {
         let speedup = |decision: &CellDecision| Some(decision.ranked(candidate)?.speedup?.median);
         let least = 1.0 + self.explored.options.materiality;
-        let known = self.nearest(key, points, place, &speedup);
+        let known = self.nearest_value(key, points, place, &speedup);
         known.unwrap_or(least).max(least)
     }
 
     /// A value of the exploring launches' decision at a point. If the point has none, the geometric mean of those at
     /// the nearest sizes of the shape; if the shape has none, that of all shapes.
-    fn nearest(
+    fn nearest_value(
         &self,
-        key: &Key,
-        points: &[Point],
+        key: &ConfirmationKey,
+        points: &[SeriesPoint],
         place: usize,
         value: &dyn Fn(&CellDecision) -> Option<f64>,
     ) -> Option<f64> {
-        let at = |point: &Point| value(point.decision.as_ref()?);
+        let at = |point: &SeriesPoint| value(point.decision.as_ref()?);
         let bytes = points[place].cell.bytes;
-        let around = |points: &[Point]| {
-            let (below, above) = points::around(points, bytes);
+        let around = |points: &[SeriesPoint]| {
+            let (below, above) = points::split_around(points, bytes);
             let nearest = [below.iter().rev().find_map(at), above.iter().find_map(at)];
             geometric_mean(nearest.into_iter().flatten())
         };
-        let alike = |other: &Key| (other.0, other.1, other.3) == (key.0, key.1, key.3);
+        let alike = |other: &ConfirmationKey| (other.0, other.1, other.3) == (key.0, key.1, key.3);
         let others = || {
             let series = self.series.iter().filter(|(other, _)| alike(other));
             geometric_mean(series.filter_map(|(_, points)| around(points)))

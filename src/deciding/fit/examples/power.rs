@@ -8,7 +8,8 @@ use std::env;
 use std::error::Error;
 
 use fit::{
-    Confirmation, DecideOptions, Exploration, Fresh, confirming_power, detectable_gain, summarise,
+    Confirmation, DecideOptions, Exploration, FreshMeasurements, confirming_power, detectable_gain,
+    summarise_samples,
 };
 use schedule::Collective;
 use table::Deployment;
@@ -72,7 +73,7 @@ impl Machine {
         let explored: Vec<Sample> = (0..LAUNCHES)
             .flat_map(|_| self.launch(&candidates))
             .collect();
-        let summaries = summarise(&explored, Pattern::Together)?;
+        let summaries = summarise_samples(&explored, Pattern::Together)?;
         let exploration = Exploration {
             library: "openmpi",
             summaries: &summaries,
@@ -83,8 +84,8 @@ impl Machine {
         };
         let mut samples = PATTERNS.map(|pattern| (pattern, Vec::new()));
         loop {
-            let fresh = Fresh::of(&samples, &[], options)?;
-            let confirmation = Confirmation::of(exploration, &fresh);
+            let fresh = FreshMeasurements::from_samples(&samples, &[], options)?;
+            let confirmation = Confirmation::from_fresh_launches(exploration, &fresh);
             if confirmation.open.is_empty() {
                 let decisions = confirmation.decisions(Deployment::Colltune);
                 return Ok(decisions[0].chosen == candidate());

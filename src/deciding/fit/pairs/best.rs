@@ -11,7 +11,7 @@ use vocabulary::defaults::CONFIDENCE;
 /// more often on the side with more candidates. So the choices for each launch come from all other launches: on either
 /// side the candidate with the smallest median over them. A single launch has to choose for itself; the coverage is
 /// then 0.
-pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRatio> {
+pub(super) fn ratio_of_best(first: &[&Summary], second: &[&Summary]) -> Option<PairedRatio> {
     let mut launches: Vec<u32> = first
         .iter()
         .flat_map(|summary| &summary.launch_medians)
@@ -21,7 +21,12 @@ pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRat
     launches.dedup();
     let ratios: Vec<f64> = launches
         .into_iter()
-        .filter_map(|launch| Some(seconds(first, launch)? / seconds(second, launch)?))
+        .filter_map(|launch| {
+            Some(
+                seconds_of_fastest_in_others(first, launch)?
+                    / seconds_of_fastest_in_others(second, launch)?,
+            )
+        })
         .collect();
     Some(PairedRatio {
         median: median(&ratios)?,
@@ -32,7 +37,7 @@ pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRat
 
 /// The time in this launch of the candidate that is fastest in all others. Candidates measured only in this launch come
 /// last; among them the fastest is taken.
-fn seconds(candidates: &[&Summary], launch: u32) -> Option<f64> {
+fn seconds_of_fastest_in_others(candidates: &[&Summary], launch: u32) -> Option<f64> {
     let here = candidates.iter().filter_map(|summary| {
         let medians = &summary.launch_medians;
         let (_, seconds) = medians.iter().find(|(number, _)| *number == launch)?;

@@ -4,11 +4,11 @@ use maud::{Markup, html};
 use results::OftenInvalid;
 use vocabulary::units::format_count;
 
-use super::figure::table;
-use crate::directions::directions;
+use super::figure::wide_table;
+use crate::directions::direction_sentences;
 use crate::expected;
-use crate::markdown::{DECISIONS, identified, reservations};
-use crate::measuring::{facts, paragraphs};
+use crate::markdown::{DECISIONS, identified_table, list_reservations};
+use crate::measuring::{list_facts, measuring_paragraphs};
 use crate::pairs;
 use crate::repetitions;
 use crate::text::one_line;
@@ -20,10 +20,10 @@ const MOST: usize = 60;
 const MOST_PAIRS: usize = 24;
 
 /// The warnings.
-pub(super) fn warnings(view: &View) -> Markup {
+pub(super) fn warnings_list(view: &View) -> Markup {
     let warnings = &view.provenance.warnings;
     html! {
-        ul { @for warning in warnings { li.warning { (inline(&one_line(warning))) } } }
+        ul { @for warning in warnings { li.warning { (inline_code_html(&one_line(warning))) } } }
     }
 }
 
@@ -38,11 +38,11 @@ pub(super) fn against_library(view: &View) -> Markup {
         }
         @for pairs in &view.pairs[..shown] {
             details {
-                summary { (pairs::title(pairs.collective, pairs.shape)) }
+                summary { (pairs::shape_title(pairs.collective, pairs.shape)) }
                 @for (what, rows) in [("Equivalent algorithms", &pairs.equivalents), ("The best", &pairs.best)] {
-                    @if !rows.is_empty() { h4 { (what) } (table(pairs::table(rows))) }
+                    @if !rows.is_empty() { h4 { (what) } (wide_table(pairs::ratio_table(rows))) }
                 }
-                p { (pairs::verdict(&pairs.equivalents)) (pairs::left_out(pairs.left_equivalents)) }
+                p { (pairs::judge_equivalents(&pairs.equivalents)) (pairs::left_out_sentence(pairs.left_equivalents)) }
             }
         }
         @if shown < view.pairs.len() {
@@ -52,28 +52,28 @@ pub(super) fn against_library(view: &View) -> Markup {
 }
 
 /// The parameters of the machine model, and the accuracy of its predictions.
-pub(super) fn machine(view: &View) -> Markup {
+pub(super) fn machine_content(view: &View) -> Markup {
     if view.basis == Basis::TableAlone {
         return html! { p { "A table alone has no machine parameters." } };
     }
-    let identified = identified(view);
+    let identified = identified_table(view);
     html! {
         @if view.parameters.is_empty() { p { "None were fitted." } }
         @if !identified.rows.is_empty() {
-            (table(identified))
+            (wide_table(identified))
             p.quiet {
                 "Medians over launches, each fitted on its own, with the intervals of these medians. The residual "
                 "is the typical relative error at the measured points."
             }
         }
         ul {
-            @for line in reservations(view).chain(directions(view)) { li { (line) } }
+            @for line in list_reservations(view).chain(direction_sentences(view)) { li { (line) } }
         }
-        @if !view.curves.is_empty() { p { (expected::headline(view)) } p { (expected::verdict(view, "The model", "")) } }
+        @if !view.curves.is_empty() { p { (expected::accuracy_headline(view)) } p { (expected::accuracy_verdict(view, "The model", "")) } }
     }
 }
 
-pub(super) fn failures(view: &View) -> Markup {
+pub(super) fn failures_content(view: &View) -> Markup {
     let shown = view.failures.len().min(MOST);
     html! {
         @if view.basis == Basis::TableAlone {
@@ -98,12 +98,12 @@ pub(super) fn failures(view: &View) -> Markup {
 }
 
 /// Measuring, environment, and an explanation of the numbers.
-pub(super) fn measuring(view: &View) -> Markup {
+pub(super) fn measuring_content(view: &View) -> Markup {
     html! {
-        @for paragraph in paragraphs(view) { p { (paragraph) } }
-        @for (what, found) in repetitions::warnings(&view.repetitions) { (invalid(&what, found)) }
+        @for paragraph in measuring_paragraphs(view) { p { (paragraph) } }
+        @for (what, found) in repetitions::invalid_warnings(&view.repetitions) { (invalid_warning(&what, found)) }
         dl {
-            @for (name, fact) in facts(view) { dt { (name) } dd { (inline(&fact)) } }
+            @for (name, fact) in list_facts(view) { dt { (name) } dd { (inline_code_html(&fact)) } }
         }
         @if view.basis == Basis::Measurements {
             h3 { "How to read the decisions" }
@@ -112,10 +112,10 @@ pub(super) fn measuring(view: &View) -> Markup {
     }
 }
 
-fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
+fn invalid_warning(what: &str, found: &[OftenInvalid]) -> Markup {
     html! {
         @if !found.is_empty() {
-            p.warning { "Warning: " (inline(what)) ":" }
+            p.warning { "Warning: " (inline_code_html(what)) ":" }
             ul {
                 @for found in found.iter().take(MOST) {
                     li {
@@ -130,7 +130,7 @@ fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
 }
 
 /// Text with Markdown's inline code as HTML.
-pub fn inline(text: &str) -> Markup {
+pub fn inline_code_html(text: &str) -> Markup {
     let pieces: Vec<&str> = text.split('`').collect();
     let is_balanced = pieces.len() % 2 == 1;
     html! {

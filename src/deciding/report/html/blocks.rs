@@ -8,11 +8,11 @@ use results::{BlockComparison, BlockPoint};
 use vocabulary::CommShape;
 use vocabulary::units::format_bytes;
 
-use super::figure::{folded, plotted};
+use super::figure::{folded_table, plot_figure};
 use super::group::Group;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::markdown::block_rows;
+use crate::markdown::blocks_table;
 use crate::text::without_collective;
 
 /// The most figures of a collective, one per cell.
@@ -22,7 +22,7 @@ const MOST_CURVES: usize = 5;
 const MOST_ROWS: usize = 60;
 
 /// The figures and the table, or a sentence if there are none.
-pub(super) fn figures(group: &Group<'_>) -> Markup {
+pub(super) fn block_figures(group: &Group<'_>) -> Markup {
     let mut cells: BTreeMap<(CommShape, u64), Vec<&BlockComparison>> = BTreeMap::new();
     for comparison in &group.comparisons {
         for row in comparison.blocks.iter().filter(|row| row.points.len() > 1) {
@@ -42,7 +42,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
         } @else {
             div.figures {
                 @for ((shape, bytes), rows) in &order[..shown] {
-                    @if let Some(figure) = figure(group, *shape, *bytes, rows) { (figure) }
+                    @if let Some(figure) = block_figure(group, *shape, *bytes, rows) { (figure) }
                 }
             }
             @if shown < order.len() {
@@ -50,28 +50,28 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
                     "The figures show " (shown) " of " (order.len()) " cells, those with most measured block sizes."
                 }
             }
-            (summary(group))
+            (block_summary(group))
         }
     }
 }
 
 /// The predicted and measured block sizes of all algorithms and sizes.
-fn summary(group: &Group<'_>) -> Markup {
+fn block_summary(group: &Group<'_>) -> Markup {
     let rows = group
         .comparisons
         .iter()
         .flat_map(|comparison| &comparison.blocks);
-    let mut table = block_rows(rows);
+    let mut table = blocks_table(rows);
     let all = table.rows.len();
     table.rows.truncate(MOST_ROWS);
     let shown = table.rows.len();
     html! {
-        (folded("Predicted and measured sizes of blocks", table))
+        (folded_table("Predicted and measured sizes of blocks", table))
         @if shown < all { p.left-out { "The table has the first " (shown) " of " (all) " rows." } }
     }
 }
 
-fn figure(
+fn block_figure(
     group: &Group<'_>,
     shape: CommShape,
     bytes: u64,
@@ -80,7 +80,7 @@ fn figure(
     let mut rows = rows.to_vec();
     rows.sort_by(|a, b| a.measured.seconds.total_cmp(&b.measured.seconds));
     rows.truncate(MOST_CURVES);
-    let curves = rows.iter().map(|row| curve(group, row)).collect();
+    let curves = rows.iter().map(|row| block_curve(group, row)).collect();
     let plot = Plot {
         id: format!("{}-blocks-{shape}-{bytes}", group.collective),
         title: format!(
@@ -100,20 +100,20 @@ fn figure(
         ],
         reference: None,
     };
-    plotted(&plot, block_rows(rows))
+    plot_figure(&plot, blocks_table(rows))
 }
 
-fn curve(group: &Group<'_>, row: &BlockComparison) -> Curve {
+fn block_curve(group: &Group<'_>, row: &BlockComparison) -> Curve {
     let point = |block: &BlockPoint| Point {
         is_chosen: block.block_bytes == row.measured.block_bytes,
-        ..Point::bare(block.block_bytes as f64, block.seconds)
+        ..Point::without_interval(block.block_bytes as f64, block.seconds)
     };
     let expected = row.points.iter().zip(&row.predicted_of_points);
     let expected =
         expected.filter_map(|(block, seconds)| Some((block.block_bytes as f64, (*seconds)?)));
     Curve {
         name: without_collective(&row.algorithm),
-        look: group.looks.look(&row.algorithm),
+        look: group.looks.look_of(&row.algorithm),
         points: row.points.iter().map(point).collect(),
         expected: expected.collect(),
         vertical: row.predicted.map(|block| block.block_bytes as f64),

@@ -6,42 +6,52 @@ use super::plot::Plot;
 use crate::grid::TextTable;
 
 /// A picture with its caption and its numbers.
-pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: TextTable) -> Markup {
+pub(super) fn figure_with_numbers(
+    id: &str,
+    caption: &str,
+    picture: &Markup,
+    numbers: TextTable,
+) -> Markup {
     html! {
         figure id=(id) {
             figcaption { (caption) }
             // With the focus, the keys scroll what is wider than the window.
             div.picture tabindex="0" role="group" aria-label=(caption) { (picture) }
-            (folded("The numbers behind it", numbers))
+            (folded_table("The numbers behind it", numbers))
         }
     }
 }
 
 /// The figure of a plot; `None` if there is nothing to draw.
-pub(super) fn plotted(plot: &Plot, numbers: TextTable) -> Option<Markup> {
+pub(super) fn plot_figure(plot: &Plot, numbers: TextTable) -> Option<Markup> {
     let picture = plot.draw()?;
-    Some(figure(&plot.id, &plot.title, &picture, numbers))
+    Some(figure_with_numbers(
+        &plot.id,
+        &plot.title,
+        &picture,
+        numbers,
+    ))
 }
 
 /// A table that is folded until the reader opens it.
-pub(super) fn folded(summary: &str, numbers: TextTable) -> Markup {
+pub(super) fn folded_table(summary: &str, numbers: TextTable) -> Markup {
     html! {
         @if !numbers.rows.is_empty() {
             details {
                 summary { (summary) }
-                (table(numbers))
+                (wide_table(numbers))
             }
         }
     }
 }
 
-pub(super) fn table(grid: TextTable) -> Markup {
-    html! { div.wide { (grid.html()) } }
+pub(super) fn wide_table(grid: TextTable) -> Markup {
+    html! { div.wide { (grid.to_html()) } }
 }
 
 impl TextTable {
     /// The table in HTML.
-    pub fn html(&self) -> Markup {
+    pub fn to_html(&self) -> Markup {
         let class = |is_number: bool| is_number.then_some("number");
         html! {
             table {
@@ -61,7 +71,7 @@ impl TextTable {
 }
 
 /// A note on the number of items shown; empty if all are.
-pub(super) fn left_out(shown: usize, all: usize, what: &str, rest: &str) -> Markup {
+pub(super) fn left_out_note(shown: usize, all: usize, what: &str, rest: &str) -> Markup {
     html! {
         @if shown < all {
             p.left-out { (shown) " of " (all) " " (what) ", those with most at stake. " (rest) }

@@ -9,7 +9,7 @@ use table::OperatorClass;
 use vocabulary::{CommShape, Datatype, Operator};
 
 use super::palette::Looks;
-use crate::text::algorithm;
+use crate::text::algorithm_name;
 use crate::view::{Comparison, View};
 use results::{CellDecision, Ranked};
 
@@ -29,12 +29,12 @@ pub(super) struct Group<'v> {
 }
 
 /// The collectives of a view, in their order.
-pub(super) fn groups(view: &View) -> Vec<Group<'_>> {
+pub(super) fn group_by_collective(view: &View) -> Vec<Group<'_>> {
     let mut groups: BTreeMap<Collective, Vec<&CellDecision>> = BTreeMap::new();
     for comparison in &view.comparisons {
         groups.entry(comparison.collective).or_default();
     }
-    let commutes = |result: &&CellDecision| result.operators.cover(OperatorClass::Commutative);
+    let commutes = |result: &&CellDecision| result.operators.hold_for(OperatorClass::Commutative);
     for result in view.cells.iter().filter(commutes) {
         let cells = groups.entry(result.cell.collective).or_default();
         cells.push(result);
@@ -45,16 +45,16 @@ pub(super) fn groups(view: &View) -> Vec<Group<'_>> {
         .collect()
 }
 
-type Type = (Datatype, Option<Operator>);
+type MeasuredType = (Datatype, Option<Operator>);
 
-fn type_of(result: &CellDecision) -> Type {
+fn measured_type(result: &CellDecision) -> MeasuredType {
     (result.cell.datatype, result.cell.operator)
 }
 
-fn most_frequent_type(cells: &[&CellDecision]) -> Option<Type> {
-    let mut counts: BTreeMap<Type, usize> = BTreeMap::new();
+fn most_frequent_type(cells: &[&CellDecision]) -> Option<MeasuredType> {
+    let mut counts: BTreeMap<MeasuredType, usize> = BTreeMap::new();
     for result in cells {
-        *counts.entry(type_of(result)).or_default() += 1;
+        *counts.entry(measured_type(result)).or_default() += 1;
     }
     let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
     most.map(|(kind, _)| kind)
@@ -64,24 +64,26 @@ impl<'v> Group<'v> {
     fn new(view: &'v View, collective: Collective, mut cells: Vec<&'v CellDecision>) -> Self {
         let of_all_types = cells.len();
         if let Some(frequent) = most_frequent_type(&cells) {
-            cells.retain(|result| type_of(result) == frequent);
+            cells.retain(|result| measured_type(result) == frequent);
         }
-        let chosen = cells.iter().map(|result| algorithm(&result.chosen));
+        let chosen = cells.iter().map(|result| algorithm_name(&result.chosen));
         // Algorithms that are the fastest in some cell are drawn too.
-        let fastest = cells.iter().filter_map(|result| fastest(&result.ranking));
+        let fastest = cells
+            .iter()
+            .filter_map(|result| fastest_candidate(&result.ranking));
         let all = cells.iter().flat_map(|result| &result.ranking);
-        let all = all.map(|timed| algorithm(&timed.candidate));
+        let all = all.map(|timed| algorithm_name(&timed.candidate));
         let of_collective = |comparison: &&Comparison| comparison.collective == collective;
         let comparisons: Vec<&Comparison> = view.comparisons.iter().filter(of_collective).collect();
         let blocks = comparisons.iter().flat_map(|comparison| &comparison.blocks);
         let blocks = blocks.map(|row| Cow::Borrowed(row.algorithm.as_str()));
         let rules = comparisons.iter().flat_map(|comparison| &comparison.rules);
-        let ruled = rules.map(|rule| algorithm(&rule.candidate));
+        let ruled = rules.map(|rule| algorithm_name(&rule.candidate));
         Self {
             view,
             collective,
-            looks: Looks::of(
-                chosen.chain(fastest.map(|f| algorithm(&f.candidate))),
+            looks: Looks::by_frequency(
+                chosen.chain(fastest.map(|f| algorithm_name(&f.candidate))),
                 all.chain(blocks).chain(ruled),
             ),
             other_types: of_all_types - cells.len(),
@@ -91,16 +93,16 @@ impl<'v> Group<'v> {
     }
 
     /// The cells that were measured together with the default.
-    pub(super) fn measured(&self) -> impl Iterator<Item = &'v CellDecision> {
+    pub(super) fn measured_cells(&self) -> impl Iterator<Item = &'v CellDecision> {
         let cells = self.cells.iter().copied();
-        cells.filter(|result| result.is_measured() && result.default().is_some())
+        cells.filter(|result| result.is_measured() && result.ranked_default().is_some())
     }
 
     /// The measured shapes with their cells, those with most at stake first.
     pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellDecision>)> {
-        let mut shapes: Vec<_> = by_shape(self.measured()).into_iter().collect();
+        let mut shapes: Vec<_> = cells_by_shape(self.measured_cells()).into_iter().collect();
         shapes.sort_by(|(a, of_a), (b, of_b)| {
-            let by_stake = stake(of_b).total_cmp(&stake(of_a));
+            let by_stake = total_gain(of_b).total_cmp(&total_gain(of_a));
             by_stake.then(b.ranks().cmp(&a.ranks()))
         });
         shapes
@@ -108,13 +110,15 @@ impl<'v> Group<'v> {
 }
 
 /// The candidate with the shortest median time.
-pub(super) fn fastest<'r>(candidates: impl IntoIterator<Item = &'r Ranked>) -> Option<&'r Ranked> {
+pub(super) fn fastest_candidate<'r>(
+    candidates: impl IntoIterator<Item = &'r Ranked>,
+) -> Option<&'r Ranked> {
     let candidates = candidates.into_iter();
     candidates.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
 }
 
 /// The cells of each shape, in the given order.
-pub(super) fn by_shape<'v>(
+pub(super) fn cells_by_shape<'v>(
     cells: impl Iterator<Item = &'v CellDecision>,
 ) -> BTreeMap<CommShape, Vec<&'v CellDecision>> {
     let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
@@ -136,7 +140,7 @@ pub(super) enum Along {
 impl Along {
     /// The figures for these shapes: one for each number of ranks per node, or a single one if all have the same number
     /// of nodes.
-    pub(super) fn of(shapes: impl Iterator<Item = CommShape>) -> Vec<Self> {
+    pub(super) fn for_shapes(shapes: impl Iterator<Item = CommShape>) -> Vec<Self> {
         let shapes: BTreeSet<CommShape> = shapes.collect();
         let nodes: BTreeSet<u32> = shapes.iter().map(|shape| shape.nodes).collect();
         let ppns: BTreeSet<u32> = shapes.iter().map(|shape| shape.ppn).collect();
@@ -147,7 +151,7 @@ impl Along {
     }
 
     /// Whether a shape has the fixed value.
-    pub(super) fn holds(self, shape: CommShape) -> bool {
+    pub(super) fn has_shape(self, shape: CommShape) -> bool {
         match self {
             Self::Nodes(ppn) => shape.ppn == ppn,
             Self::Ppn(nodes) => shape.nodes == nodes,
@@ -155,7 +159,7 @@ impl Along {
     }
 
     /// The varying value of a shape.
-    pub(super) fn value(self, shape: CommShape) -> u32 {
+    pub(super) fn varying_value(self, shape: CommShape) -> u32 {
         match self {
             Self::Nodes(_) => shape.nodes,
             Self::Ppn(_) => shape.ppn,
@@ -184,8 +188,8 @@ impl fmt::Display for Along {
 }
 
 /// The total gain of the table in some cells: the sum of the logarithms of its speed-ups.
-pub(super) fn stake(cells: &[&CellDecision]) -> f64 {
-    let gains = cells.iter().filter_map(|result| result.gain());
+pub(super) fn total_gain(cells: &[&CellDecision]) -> f64 {
+    let gains = cells.iter().filter_map(|result| result.chosen_gain());
     gains
         .map(|gain| gain.median.max(f64::MIN_POSITIVE).ln())
         .sum()

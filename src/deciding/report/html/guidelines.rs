@@ -8,13 +8,13 @@ use statistics::PairedRatio;
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, CommShape};
 
-use super::figure::{folded, left_out, plotted};
+use super::figure::{folded_table, left_out_note, plot_figure};
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::grid::{TextTable, grid};
-use crate::markdown::interval;
-use crate::text::{factor, short_name};
+use crate::grid::{TextTable, text_table};
+use crate::markdown::format_interval;
+use crate::text::{format_factor, short_name};
 use crate::view::{Basis, View};
 use results::{CellDecision, Ranked};
 
@@ -33,11 +33,12 @@ struct Compared<'v> {
 }
 
 /// The section's content, with a sentence if there are no mock-ups.
-pub(super) fn guidelines(view: &View) -> Markup {
+pub(super) fn guidelines_content(view: &View) -> Markup {
     if view.basis == Basis::TableAlone {
         return html! { p { "A table alone has no times of mock-ups." } };
     }
-    let mut compared: Vec<Compared<'_>> = view.cells.iter().filter_map(compare).collect();
+    let mut compared: Vec<Compared<'_>> =
+        view.cells.iter().filter_map(compare_with_mockup).collect();
     if compared.is_empty() {
         return html! {
             p {
@@ -47,7 +48,7 @@ pub(super) fn guidelines(view: &View) -> Markup {
             }
         };
     }
-    let figures = figures(&compared);
+    let figures = guideline_figures(&compared);
     let cells = compared.len();
     compared.sort_by(|a, b| b.before.median.total_cmp(&a.before.median));
     compared.retain(Compared::is_violated);
@@ -67,24 +68,24 @@ pub(super) fn guidelines(view: &View) -> Markup {
             "choices in " strong { (left) } "."
         }
         div.figures { @for figure in figures { (figure) } }
-        (folded("The violations", numbers(&compared[..shown])))
-        (left_out(shown, compared.len(), "violations are shown", super::figure::REST))
+        (folded_table("The violations", guideline_table(&compared[..shown])))
+        (left_out_note(shown, compared.len(), "violations are shown", super::figure::REST))
     }
 }
 
 /// The largest extra time of the table's choice, as a share, that is not a violation; its ratio has no interval.
 const TOLERANCE: f64 = 0.02;
 
-fn mockups(result: &CellDecision) -> impl Iterator<Item = &Ranked> {
+fn ranked_mockups(result: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let candidates = result.ranking.iter();
     candidates.filter(|timed| matches!(timed.candidate, Candidate::Mockup { .. }))
 }
 
 /// A cell with its strongest mock-up, if it has one.
-fn compare(result: &CellDecision) -> Option<Compared<'_>> {
-    let mockups = mockups(result).filter_map(|mockup| Some((mockup, mockup.speedup?)));
+fn compare_with_mockup(result: &CellDecision) -> Option<Compared<'_>> {
+    let mockups = ranked_mockups(result).filter_map(|mockup| Some((mockup, mockup.speedup?)));
     let (mockup, before) = mockups.max_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
-    let gain = result.gain().filter(|_| result.is_measured())?;
+    let gain = result.chosen_gain().filter(|_| result.is_measured())?;
     Some(Compared {
         result,
         mockup,
@@ -94,7 +95,7 @@ fn compare(result: &CellDecision) -> Option<Compared<'_>> {
 }
 
 /// A figure for each collective with violations, for the shape that has most of them.
-fn figures(compared: &[Compared<'_>]) -> Vec<Markup> {
+fn guideline_figures(compared: &[Compared<'_>]) -> Vec<Markup> {
     type Shape = (Collective, CommShape);
     let mut shapes: BTreeMap<Shape, Vec<&Compared<'_>>> = BTreeMap::new();
     for one in compared.iter().filter(|one| one.result.cell.bytes > 0) {
@@ -113,12 +114,16 @@ fn figures(compared: &[Compared<'_>]) -> Vec<Markup> {
     let drawn = worst.into_iter().filter(|(_, (violated, _))| *violated > 0);
     drawn
         .filter_map(|(collective, (_, shape))| {
-            figure(collective, shape, &shapes[&(collective, shape)])
+            guideline_figure(collective, shape, &shapes[&(collective, shape)])
         })
         .collect()
 }
 
-fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> Option<Markup> {
+fn guideline_figure(
+    collective: Collective,
+    shape: CommShape,
+    cells: &[&Compared<'_>],
+) -> Option<Markup> {
     let curve = |name: &str, look: Look, point: fn(&Compared<'_>) -> Point| Curve {
         name: name.to_owned(),
         look,
@@ -127,10 +132,11 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
         vertical: None,
     };
     let before = |one: &Compared<'_>| Point {
-        interval: one.before.interval.ends(),
-        ..Point::bare(one.result.cell.bytes as f64, one.before.median)
+        interval: one.before.interval.known_ends(),
+        ..Point::without_interval(one.result.cell.bytes as f64, one.before.median)
     };
-    let after = |one: &Compared<'_>| Point::bare(one.result.cell.bytes as f64, one.after);
+    let after =
+        |one: &Compared<'_>| Point::without_interval(one.result.cell.bytes as f64, one.after);
     let plot = Plot {
         id: format!("{collective}-guidelines"),
         title: format!("{collective} on {shape}: beside its strongest mock-up"),
@@ -141,14 +147,14 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
         x: (Quantity::Bytes, "bytes"),
         y: (Quantity::Factor, "time / time of the mock-up"),
         curves: vec![
-            curve("before: the default", Look::default(), before),
+            curve("before: the default", Look::for_default(), before),
             curve("after: the table's choice", Look::numbered(0), after),
         ],
         notes: vec!["above the line at 1x the guideline is violated"],
         reference: Some(1.0),
     };
     let cells: Vec<Compared<'_>> = cells.iter().map(|one| **one).collect();
-    plotted(&plot, numbers(&cells))
+    plot_figure(&plot, guideline_table(&cells))
 }
 
 impl Compared<'_> {
@@ -158,7 +164,7 @@ impl Compared<'_> {
     }
 }
 
-fn numbers(compared: &[Compared<'_>]) -> TextTable {
+fn guideline_table(compared: &[Compared<'_>]) -> TextTable {
     let columns = "collective | shape | bytes> | faster mock-up | default / mock-up> | \
                    interval> | chosen | chosen / mock-up>";
     let rows = compared.iter().map(|one| {
@@ -173,11 +179,11 @@ fn numbers(compared: &[Compared<'_>]) -> TextTable {
             result.cell.shape.to_string(),
             format_bytes(result.cell.bytes),
             short_name(&mockup.candidate),
-            factor(before.median),
-            interval(before),
+            format_factor(before.median),
+            format_interval(before),
             short_name(&result.chosen),
-            factor(*after),
+            format_factor(*after),
         ]
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }

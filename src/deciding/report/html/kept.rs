@@ -6,7 +6,7 @@ use table::Confidence;
 use vocabulary::Candidate;
 
 use super::plot::px;
-use crate::text::factor;
+use crate::text::format_factor;
 use crate::view::Basis;
 
 /// The reason for which the default stays.
@@ -24,7 +24,7 @@ pub(super) enum Kept {
 
 impl Kept {
     /// The reason in a cell; `None` if the table chooses another candidate there.
-    pub(super) fn of(result: &CellDecision) -> Option<Self> {
+    pub(super) fn from_decision(result: &CellDecision) -> Option<Self> {
         (result.chosen == Candidate::Default).then(|| match result.verdict {
             Verdict::Unconfirmed | Verdict::TooFewLaunches => Self::Undecided,
             Verdict::NoRival | Verdict::DefaultNotMeasured => Self::Alone,
@@ -53,7 +53,7 @@ impl Kept {
     }
 
     /// The class of its fields.
-    pub(super) const fn class(self) -> &'static str {
+    pub(super) const fn css_class(self) -> &'static str {
         match self {
             Self::Unbeaten | Self::Undecided | Self::Unsure => "kept",
             Self::Alone => "alone",
@@ -61,7 +61,7 @@ impl Kept {
     }
 
     /// The line of the legend.
-    pub(super) const fn meaning(self, basis: Basis) -> &'static str {
+    pub(super) const fn legend_text(self, basis: Basis) -> &'static str {
         match (self, basis) {
             (Self::Unbeaten, Basis::Measurements) => {
                 "default: nothing measured is shown to be faster by enough"
@@ -77,13 +77,13 @@ impl Kept {
 
     /// The gain of the best other candidate where it may be faster.
     pub(super) fn possible_gain(self, result: &CellDecision) -> Option<String> {
-        let rival = result.rival().filter(|_| self == Self::Undecided)?;
+        let rival = result.best_rival().filter(|_| self == Self::Undecided)?;
         let gain = rival.speedup?.median;
-        (gain > 1.0).then(|| factor(gain))
+        (gain > 1.0).then(|| format_factor(gain))
     }
 
     /// The area of a field.
-    pub(super) fn area(self, [x, y]: [f64; 2], [width, height]: [f64; 2]) -> Markup {
+    pub(super) fn draw_area(self, [x, y]: [f64; 2], [width, height]: [f64; 2]) -> Markup {
         // An outline is drawn inside the field, so that it does not lie on its neighbour's.
         let inset = if self == Self::Alone { 1.5 } else { 0.0 };
         let place = |value: f64| px(value + inset);

@@ -9,8 +9,8 @@ use vocabulary::Candidate;
 use super::kept::Kept;
 use super::map::Map;
 use super::palette::Look;
-use super::plot::{cut, px};
-use crate::text::{algorithm, without_collective};
+use super::plot::{px, shorten_name};
+use crate::text::{algorithm_name, without_collective};
 
 pub(super) const LINE: f64 = 21.0;
 /// The space of a sample with its distance to the text.
@@ -23,7 +23,7 @@ const WIDTH: f64 = 346.0;
 
 /// The sample beside a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Sample {
+enum LegendSample {
     Algorithm(Look),
     Kept(Kept),
     /// A choice that is not deployed.
@@ -34,8 +34,8 @@ enum Sample {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
-    sample: Sample,
+struct LegendEntry {
+    sample: LegendSample,
     /// The lines of the text.
     lines: Vec<String>,
 }
@@ -44,9 +44,9 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Legend {
     /// In columns.
-    algorithms: Vec<Entry>,
+    algorithms: Vec<LegendEntry>,
     /// One below the other.
-    notes: Vec<Entry>,
+    notes: Vec<LegendEntry>,
     columns: usize,
     /// The width of a column.
     column: f64,
@@ -54,32 +54,32 @@ pub(super) struct Legend {
 
 impl Legend {
     /// The legend for the fields that a map shows.
-    pub(super) fn of(map: &Map<'_, '_>) -> Self {
-        let (group, results) = (map.group(), map.shown().map(|(_, _, result)| result));
+    pub(super) fn from_map(map: &Map<'_, '_>) -> Self {
+        let (group, results) = (map.group(), map.shown_cells().map(|(_, _, result)| result));
         let results: Vec<&CellDecision> = results.collect();
         let chosen = results.iter().map(|result| &result.chosen);
-        let chosen = chosen.chain(map.ruled().map(|(_, _, candidate)| candidate));
+        let chosen = chosen.chain(map.ruled_cells().map(|(_, _, candidate)| candidate));
         let chosen = chosen.filter(|candidate| **candidate != Candidate::Default);
-        let names: BTreeSet<_> = chosen.map(algorithm).collect();
-        let mut algorithms: Vec<Entry> = names
+        let names: BTreeSet<_> = chosen.map(algorithm_name).collect();
+        let mut algorithms: Vec<LegendEntry> = names
             .iter()
-            .map(|name| Entry {
-                sample: Sample::Algorithm(group.looks.look(name)),
-                lines: vec![cut(&without_collective(name))],
+            .map(|name| LegendEntry {
+                sample: LegendSample::Algorithm(group.looks.look_of(name)),
+                lines: vec![shorten_name(&without_collective(name))],
             })
             .collect();
         algorithms.sort_by_key(|entry| match &entry.sample {
-            Sample::Algorithm(look) => (look.key.len(), look.key.clone()),
+            LegendSample::Algorithm(look) => (look.key.len(), look.key.clone()),
             _ => Default::default(),
         });
         let longest = algorithms.iter().flat_map(|entry| &entry.lines);
         let longest = longest.map(|line| line.chars().count()).max().unwrap_or(0);
         let column = SAMPLE + CHARACTER * (longest + 2) as f64;
         let characters = ((WIDTH - SAMPLE) / CHARACTER) as usize;
-        let notes = notes(map, &results);
-        let note = |(sample, text): (Sample, &str)| Entry {
+        let notes = map_notes(map, &results);
+        let note = |(sample, text): (LegendSample, &str)| LegendEntry {
             sample,
-            lines: wrapped(text, characters),
+            lines: wrap_text(text, characters),
         };
         Self {
             columns: ((WIDTH / column) as usize).max(1),
@@ -124,10 +124,10 @@ impl Legend {
     }
 }
 
-impl Entry {
+impl LegendEntry {
     fn draw(&self, x: f64, y: f64, class: &str) -> Markup {
         let text = match self.sample {
-            Sample::None => x,
+            LegendSample::None => x,
             _ => x + SAMPLE,
         };
         html! {
@@ -139,7 +139,7 @@ impl Entry {
     }
 }
 
-impl Sample {
+impl LegendSample {
     fn draw(&self, x: f64, y: f64) -> Markup {
         let (place, extent) = ([x, y - 12.0], [28.0, 17.0]);
         let filled = |pattern: &str| {
@@ -150,14 +150,14 @@ impl Sample {
         let key = |key: &str| html! { text.key x=(px(x + 14.0)) y=(px(y + 1.0)) { (key) } };
         match self {
             Self::Algorithm(look) => html! {
-                g fill=(look.ink()) {
+                g fill=(look.text_colour()) {
                     (filled(look.colour))
                     @if look.is_striped { (filled("url(#stripes)")) }
                     (key(&look.key))
                 }
             },
             Self::Kept(kept) => html! {
-                g class=(kept.class()) { (kept.area(place, extent)) (key(kept.key())) }
+                g class=(kept.css_class()) { (kept.draw_area(place, extent)) (key(kept.key())) }
             },
             Self::Hatched => html! { g.sample { (filled("inherit")) } (filled("url(#hatched)")) },
             Self::Pale => html! { g.sample { g.pale { (filled("inherit")) } } },
@@ -167,38 +167,40 @@ impl Sample {
 }
 
 /// Explanations of kept defaults, letters in parentheses, hatched and empty fields.
-fn notes(map: &Map<'_, '_>, results: &[&CellDecision]) -> Vec<(Sample, &'static str)> {
+fn map_notes(map: &Map<'_, '_>, results: &[&CellDecision]) -> Vec<(LegendSample, &'static str)> {
     let view = map.group().view;
-    let kept = results.iter().filter_map(|result| Kept::of(result));
-    let mut ruled = map.ruled().map(|(_, _, candidate)| candidate);
+    let kept = results
+        .iter()
+        .filter_map(|result| Kept::from_decision(result));
+    let mut ruled = map.ruled_cells().map(|(_, _, candidate)| candidate);
     let by_rule = ruled.any(|candidate| *candidate == Candidate::Default);
     let kept = kept.chain(by_rule.then_some(Kept::Unbeaten));
     let kept = kept.collect::<BTreeSet<Kept>>().into_iter();
-    let mut notes: Vec<(Sample, &str)> = kept
-        .map(|kept| (Sample::Kept(kept), kept.meaning(view.basis)))
+    let mut notes: Vec<(LegendSample, &str)> = kept
+        .map(|kept| (LegendSample::Kept(kept), kept.legend_text(view.basis)))
         .collect();
     let withheld = |result: &&CellDecision| view.why_withheld(result).is_some();
     if results.iter().any(withheld) {
         let text = "not deployed: low confidence or not confirmed";
-        notes.push((Sample::Hatched, text));
+        notes.push((LegendSample::Hatched, text));
     }
     if map.has_gaps() {
         let text = "empty: not measured; the rules below hold there too";
-        notes.push((Sample::None, text));
+        notes.push((LegendSample::None, text));
     }
-    if map.ruled().next().is_some() {
+    if map.ruled_cells().next().is_some() {
         let text = "pale: this size was measured in other rows; by the table's rules";
-        notes.push((Sample::Pale, text));
+        notes.push((LegendSample::Pale, text));
     }
     if results.iter().any(|result| !result.is_measured()) {
         let text = "in parentheses: not measured, by the model";
-        notes.push((Sample::None, text));
+        notes.push((LegendSample::None, text));
     }
     notes
 }
 
 /// A text in lines of at most so many characters, broken between words.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
+fn wrap_text(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

@@ -8,14 +8,14 @@ use table::{OperatorClass, Rule, rule_at};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
-use super::figure::{REST, figure};
-use super::group::{Along, Group, groups};
+use super::figure::{REST, figure_with_numbers};
+use super::group::{Along, Group, group_by_collective};
 use super::kept::Kept;
 use super::legend::Legend;
-use super::picture::{Part, picture_file};
+use super::picture::{PicturePart, picture_file};
 use super::plot::px;
-use crate::grid::{TextTable, grid};
-use crate::text::{algorithm, factor, short_name};
+use crate::grid::{TextTable, text_table};
+use crate::text::{algorithm_name, format_factor, short_name};
 use crate::view::{Comparison, View};
 use results::CellDecision;
 
@@ -31,11 +31,11 @@ const MOST_COLUMNS: usize = 24;
 const MOST_ROWS: usize = 16;
 
 /// The maps, one for each number of ranks per node.
-pub(super) fn maps(group: &Group<'_>) -> Markup {
-    let all = Along::of(group.cells.iter().map(|result| result.cell.shape));
-    let shown = thinned(&all, MOST_MAPS);
+pub(super) fn draw_maps(group: &Group<'_>) -> Markup {
+    let all = Along::for_shapes(group.cells.iter().map(|result| result.cell.shape));
+    let shown = thin_out(&all, MOST_MAPS);
     html! {
-        @for along in &shown { (map(group, *along)) }
+        @for along in &shown { (draw_map(group, *along)) }
         @if shown.len() < all.len() {
             p.left-out { "Maps of " (shown.len()) " of " (all.len()) " numbers of ranks per node. " (REST) }
         }
@@ -45,14 +45,14 @@ pub(super) fn maps(group: &Group<'_>) -> Markup {
 /// The maps of one collective as an SVG file, one for each number of ranks per node, as many as the page shows; `None` if
 /// the view has no cells of it.
 pub fn render_maps(view: &View, collective: Collective) -> Option<String> {
-    let groups = groups(view);
+    let groups = group_by_collective(view);
     let is_it = |group: &&Group<'_>| group.collective == collective && !group.cells.is_empty();
     let group = groups.iter().find(is_it)?;
-    let all = Along::of(group.cells.iter().map(|result| result.cell.shape));
-    let parts = thinned(&all, MOST_MAPS).into_iter().map(|along| {
+    let all = Along::for_shapes(group.cells.iter().map(|result| result.cell.shape));
+    let parts = thin_out(&all, MOST_MAPS).into_iter().map(|along| {
         let map = Map::new(group, along);
-        let (extent, content) = map.content();
-        Part {
+        let (extent, content) = map.draw_content();
+        PicturePart {
             heading: map.title(),
             extent,
             content,
@@ -68,24 +68,24 @@ pub fn render_maps(view: &View, collective: Collective) -> Option<String> {
     Some(picture_file(&title, &footer, &parts.collect::<Vec<_>>()))
 }
 
-fn map(group: &Group<'_>, along: Along) -> Markup {
+fn draw_map(group: &Group<'_>, along: Along) -> Markup {
     let map = Map::new(group, along);
     let [sizes, rows] = map.all;
     let is_whole = map.sizes.len() == sizes && map.rows.len() == rows;
     let id = format!("{}-map-{}", group.collective, along.id());
     html! {
-        (figure(&id, &map.title(), &map.draw(&id), map.numbers()))
+        (figure_with_numbers(&id, &map.title(), &map.draw(&id), map.map_table()))
         @if !is_whole {
             p.left-out {
                 "The map shows " (map.sizes.len()) " of " (sizes) " sizes and "
-                (map.rows.len()) " of " (rows) " numbers of " (map.unit()) ". " (REST)
+                (map.rows.len()) " of " (rows) " numbers of " (map.row_unit()) ". " (REST)
             }
         }
     }
 }
 
 /// At most `most` of the values, including the first and the last.
-pub(super) fn thinned<T: Clone>(values: &[T], most: usize) -> Vec<T> {
+pub(super) fn thin_out<T: Clone>(values: &[T], most: usize) -> Vec<T> {
     match values.len() {
         all if all <= most => values.to_vec(),
         all => {
@@ -122,9 +122,14 @@ pub(super) struct Map<'a, 'v> {
 
 impl<'a, 'v> Map<'a, 'v> {
     fn new(group: &'a Group<'v>, along: Along) -> Self {
-        let concerned = group.cells.iter().filter(|r| along.holds(r.cell.shape));
+        let concerned = group.cells.iter().filter(|r| along.has_shape(r.cell.shape));
         let cells: BTreeMap<(u32, u64), &CellDecision> = concerned
-            .map(|result| ((along.value(result.cell.shape), result.cell.bytes), *result))
+            .map(|result| {
+                (
+                    (along.varying_value(result.cell.shape), result.cell.bytes),
+                    *result,
+                )
+            })
             .collect();
         let sizes: BTreeSet<u64> = cells.keys().map(|(_, bytes)| *bytes).collect();
         let rows: BTreeSet<u32> = cells.keys().map(|(row, _)| *row).collect();
@@ -132,8 +137,8 @@ impl<'a, 'v> Map<'a, 'v> {
         Self {
             group,
             along,
-            sizes: thinned(&sizes.into_iter().collect::<Vec<_>>(), MOST_COLUMNS),
-            rows: thinned(&rows.into_iter().collect::<Vec<_>>(), MOST_ROWS),
+            sizes: thin_out(&sizes.into_iter().collect::<Vec<_>>(), MOST_COLUMNS),
+            rows: thin_out(&rows.into_iter().collect::<Vec<_>>(), MOST_ROWS),
             all,
             cells,
         }
@@ -153,7 +158,7 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// The unit of rows.
-    fn unit(&self) -> &'static str {
+    fn row_unit(&self) -> &'static str {
         match self.along {
             Along::Nodes(_) => "nodes",
             Along::Ppn(_) => "per node",
@@ -161,7 +166,7 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// The cells that are shown, with row and column, by descending row and ascending size.
-    pub(super) fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
+    pub(super) fn shown_cells(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, nodes)| {
             let columns = self.sizes.iter().enumerate();
@@ -177,10 +182,10 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// The table's choices for sizes that were not measured in a row but in others, with row and column.
-    pub(super) fn ruled(&self) -> impl Iterator<Item = (usize, usize, &'v Candidate)> {
+    pub(super) fn ruled_cells(&self) -> impl Iterator<Item = (usize, usize, &'v Candidate)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, value)| {
-            let rules = self.rules(*value);
+            let rules = self.rules_of_row(*value);
             let columns = self.sizes.iter().enumerate();
             let missing =
                 columns.filter(move |(_, bytes)| !self.cells.contains_key(&(*value, **bytes)));
@@ -192,11 +197,11 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// The table's rules for the shape of a row; none if they are not known.
-    fn rules(&self, row: u32) -> &'v [Rule] {
+    fn rules_of_row(&self, row: u32) -> &'v [Rule] {
         let is_it = |comparison: &&&Comparison| {
-            self.along.holds(comparison.shape)
-                && self.along.value(comparison.shape) == row
-                && comparison.operators.cover(OperatorClass::Commutative)
+            self.along.has_shape(comparison.shape)
+                && self.along.varying_value(comparison.shape) == row
+                && comparison.operators.hold_for(OperatorClass::Commutative)
         };
         let comparison = self.group.comparisons.iter().find(is_it);
         comparison.map_or(&[], |comparison| &comparison.rules)
@@ -204,11 +209,11 @@ impl<'v> Map<'_, 'v> {
 
     /// Whether the choice is not known for sizes of some rows.
     pub(super) fn has_gaps(&self) -> bool {
-        self.shown().count() + self.ruled().count() < self.sizes.len() * self.rows.len()
+        self.shown_cells().count() + self.ruled_cells().count() < self.sizes.len() * self.rows.len()
     }
 
     fn draw(&self, id: &str) -> Markup {
-        let ([width, height], content) = self.content();
+        let ([width, height], content) = self.draw_content();
         let (title, description) = (format!("{id}-title"), format!("{id}-desc"));
         html! {
             svg.map role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) width=(px(width))
@@ -224,11 +229,11 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// The extent of the picture, and what is in it.
-    fn content(&self) -> ([f64; 2], Markup) {
+    fn draw_content(&self) -> ([f64; 2], Markup) {
         let width = self.cell_width();
         let right = LEFT + width * self.sizes.len() as f64;
         let bottom = TOP + HEIGHT * self.rows.len() as f64;
-        let legend = Legend::of(self);
+        let legend = Legend::from_map(self);
         let extent = [
             right.max(legend.width()) + 8.0,
             bottom + BELOW + legend.height(),
@@ -237,7 +242,7 @@ impl<'v> Map<'_, 'v> {
             text.axis x=(px(LEFT)) y="12" {
                 "size: " (table::message_size(self.group.collective))
             }
-            text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.unit()) }
+            text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.row_unit()) }
             @for (column, bytes) in self.sizes.iter().enumerate() {
                 text.tick x=(px(LEFT + width * (column as f64 + 0.5))) y=(px(TOP - 7.0)) text-anchor="middle" {
                     (short_size(*bytes))
@@ -248,21 +253,21 @@ impl<'v> Map<'_, 'v> {
                     (nodes)
                 }
             }
-            @for (row, column, candidate) in self.ruled() { (self.ruled_field(row, column, candidate)) }
-            @for (row, column, result) in self.shown() { (self.field(row, column, result)) }
+            @for (row, column, candidate) in self.ruled_cells() { (self.draw_ruled_field(row, column, candidate)) }
+            @for (row, column, result) in self.shown_cells() { (self.draw_field(row, column, result)) }
             (legend.draw(bottom + BELOW))
         };
         (extent, content)
     }
 
-    fn field(&self, row: usize, column: usize, result: &CellDecision) -> Markup {
+    fn draw_field(&self, row: usize, column: usize, result: &CellDecision) -> Markup {
         let width = self.cell_width();
         let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
-        let look = self.group.looks.look(&algorithm(&result.chosen));
-        let kept = Kept::of(result);
+        let look = self.group.looks.look_of(&algorithm_name(&result.chosen));
+        let kept = Kept::from_decision(result);
         let key = kept.map_or(&*look.key, |kept| kept.key());
         let gain = match kept {
-            None => result.gain().map(|gain| factor(gain.median)),
+            None => result.chosen_gain().map(|gain| format_factor(gain.median)),
             Some(kept) => kept.possible_gain(result),
         };
         let title = format!(
@@ -270,19 +275,19 @@ impl<'v> Map<'_, 'v> {
             result.cell.shape,
             format_bytes(result.cell.bytes),
             short_name(&result.chosen),
-            self.group.view.verdict(result)
+            self.group.view.full_verdict(result)
         );
         let middle = x + width / 2.0;
         let baseline = y + if gain.is_some() { 15.0 } else { 21.0 };
         let filled = |fill: &str| {
             html! { rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(fill) {} }
         };
-        let ink = kept.is_none().then(|| look.ink());
+        let ink = kept.is_none().then(|| look.text_colour());
         html! {
-            g fill=[ink] class=[kept.map(Kept::class)] {
+            g fill=[ink] class=[kept.map(Kept::css_class)] {
                 title { (title) }
                 @match kept {
-                    Some(kept) => (kept.area([x, y], [width, HEIGHT])),
+                    Some(kept) => (kept.draw_area([x, y], [width, HEIGHT])),
                     None => (filled(look.colour)),
                 }
                 @if look.is_striped { (filled("url(#stripes)")) }
@@ -297,11 +302,11 @@ impl<'v> Map<'_, 'v> {
     }
 
     /// A pale field for a choice without a measurement of its own.
-    fn ruled_field(&self, row: usize, column: usize, candidate: &Candidate) -> Markup {
+    fn draw_ruled_field(&self, row: usize, column: usize, candidate: &Candidate) -> Markup {
         let width = self.cell_width();
         let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
         let kept = (*candidate == Candidate::Default).then_some(Kept::Unbeaten);
-        let look = self.group.looks.look(&algorithm(candidate));
+        let look = self.group.looks.look_of(&algorithm_name(candidate));
         let title = format!(
             "{}: not measured, by the table's rules",
             short_name(candidate)
@@ -310,7 +315,7 @@ impl<'v> Map<'_, 'v> {
             g.ruled {
                 title { (title) }
                 g.pale {
-                    g class=[kept.map(Kept::class)] {
+                    g class=[kept.map(Kept::css_class)] {
                         rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(look.colour) {}
                     }
                 }
@@ -319,18 +324,18 @@ impl<'v> Map<'_, 'v> {
         }
     }
 
-    fn numbers(&self) -> TextTable {
+    fn map_table(&self) -> TextTable {
         let columns = "shape | bytes> | chosen | speed-up> | why";
-        let rows = self.shown().map(|(_, _, result)| {
-            let gain = result.gain().map(|gain| factor(gain.median));
+        let rows = self.shown_cells().map(|(_, _, result)| {
+            let gain = result.chosen_gain().map(|gain| format_factor(gain.median));
             [
                 result.cell.shape.to_string(),
                 format_bytes(result.cell.bytes),
                 short_name(&result.chosen),
                 gain.unwrap_or_default(),
-                self.group.view.verdict(result),
+                self.group.view.full_verdict(result),
             ]
         });
-        grid(columns, rows)
+        text_table(columns, rows)
     }
 }

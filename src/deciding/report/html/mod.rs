@@ -21,7 +21,7 @@ mod scaling;
 mod sizes;
 mod speedups;
 
-pub use about::inline;
+pub use about::inline_code_html;
 pub use map::render_maps;
 pub use plot::render_times;
 pub use scale::Quantity;
@@ -32,8 +32,8 @@ use printable::Plain;
 use crate::markdown::TABLE_ALONE;
 use crate::text::one_line;
 use crate::view::{Basis, View};
-use group::{Group, groups};
-use picture::patterns;
+use group::{Group, group_by_collective};
+use picture::pattern_svg;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -46,7 +46,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Renders a report as one HTML file.
 pub fn render_html(view: &View) -> String {
-    let groups = groups(view);
+    let groups = group_by_collective(view);
     let title = format!("colltune report: {}", view.name);
     let page = html! {
         (DOCTYPE)
@@ -59,26 +59,26 @@ pub fn render_html(view: &View) -> String {
                 style { (PreEscaped(STYLE)) (PreEscaped(FIGURE_STYLE)) }
             }
             body {
-                (patterns())
-                (head(view))
-                (contents(view, &groups))
+                (pattern_svg())
+                (page_header(view))
+                (page_contents(view, &groups))
                 main {
                     @if !view.provenance.warnings.is_empty() {
-                        (section("warnings", "Before you rely on this", &about::warnings(view)))
+                        (page_section("warnings", "Before you rely on this", &about::warnings_list(view)))
                     }
-                    (section("summary", "In short", &overview::overview(view, &groups)))
-                    (section("deploying", "What to do", &overview::deploying(view)))
+                    (page_section("summary", "In short", &overview::overview_content(view, &groups)))
+                    (page_section("deploying", "What to do", &overview::deploying_content(view)))
                     @for group in &groups {
                         @let name = group.collective.name();
-                        (section(name, name, &collective::collective(view, group)))
+                        (page_section(name, name, &collective::collective_content(view, group)))
                     }
-                    (section("guidelines", "Performance guidelines", &guidelines::guidelines(view)))
+                    (page_section("guidelines", "Performance guidelines", &guidelines::guidelines_content(view)))
                     @if !view.pairs.is_empty() {
-                        (section("pairs", "Against the library's own algorithms", &about::against_library(view)))
+                        (page_section("pairs", "Against the library's own algorithms", &about::against_library(view)))
                     }
-                    (section("machine", "Machine parameters", &about::machine(view)))
-                    (section("failures", "Failures", &about::failures(view)))
-                    (section("measuring", "Environment and provenance", &about::measuring(view)))
+                    (page_section("machine", "Machine parameters", &about::machine_content(view)))
+                    (page_section("failures", "Failures", &about::failures_content(view)))
+                    (page_section("measuring", "Environment and provenance", &about::measuring_content(view)))
                 }
             }
         }
@@ -88,22 +88,22 @@ pub fn render_html(view: &View) -> String {
 
 /// The parts of a report for use in another page: warnings, gains, and every collective's decision maps, figures and
 /// rules, as sections with headings of the second level. They need [`FIGURE_STYLE`], and contain no style or script.
-pub fn figures(view: &View) -> Markup {
-    let groups = groups(view);
+pub fn render_figures(view: &View) -> Markup {
+    let groups = group_by_collective(view);
     html! {
-        (patterns())
+        (pattern_svg())
         @if !view.provenance.warnings.is_empty() {
-            (section("warnings", "Before you rely on this", &about::warnings(view)))
+            (page_section("warnings", "Before you rely on this", &about::warnings_list(view)))
         }
-        (section("summary", "In short", &overview::overview(view, &groups)))
+        (page_section("summary", "In short", &overview::overview_content(view, &groups)))
         @for group in &groups {
             @let name = group.collective.name();
-            (section(name, name, &collective::collective(view, group)))
+            (page_section(name, name, &collective::collective_content(view, group)))
         }
     }
 }
 
-fn head(view: &View) -> Markup {
+fn page_header(view: &View) -> Markup {
     let provenance = &view.provenance;
     html! {
         header {
@@ -117,7 +117,7 @@ fn head(view: &View) -> Markup {
     }
 }
 
-fn contents(view: &View, groups: &[Group<'_>]) -> Markup {
+fn page_contents(view: &View, groups: &[Group<'_>]) -> Markup {
     let entry = |id: &str, name: &str| html! { li { a href=(format!("#{id}")) { (name) } } };
     html! {
         nav aria-label="Contents" {
@@ -139,7 +139,7 @@ fn contents(view: &View, groups: &[Group<'_>]) -> Markup {
     }
 }
 
-fn section(id: &str, name: &str, content: &Markup) -> Markup {
+fn page_section(id: &str, name: &str, content: &Markup) -> Markup {
     let head = format!("{id}-head");
     html! {
         section id=(id) aria-labelledby=(head) {

@@ -5,23 +5,23 @@ use maud::{Markup, html};
 use statistics::geometric_mean;
 use table::Deployment;
 use vocabulary::Candidate;
-use vocabulary::units::{counted, format_bytes};
+use vocabulary::units::{format_bytes, format_counted};
 
-use super::figure::table;
+use super::figure::wide_table;
 use super::group::Group;
 use super::kept::Kept;
-use crate::grid::{TextTable, grid};
-use crate::summary::headline;
-use crate::text::{factor, or_none, short_name};
+use crate::grid::{TextTable, text_table};
+use crate::summary::loss_headline;
+use crate::text::{format_factor, or_none, short_name};
 use crate::view::{Basis, View};
 use results::CellDecision;
 
 /// The section's content.
-pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
+pub(super) fn overview_content(view: &View, groups: &[Group<'_>]) -> Markup {
     html! {
-        p.headline { (headline(view)) }
-        @if groups.iter().any(|group| group.measured().next().is_some()) {
-            (table(numbers(view, groups)))
+        p.headline { (loss_headline(view)) }
+        @if groups.iter().any(|group| group.measured_cells().next().is_some()) {
+            (wide_table(gains_table(view, groups)))
             p.quiet {
                 @if view.basis == Basis::TableAlone { "Expected gains" } @else { "Gains" }
                 " are geometric means of the default's time divided by that of the table's choice; "
@@ -41,83 +41,86 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
     }
 }
 
-fn numbers(view: &View, groups: &[Group<'_>]) -> TextTable {
+fn gains_table(view: &View, groups: &[Group<'_>]) -> TextTable {
     let is_simulated = view.provenance.library.is_simulated();
-    let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
+    let library: Vec<Option<f64>> = groups
+        .iter()
+        .map(|group| mean_gain_in_library(group))
+        .collect();
     let knows_library = library.iter().any(Option::is_some);
     let columns = "collective | default loses at> | there by> | not confirmed in time>? | over all cells> | \
                    through the library>? | most | what to do";
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
         let library = match knows_library {
-            true => or_none(in_library, factor),
+            true => or_none(in_library, format_factor),
             false => String::new(),
         };
         let advice = match is_simulated {
             true => "measure on the real machine",
-            false => advice(group, in_library),
+            false => recommend_action(group, in_library),
         };
-        row(group, library, advice)
+        gains_row(group, library, advice)
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }
 
 /// A collective, with its gain `through_library` and the recommended action.
-fn row(group: &Group<'_>, through_library: String, advice: &str) -> [String; 8] {
-    let cells: Vec<&CellDecision> = group.measured().collect();
-    let replaced: Vec<&CellDecision> = replaced(group).collect();
+fn gains_row(group: &Group<'_>, through_library: String, advice: &str) -> [String; 8] {
+    let cells: Vec<&CellDecision> = group.measured_cells().collect();
+    let replaced: Vec<&CellDecision> = replaced_cells(group).collect();
     [
         group.collective.to_string(),
         format!("{} of {} cells", replaced.len(), cells.len()),
-        or_none(mean_gain(&replaced), factor),
-        match undecided(group.measured()) {
+        or_none(mean_gain(&replaced), format_factor),
+        match count_undecided(group.measured_cells()) {
             0 => String::new(),
-            cells => counted(cells, "cell"),
+            cells => format_counted(cells, "cell"),
         },
-        factor(over_all(group)),
+        format_factor(mean_gain_over_all(group)),
         through_library,
-        most(&replaced),
+        greatest_gain(&replaced),
         advice.to_owned(),
     ]
 }
 
 /// The cells in which the default loses.
-fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellDecision> {
-    let cells = group.measured();
+fn replaced_cells<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellDecision> {
+    let cells = group.measured_cells();
     cells.filter(|result| result.replaces_default())
 }
 
 fn mean_gain(cells: &[&CellDecision]) -> Option<f64> {
-    let gains = cells.iter().filter_map(|result| result.gain());
+    let gains = cells.iter().filter_map(|result| result.chosen_gain());
     geometric_mean(gains.map(|gain| gain.median))
 }
 
 /// The number of cells in which another candidate may be faster but was not confirmed in time.
-fn undecided<'v>(cells: impl Iterator<Item = &'v CellDecision>) -> usize {
+fn count_undecided<'v>(cells: impl Iterator<Item = &'v CellDecision>) -> usize {
     cells
-        .filter(|result| Kept::of(result) == Some(Kept::Undecided))
+        .filter(|result| Kept::from_decision(result) == Some(Kept::Undecided))
         .count()
 }
 
 /// The mean gain of all choices over all cells.
-fn over_all(group: &Group<'_>) -> f64 {
+fn mean_gain_over_all(group: &Group<'_>) -> f64 {
     let gain = |result| group.view.deployed_gain(result, Deployment::Colltune);
-    geometric_mean(group.measured().filter_map(gain)).unwrap_or(1.0)
+    geometric_mean(group.measured_cells().filter_map(gain)).unwrap_or(1.0)
 }
 
 /// The mean gain of the library's own algorithms over all cells; `None` if none was measured.
-fn in_library(group: &Group<'_>) -> Option<f64> {
+fn mean_gain_in_library(group: &Group<'_>) -> Option<f64> {
     let gain = |result| group.view.deployed_gain(result, Deployment::Library);
-    geometric_mean(group.measured().filter_map(gain))
+    geometric_mean(group.measured_cells().filter_map(gain))
 }
 
 /// The greatest gain.
-fn most(replaced: &[&CellDecision]) -> String {
-    let gain = |result: &CellDecision| result.gain().map_or(1.0, |gain| gain.median);
+fn greatest_gain(replaced: &[&CellDecision]) -> String {
+    let gain = |result: &CellDecision| result.chosen_gain().map_or(1.0, |gain| gain.median);
     let most = replaced.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
     or_none(most, |result| {
         format!(
             "{} with {}, {} bytes on {}",
-            factor(gain(result)),
+            format_factor(gain(result)),
             short_name(&result.chosen),
             format_bytes(result.cell.bytes),
             result.cell.shape
@@ -128,17 +131,19 @@ fn most(replaced: &[&CellDecision]) -> String {
 /// The least gain that is worth an action.
 const WORTHWHILE: f64 = 1.005;
 
-fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
+fn recommend_action(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
     let by_library = in_library.filter(|gain| *gain > WORTHWHILE);
     match by_library {
-        _ if replaced(group).next().is_none() && undecided(group.measured()) > 0 => {
+        _ if replaced_cells(group).next().is_none()
+            && count_undecided(group.measured_cells()) > 0 =>
+        {
             "tune again with a larger budget: not all is confirmed"
         }
-        _ if replaced(group).next().is_none() => "keep the default",
-        _ if replaced(group).all(|result| group.view.why_withheld(result).is_some()) => {
+        _ if replaced_cells(group).next().is_none() => "keep the default",
+        _ if replaced_cells(group).all(|result| group.view.why_withheld(result).is_some()) => {
             "confirm the choices: none of them is deployed"
         }
-        Some(gain) if over_all(group) > WORTHWHILE * gain => {
+        Some(gain) if mean_gain_over_all(group) > WORTHWHILE * gain => {
             "colltune run; deploy for the library's part of the gain"
         }
         Some(_) => "colltune deploy",
@@ -148,7 +153,7 @@ fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
 }
 
 /// The ways in which a table's choices get into programs.
-struct Needs {
+struct DeploymentNeeds {
     /// Deployed choices of colltune's own algorithms, which need its library in the program.
     run: bool,
     /// Deployed choices of the library's own algorithms, which its settings can make.
@@ -159,8 +164,8 @@ struct Needs {
     knows_library: bool,
 }
 
-impl Needs {
-    fn of(view: &View) -> Self {
+impl DeploymentNeeds {
+    fn from_view(view: &View) -> Self {
         let deployed = |deployment: Deployment, chosen: &Candidate, result: &CellDecision| {
             *chosen != Candidate::Default && view.why_withheld_from(result, deployment).is_none()
         };
@@ -182,26 +187,26 @@ impl Needs {
 }
 
 /// The commands that the table's gains need.
-pub(super) fn deploying(view: &View) -> Markup {
+pub(super) fn deploying_content(view: &View) -> Markup {
     if view.provenance.library.is_simulated() {
         return html! {
             p { "These times are simulated: measure on the real machine before you deploy anything." }
         };
     }
-    let needs = Needs::of(view);
-    let undecided = undecided(view.cells.iter());
+    let needs = DeploymentNeeds::from_view(view);
+    let undecided = count_undecided(view.cells.iter());
     html! {
         @if !needs.run && !needs.deploy { p { "The table has no gain to deploy: keep the library's default." } }
         ol {
-            @if undecided > 0 || needs.withheld { (confirming(undecided, needs.withheld)) }
-            @if needs.run || needs.deploy { (validating(&needs)) }
+            @if undecided > 0 || needs.withheld { (confirming_item(undecided, needs.withheld)) }
+            @if needs.run || needs.deploy { (validating_item(&needs)) }
             @if needs.run {
                 li {
                     "Colltune's own algorithms need its library in the program, which stays as it is: "
                     code { "colltune run TABLE -- mpirun -n RANKS ./program" } "."
                 }
             }
-            @if needs.deploy { (through_library(view, needs.run)) }
+            @if needs.deploy { (through_library_item(view, needs.run)) }
             @if needs.run || needs.deploy {
                 li {
                     "After each change of the system, for instance in continuous integration, measure whether the gain is "
@@ -225,11 +230,11 @@ pub(super) fn deploying(view: &View) -> Markup {
 }
 
 /// How choices that are not deployed, or not decided, are confirmed.
-fn confirming(undecided: usize, is_withheld: bool) -> Markup {
+fn confirming_item(undecided: usize, is_withheld: bool) -> Markup {
     html! {
         li {
             @if undecided > 0 {
-                (counted(undecided, "cell")) " may have a faster candidate than the default, which was not confirmed in time. "
+                (format_counted(undecided, "cell")) " may have a faster candidate than the default, which was not confirmed in time. "
             }
             @if is_withheld { "Hatched choices are not deployed: they are not confirmed or have low confidence. " }
             "Give the campaign a larger " code { "budget" } ", with " code { "confirmation: on" } ", and continue: "
@@ -239,7 +244,7 @@ fn confirming(undecided: usize, is_withheld: bool) -> Markup {
 }
 
 /// The test before deployment.
-fn validating(needs: &Needs) -> Markup {
+fn validating_item(needs: &DeploymentNeeds) -> Markup {
     html! {
         li {
             "Before you use the table, measure its gain in launches of their own: "
@@ -260,7 +265,7 @@ fn deployment_option(is_it: bool) -> &'static str {
 }
 
 /// How the library's own algorithms are chosen for all jobs, or for some.
-fn through_library(view: &View, has_more: bool) -> Markup {
+fn through_library_item(view: &View, has_more: bool) -> Markup {
     html! {
         li {
             "The gain of the library's own algorithms needs its settings alone"
@@ -275,7 +280,7 @@ fn through_library(view: &View, has_more: bool) -> Markup {
 
 /// The export format of a library, or all formats if the library is unknown.
 fn export_format(library: &str) -> String {
-    let own = libraries::find(library).and_then(|library| library.facts().formats.first());
+    let own = libraries::find_library(library).and_then(|library| library.facts().formats.first());
     if let Some((_, format)) = own {
         return (*format).to_owned();
     }

@@ -48,7 +48,7 @@ pub(super) struct Look {
 
 impl Look {
     /// The library's default.
-    pub(super) fn default() -> Self {
+    pub(super) fn for_default() -> Self {
         Self {
             key: String::new(),
             colour: INK,
@@ -60,7 +60,7 @@ impl Look {
     /// The look of the algorithm with this number; the first 49 differ in colour or mark.
     pub(super) fn numbered(index: usize) -> Self {
         Self {
-            key: letters(index),
+            key: key_letters(index),
             colour: COLOURS[index % COLOURS.len()],
             // The marks are shifted when colours repeat.
             mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
@@ -69,7 +69,7 @@ impl Look {
     }
 
     /// The colour of text on the area.
-    pub(super) fn ink(&self) -> &'static str {
+    pub(super) fn text_colour(&self) -> &'static str {
         match self.colour {
             "#0072b2" => "#ffffff",
             _ => "#000000",
@@ -78,7 +78,7 @@ impl Look {
 }
 
 /// `A` to `Z`, then `AA`, `AB` etc.
-fn letters(index: usize) -> String {
+fn key_letters(index: usize) -> String {
     let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
     match index / 26 {
         0 => letter(index).to_string(),
@@ -94,7 +94,7 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Numbers algorithms by their frequency in `chosen`, the most frequent first, and then all others.
-    pub(super) fn of<'a>(
+    pub(super) fn by_frequency<'a>(
         chosen: impl Iterator<Item = Cow<'a, str>>,
         all: impl Iterator<Item = Cow<'a, str>>,
     ) -> Self {
@@ -115,9 +115,9 @@ impl Looks {
     }
 
     /// The look of an algorithm by its name, as [`crate::text::algorithm`] gives it; unknown algorithms share the look after the last.
-    pub(super) fn look(&self, algorithm: &str) -> Look {
+    pub(super) fn look_of(&self, algorithm: &str) -> Look {
         match self.numbers.get(algorithm) {
-            _ if algorithm == DEFAULT => Look::default(),
+            _ if algorithm == DEFAULT => Look::for_default(),
             Some(number) => Look::numbered(*number),
             None => Look::numbered(self.numbers.len()),
         }

@@ -22,11 +22,11 @@ const COLOURS: [(&str, &str); 6] = [
 
 /// The patterns for areas with a repeated colour, for choices that are not deployed, and for defaults that may not be the
 /// best.
-pub(super) fn patterns() -> Markup {
-    html! { svg.patterns width="0" height="0" aria-hidden="true" { (definitions()) } }
+pub(super) fn pattern_svg() -> Markup {
+    html! { svg.patterns width="0" height="0" aria-hidden="true" { (svg_definitions()) } }
 }
 
-fn definitions() -> Markup {
+fn svg_definitions() -> Markup {
     html! {
         defs {
             pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse"
@@ -46,7 +46,7 @@ fn definitions() -> Markup {
 
 /// A part of a picture.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct PicturePart {
     pub(super) heading: String,
     /// The width and the height without the heading.
     pub(super) extent: [f64; 2],
@@ -55,11 +55,11 @@ pub(super) struct Part {
 
 /// An SVG file with some parts, one below the other, and a line of text at the end; the title is for programs and screen
 /// readers.
-pub(super) fn picture_file(title: &str, footer: &str, parts: &[Part]) -> String {
+pub(super) fn picture_file(title: &str, footer: &str, parts: &[PicturePart]) -> String {
     let widths = parts.iter().map(|part| part.extent[0]);
     let width = px(widths.fold(0.0, f64::max));
     let mut height = 0.0;
-    let places: Vec<(f64, &Part)> = parts
+    let places: Vec<(f64, &PicturePart)> = parts
         .iter()
         .map(|part| {
             let top = height;
@@ -78,7 +78,7 @@ pub(super) fn picture_file(title: &str, footer: &str, parts: &[Part]) -> String 
             viewBox=(format!("0 0 {width} {height}")) {
             title { (title) }
             style { (PreEscaped(style)) }
-            (definitions())
+            (svg_definitions())
             rect width="100%" height="100%" fill="#ffffff" {}
             @for (top, part) in &places {
                 text.heading x="16" y=(px(top + 24.0)) { (part.heading) }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::palette::{Look, Mark};
-use super::picture::{Part, picture_file};
+use super::picture::{PicturePart, picture_file};
 use super::scale::{Quantity, Scale};
 
 const WIDTH: f64 = 560.0;
@@ -34,7 +34,7 @@ pub(super) struct Point {
 
 impl Point {
     /// A value without an interval.
-    pub(super) fn bare(x: f64, y: f64) -> Self {
+    pub(super) fn without_interval(x: f64, y: f64) -> Self {
         Self {
             x,
             y,
@@ -93,7 +93,7 @@ pub(super) struct Plot {
 impl Plot {
     /// Draws the plot; `None` if no point is positive.
     pub(super) fn draw(&self) -> Option<Markup> {
-        let (height, content) = self.content()?;
+        let (height, content) = self.draw_content()?;
         let (title, description) = (format!("{}-title", self.id), format!("{}-desc", self.id));
         Some(html! {
             svg role="img" viewBox=(format!("0 0 {WIDTH} {height}"))
@@ -106,7 +106,7 @@ impl Plot {
     }
 
     /// The height and the contents of the plot.
-    fn content(&self) -> Option<(f64, Markup)> {
+    fn draw_content(&self) -> Option<(f64, Markup)> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let expected = || self.curves.iter().flat_map(|curve| &curve.expected);
         let verticals = self.curves.iter().filter_map(|curve| curve.vertical);
@@ -124,14 +124,14 @@ impl Plot {
         let lines = self.curves.len().div_ceil(self.names_in_a_line()) + self.notes.len();
         let height = BOTTOM + BELOW + LINE * lines as f64;
         let content = html! {
-            (self.axes(&x, &y))
-            @for curve in &self.curves { (self.curve(curve, &x, &y)) }
-            (self.legend())
+            (self.draw_axes(&x, &y))
+            @for curve in &self.curves { (self.draw_curve(curve, &x, &y)) }
+            (self.draw_legend())
         };
         Some((height, content))
     }
 
-    fn axes(&self, x: &Scale, y: &Scale) -> Markup {
+    fn draw_axes(&self, x: &Scale, y: &Scale) -> Markup {
         html! {
             rect.frame x=(px(LEFT)) y=(px(TOP)) width=(px(RIGHT - LEFT)) height=(px(BOTTOM - TOP)) {}
             @for (at, name) in x.ticks() {
@@ -142,7 +142,7 @@ impl Plot {
                 line.grid x1=(px(LEFT)) y1=(px(at)) x2=(px(RIGHT)) y2=(px(at)) {}
                 text.tick x=(px(LEFT - 7.0)) y=(px(at + 4.0)) text-anchor="end" { (name) }
             }
-            @if let Some(at) = self.reference.map(|value| y.at(value)) {
+            @if let Some(at) = self.reference.map(|value| y.pixel_of(value)) {
                 line.reference x1=(px(LEFT)) y1=(px(at)) x2=(px(RIGHT)) y2=(px(at)) {}
             }
             text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 35.0)) text-anchor="middle" { (self.x.1) }
@@ -151,29 +151,30 @@ impl Plot {
         }
     }
 
-    fn curve(&self, curve: &Curve, x: &Scale, y: &Scale) -> Markup {
+    fn draw_curve(&self, curve: &Curve, x: &Scale, y: &Scale) -> Markup {
         let colour = curve.look.colour;
         let path = |points: &mut dyn Iterator<Item = (f64, f64)>| -> String {
-            let places = points.map(|(at, value)| format!("{},{}", px(x.at(at)), px(y.at(value))));
+            let places = points
+                .map(|(at, value)| format!("{},{}", px(x.pixel_of(at)), px(y.pixel_of(value))));
             places.collect::<Vec<_>>().join(" ")
         };
         let measured = path(&mut curve.points.iter().map(|point| (point.x, point.y)));
         let expected = path(&mut curve.expected.iter().copied());
         html! {
             g stroke=(colour) {
-                @if let Some(at) = curve.vertical.map(|value| x.at(value)) {
+                @if let Some(at) = curve.vertical.map(|value| x.pixel_of(value)) {
                     line.lemma x1=(px(at)) y1=(px(TOP)) x2=(px(at)) y2=(px(BOTTOM)) {}
                 }
                 @if curve.expected.len() > 1 { polyline.expected points=(expected) {} }
                 polyline.curve points=(measured) {}
                 @for point in &curve.points {
-                    (self.point(curve, point, x.at(point.x), &|value| y.at(value)))
+                    (self.draw_point(curve, point, x.pixel_of(point.x), &|value| y.pixel_of(value)))
                 }
             }
         }
     }
 
-    fn point(&self, curve: &Curve, point: &Point, x: f64, y: &dyn Fn(f64) -> f64) -> Markup {
+    fn draw_point(&self, curve: &Curve, point: &Point, x: f64, y: &dyn Fn(f64) -> f64) -> Markup {
         let at = y(point.y);
         let interval = point.interval.map(|ends| ends.map(y));
         let range = point.interval.map(|[low, high]| {
@@ -196,7 +197,7 @@ impl Plot {
                     )) {}
                 }
                 @if point.is_chosen { circle.chosen cx=(px(x)) cy=(px(at)) r="7.5" {} }
-                path.mark.hollow[point.is_hollow] d=(mark(curve.look.mark, x, at)) fill=(curve.look.colour) {}
+                path.mark.hollow[point.is_hollow] d=(mark_path(curve.look.mark, x, at)) fill=(curve.look.colour) {}
             }
         }
     }
@@ -210,7 +211,7 @@ impl Plot {
         }
     }
 
-    fn legend(&self) -> Markup {
+    fn draw_legend(&self) -> Markup {
         let in_a_line = self.names_in_a_line();
         let column = (RIGHT - 16.0) / in_a_line as f64;
         let place = |index: usize| {
@@ -224,8 +225,8 @@ impl Plot {
                 @let (x, y) = place(index);
                 @let colour = curve.look.colour;
                 line.curve stroke=(colour) x1=(px(x)) y1=(px(y)) x2=(px(x + 28.0)) y2=(px(y)) {}
-                path.mark stroke=(colour) fill=(colour) d=(mark(curve.look.mark, x + 14.0, y)) {}
-                text.name x=(px(x + 35.0)) y=(px(y + 4.0)) { (cut(&curve.name)) }
+                path.mark stroke=(colour) fill=(colour) d=(mark_path(curve.look.mark, x + 14.0, y)) {}
+                text.name x=(px(x + 35.0)) y=(px(y + 4.0)) { (shorten_name(&curve.name)) }
             }
             @for (index, note) in self.notes.iter().enumerate() {
                 text.note x="16" y=(px(BOTTOM + BELOW + 4.0 + LINE * (names + index) as f64)) { (note) }
@@ -245,7 +246,10 @@ pub fn render_times(
     let curve = |(index, (name, points)): (usize, (String, Vec<(f64, f64)>))| Curve {
         name,
         look: Look::numbered(index),
-        points: points.into_iter().map(|(x, y)| Point::bare(x, y)).collect(),
+        points: points
+            .into_iter()
+            .map(|(x, y)| Point::without_interval(x, y))
+            .collect(),
         expected: Vec::new(),
         vertical: None,
     };
@@ -262,8 +266,8 @@ pub fn render_times(
         notes: Vec::new(),
         reference: None,
     };
-    let (height, content) = plot.content()?;
-    let part = Part {
+    let (height, content) = plot.draw_content()?;
+    let part = PicturePart {
         heading: title.to_owned(),
         extent: [WIDTH, height],
         content,
@@ -278,7 +282,7 @@ pub(super) fn px(value: f64) -> String {
 }
 
 /// A name for the legend. A very long one is shortened in its middle, since its end has its parameters.
-pub(super) fn cut(name: &str) -> String {
+pub(super) fn shorten_name(name: &str) -> String {
     let characters: Vec<char> = name.chars().collect();
     let most = LONGEST_NAMES[1];
     if characters.len() <= most {
@@ -290,7 +294,7 @@ pub(super) fn cut(name: &str) -> String {
 }
 
 /// The path of a mark around a point.
-pub(super) fn mark(mark: Mark, x: f64, y: f64) -> String {
+pub(super) fn mark_path(mark: Mark, x: f64, y: f64) -> String {
     let start = |dx: f64, dy: f64| format!("M{} {}", px(x + dx), px(y + dy));
     match mark {
         Mark::Circle => start(-3.5, 0.0) + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",

@@ -2,7 +2,7 @@
 
 use vocabulary::units::{format_bytes, format_seconds};
 
-use crate::text::factor;
+use crate::text::format_factor;
 
 /// The quantity on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl Quantity {
             Self::Bytes => format_bytes(value.round() as u64),
             Self::Ranks => format!("{value:.0}"),
             Self::Seconds => format_seconds(value),
-            Self::Factor => factor(value),
+            Self::Factor => format_factor(value),
         }
     }
 
     /// A value in short form, for an axis.
-    fn tick(self, value: f64) -> String {
+    fn tick_label(self, value: f64) -> String {
         match self {
             Self::Seconds => format_seconds(value)
                 .replace(".00 ", " ")
@@ -85,28 +85,28 @@ impl Scale {
     }
 
     /// The pixel of a value; values below the axis are at its lower end.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(super) fn pixel_of(&self, value: f64) -> f64 {
         let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
         self.from + (self.to - self.from) * share.min(1.0)
     }
 
     /// Whether a value is on the axis.
-    pub(super) fn holds(&self, value: f64) -> bool {
+    pub(super) fn is_on_axis(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
     /// Round values with their pixels and labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.quantity {
-            Quantity::Bytes | Quantity::Ranks => self.powers(2.0),
-            Quantity::Seconds | Quantity::Factor => self.decimal(),
+            Quantity::Bytes | Quantity::Ranks => self.power_ticks(2.0),
+            Quantity::Seconds | Quantity::Factor => self.decimal_ticks(),
         };
-        let place = |value: f64| (self.at(value), self.quantity.tick(value));
+        let place = |value: f64| (self.pixel_of(value), self.quantity.tick_label(value));
         values.into_iter().map(place).collect()
     }
 
     /// Every power of a base, or every second, third etc.
-    fn powers(&self, base: f64) -> Vec<f64> {
+    fn power_ticks(&self, base: f64) -> Vec<f64> {
         let [first, last] = [
             self.low.log(base).ceil() as i32,
             self.high.log(base).floor() as i32,
@@ -120,7 +120,7 @@ impl Scale {
     }
 
     /// Simple multiples of the powers of ten, with as many digits as there is room for.
-    fn decimal(&self) -> Vec<f64> {
+    fn decimal_ticks(&self) -> Vec<f64> {
         let choices: [&[f64]; 4] = [
             &[
                 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0,
@@ -142,13 +142,13 @@ impl Scale {
                     };
                     digits.iter().map(value).collect::<Vec<_>>()
                 })
-                .filter(|value| self.holds(*value))
+                .filter(|value| self.is_on_axis(*value))
                 .collect()
         };
         let fitting = choices.iter().map(|digits| with(digits));
         fitting
             .into_iter()
             .find(|values| values.len() <= MOST_TICKS)
-            .unwrap_or_else(|| self.powers(100.0))
+            .unwrap_or_else(|| self.power_ticks(100.0))
     }
 }

@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::figure::plotted;
-use super::group::{Group, by_shape, stake};
-use super::map::thinned;
+use super::figure::plot_figure;
+use super::group::{Group, cells_by_shape, total_gain};
+use super::map::thin_out;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
-use super::sizes::{algorithms, fastest_of};
-use crate::grid::{TextTable, grid};
+use super::sizes::{algorithms_to_draw, best_of_algorithm};
+use crate::grid::{TextTable, text_table};
 use crate::text::without_collective;
 use results::CellDecision;
 
@@ -24,16 +24,16 @@ const MOST_SHAPES: usize = 24;
 
 /// The quantity that is constant while ranks are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ScalingKind {
     /// The bytes of the whole vector.
     Strong,
     /// The bytes of the vector divided by the ranks.
     Weak,
 }
 
-impl Kind {
+impl ScalingKind {
     /// The constant quantity of a cell, in bytes.
-    fn fixed(self, result: &CellDecision) -> f64 {
+    fn fixed_bytes(self, result: &CellDecision) -> f64 {
         let total = result.cell.vector_bytes() as f64;
         match self {
             Self::Strong => total,
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    fn explains(self, fixed: f64) -> String {
+    fn describe_fixed(self, fixed: f64) -> String {
         let fixed = format_bytes(fixed.round() as u64);
         match self {
             Self::Strong => format!("strong scaling, {fixed} bytes in total"),
@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// Shapes that differ only in nodes, or only in ranks per node, with their cells by ascending size.
-struct Row<'v> {
+struct ShapeRow<'v> {
     shapes: Vec<(CommShape, Vec<&'v CellDecision>)>,
     /// The value that all have in common, as text.
     name: String,
@@ -67,7 +67,7 @@ struct Row<'v> {
 }
 
 /// The two figures, or the reason why there are none.
-pub(super) fn figures(group: &Group<'_>) -> Markup {
+pub(super) fn ranks_figures(group: &Group<'_>) -> Markup {
     let Some(row) = longest_row(group) else {
         return html! {
             p { "There is no time against ranks, which needs two numbers of nodes or of ranks per node." }
@@ -75,46 +75,47 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
     };
     html! {
         div.figures {
-            @for kind in [Kind::Strong, Kind::Weak] {
-                @if let Some(figure) = figure(group, &row, kind) { (figure) }
+            @for kind in [ScalingKind::Strong, ScalingKind::Weak] {
+                @if let Some(figure) = ranks_figure(group, &row, kind) { (figure) }
             }
         }
     }
 }
 
-fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
-    let shapes = by_shape(group.measured());
+fn longest_row<'v>(group: &Group<'v>) -> Option<ShapeRow<'v>> {
+    let shapes = cells_by_shape(group.measured_cells());
     let distinct = |of: fn(&CommShape) -> u32| shapes.keys().map(of).collect::<BTreeSet<u32>>();
-    let rows = |values: BTreeSet<u32>, of: fn(&CommShape) -> u32, unit: &str| -> Vec<Row<'v>> {
-        let row = |value: u32| Row {
-            is_whole: true,
-            shapes: shapes
-                .iter()
-                .filter(|(shape, _)| of(shape) == value)
-                .map(|(shape, cells)| (*shape, cells.clone()))
-                .collect(),
-            name: match value {
-                1 => format!("1 {}", unit.replacen('s', "", 1)),
-                many => format!("{many} {unit}"),
-            },
+    let rows =
+        |values: BTreeSet<u32>, of: fn(&CommShape) -> u32, unit: &str| -> Vec<ShapeRow<'v>> {
+            let row = |value: u32| ShapeRow {
+                is_whole: true,
+                shapes: shapes
+                    .iter()
+                    .filter(|(shape, _)| of(shape) == value)
+                    .map(|(shape, cells)| (*shape, cells.clone()))
+                    .collect(),
+                name: match value {
+                    1 => format!("1 {}", unit.replacen('s', "", 1)),
+                    many => format!("{many} {unit}"),
+                },
+            };
+            values.into_iter().map(row).collect()
         };
-        values.into_iter().map(row).collect()
-    };
     let of_ppn = rows(distinct(|s| s.ppn), |s| s.ppn, "ranks per node");
     let of_nodes = rows(distinct(|s| s.nodes), |s| s.nodes, "nodes");
-    let longest = |rows: Vec<Row<'v>>| {
+    let longest = |rows: Vec<ShapeRow<'v>>| {
         let rows = rows.into_iter().filter(|row| row.shapes.len() > 1);
         rows.max_by_key(|row| row.shapes.len())
     };
     let row = longest(of_ppn).or_else(|| longest(of_nodes))?;
-    Some(Row {
+    Some(ShapeRow {
         is_whole: row.shapes.len() <= MOST_SHAPES,
-        shapes: thinned(&row.shapes, MOST_SHAPES),
+        shapes: thin_out(&row.shapes, MOST_SHAPES),
         name: row.name,
     })
 }
 
-fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
+fn ranks_figure(group: &Group<'_>, row: &ShapeRow<'_>, kind: ScalingKind) -> Option<Markup> {
     let fixed = most_telling(row, kind)?;
     let cells: Vec<&CellDecision> = row
         .shapes
@@ -124,18 +125,18 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         .collect();
     let near: Vec<&CellDecision> = {
         // The cells within a factor of two of this size.
-        let is_near = |r: &&&CellDecision| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
+        let is_near = |r: &&&CellDecision| (0.5..=2.0).contains(&(kind.fixed_bytes(r) / fixed));
         cells.iter().filter(is_near).copied().collect()
     };
-    let names = algorithms(if near.is_empty() { &cells } else { &near });
+    let names = algorithms_to_draw(if near.is_empty() { &cells } else { &near });
     let curves: Vec<Curve> = names
         .into_iter()
         .take(MOST_CURVES)
         .map(|name| Curve {
             name: without_collective(&name),
-            look: group.looks.look(&name),
-            points: points(row, kind, fixed, &name),
-            expected: expected(row, kind, fixed, &name),
+            look: group.looks.look_of(&name),
+            points: measured_points(row, kind, fixed, &name),
+            expected: expected_points(row, kind, fixed, &name),
             vertical: None,
         })
         .filter(|curve| !curve.points.is_empty())
@@ -149,7 +150,7 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         title: format!(
             "{}: time against ranks, {} on {}",
             group.collective,
-            kind.explains(fixed),
+            kind.describe_fixed(fixed),
             row.name
         ),
         description: "Median times on logarithmic axes, with a curve for each algorithm."
@@ -160,21 +161,21 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         reference: None,
         curves,
     };
-    plotted(&plot, numbers(&plot.curves))
+    plot_figure(&plot, ranks_table(&plot.curves))
 }
 
 /// The fixed size within the measured range of most shapes; of several, the one with most at stake, or the largest.
-fn most_telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
+fn most_telling(row: &ShapeRow<'_>, kind: ScalingKind) -> Option<f64> {
     let all = || row.shapes.iter().flat_map(|(_, cells)| cells);
     let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
     for result in all() {
-        let fixed = kind.fixed(result);
+        let fixed = kind.fixed_bytes(result);
         if fixed >= 1.0 && fixed.fract() == 0.0 {
-            *sizes.entry(fixed as u64).or_default() += stake(&[*result]);
+            *sizes.entry(fixed as u64).or_default() += total_gain(&[*result]);
         }
     }
     let ranges = row.shapes.iter().map(|(_, cells)| {
-        let sizes = cells.iter().map(|result| kind.fixed(result));
+        let sizes = cells.iter().map(|result| kind.fixed_bytes(result));
         sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), size| {
             (least.min(size), most.max(size))
         })
@@ -193,55 +194,70 @@ fn most_telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
     (count(fixed as f64) > 1).then_some(fixed as f64)
 }
 
-fn points(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<Point> {
+fn measured_points(
+    row: &ShapeRow<'_>,
+    kind: ScalingKind,
+    fixed: f64,
+    algorithm: &str,
+) -> Vec<Point> {
     let point = |(shape, cells): &(CommShape, Vec<&CellDecision>)| {
         let x = f64::from(shape.ranks());
-        let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
+        let exact = cells
+            .iter()
+            .find(|result| is_same_size(kind.fixed_bytes(result), fixed));
         if let Some(result) = exact {
-            let timed = fastest_of(result, algorithm)?;
+            let timed = best_of_algorithm(result, algorithm)?;
             return Some(Point {
-                interval: timed.interval.ends(),
+                interval: timed.interval.known_ends(),
                 is_chosen: result.chosen == timed.candidate,
-                ..Point::bare(x, timed.median_seconds)
+                ..Point::without_interval(x, timed.median_seconds)
             });
         }
-        let seconds = between(cells, kind, fixed, |result| {
-            Some(fastest_of(result, algorithm)?.median_seconds)
+        let seconds = interpolate_seconds(cells, kind, fixed, |result| {
+            Some(best_of_algorithm(result, algorithm)?.median_seconds)
         })?;
         Some(Point {
             is_hollow: true,
-            ..Point::bare(x, seconds)
+            ..Point::without_interval(x, seconds)
         })
     };
     row.shapes.iter().filter_map(point).collect()
 }
 
-fn expected(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<(f64, f64)> {
+fn expected_points(
+    row: &ShapeRow<'_>,
+    kind: ScalingKind,
+    fixed: f64,
+    algorithm: &str,
+) -> Vec<(f64, f64)> {
     let point = |(shape, cells): &(CommShape, Vec<&CellDecision>)| {
-        let expected = |result: &CellDecision| fastest_of(result, algorithm)?.predicted_seconds;
-        let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
+        let expected =
+            |result: &CellDecision| best_of_algorithm(result, algorithm)?.predicted_seconds;
+        let exact = cells
+            .iter()
+            .find(|result| is_same_size(kind.fixed_bytes(result), fixed));
         let seconds = match exact {
             Some(result) => expected(result),
-            None => between(cells, kind, fixed, expected),
+            None => interpolate_seconds(cells, kind, fixed, expected),
         };
         Some((f64::from(shape.ranks()), seconds?))
     };
     row.shapes.iter().filter_map(point).collect()
 }
 
-fn same(a: f64, b: f64) -> bool {
+fn is_same_size(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-9
 }
 
 /// A time interpolated between two measured sizes on logarithmic scales.
-fn between(
+fn interpolate_seconds(
     cells: &[&CellDecision],
-    kind: Kind,
+    kind: ScalingKind,
     fixed: f64,
     seconds: impl Fn(&CellDecision) -> Option<f64>,
 ) -> Option<f64> {
     let known = || {
-        let known = |result: &&CellDecision| Some((kind.fixed(result), seconds(result)?));
+        let known = |result: &&CellDecision| Some((kind.fixed_bytes(result), seconds(result)?));
         cells
             .iter()
             .filter_map(known)
@@ -254,7 +270,7 @@ fn between(
     Some(below.1 * (above.1 / below.1).powf(share))
 }
 
-fn numbers(curves: &[Curve]) -> TextTable {
+fn ranks_table(curves: &[Curve]) -> TextTable {
     let columns = "algorithm | ranks> | time> | ";
     let rows = curves.iter().flat_map(|curve| {
         curve.points.iter().map(|point| {
@@ -271,5 +287,5 @@ fn numbers(curves: &[Curve]) -> TextTable {
             ]
         })
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }

@@ -7,14 +7,14 @@ use maud::{Markup, html};
 use vocabulary::units::{format_bytes, format_seconds};
 use vocabulary::{Candidate, CommShape};
 
-use super::figure::{REST, left_out, plotted};
-use super::group::{Group, fastest};
-use super::map::thinned;
+use super::figure::{REST, left_out_note, plot_figure};
+use super::group::{Group, fastest_candidate};
+use super::map::thin_out;
 use super::palette::DEFAULT;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
-use crate::grid::{TextTable, grid};
-use crate::text::{NONE, algorithm, or_none, short_name, without_collective};
+use crate::grid::{TextTable, text_table};
+use crate::text::{NONE, algorithm_name, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
 /// The most shapes of a collective.
@@ -27,7 +27,7 @@ pub(super) const SIZES_LEFT_OUT: &str =
 /// The most curves of a shape, beside the default's.
 const MOST_CURVES: usize = 6;
 
-pub(super) fn figures(group: &Group<'_>) -> Markup {
+pub(super) fn time_figures(group: &Group<'_>) -> Markup {
     let shapes = group.shapes_by_stake();
     let shown = shapes.len().min(MOST_SHAPES);
     html! {
@@ -36,20 +36,20 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
         } @else {
             div.figures {
                 @for (shape, cells) in &shapes[..shown] {
-                    @if let Some(figure) = figure(group, *shape, cells) { (figure) }
+                    @if let Some(figure) = time_figure(group, *shape, cells) { (figure) }
                 }
             }
-            (left_out(shown, shapes.len(), "shapes are shown", REST))
+            (left_out_note(shown, shapes.len(), "shapes are shown", REST))
         }
     }
 }
 
-fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<Markup> {
-    let cells = &thinned(all, MOST_SIZES)[..];
-    let algorithms = algorithms(cells);
+fn time_figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<Markup> {
+    let cells = &thin_out(all, MOST_SIZES)[..];
+    let algorithms = algorithms_to_draw(cells);
     let curves: Vec<Curve> = algorithms
         .iter()
-        .map(|algorithm| curve(group, algorithm, cells))
+        .map(|algorithm| time_curve(group, algorithm, cells))
         .collect();
     let mut notes = notes_on_times(&curves);
     if cells.len() < all.len() {
@@ -73,17 +73,17 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<
         notes,
         reference: None,
     };
-    plotted(&plot, numbers(&algorithms, cells))
+    plot_figure(&plot, time_table(&algorithms, cells))
 }
 
 /// The algorithms to draw: the default, then those that the table chooses most often, then those that are fastest most
 /// often.
-pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
+pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
     let mut votes: BTreeMap<Cow<'v, str>, (usize, usize)> = BTreeMap::new();
     for result in cells {
-        votes.entry(algorithm(&result.chosen)).or_default().0 += 1;
-        if let Some(timed) = fastest(&result.ranking) {
-            votes.entry(algorithm(&timed.candidate)).or_default().1 += 1;
+        votes.entry(algorithm_name(&result.chosen)).or_default().0 += 1;
+        if let Some(timed) = fastest_candidate(&result.ranking) {
+            votes.entry(algorithm_name(&timed.candidate)).or_default().1 += 1;
         }
     }
     votes.remove(DEFAULT);
@@ -93,7 +93,7 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
     // For comparison, the best of the library's own algorithms and the best of all.
     let mut order: Vec<Cow<'v, str>> = order.into_iter().map(|(name, _)| name).collect();
     for kind in [Candidate::NATIVE, ""] {
-        order.extend(strongest(cells, kind).filter(|name| seen.insert(name.clone())));
+        order.extend(strongest_algorithm(cells, kind).filter(|name| seen.insert(name.clone())));
     }
     let others = order.into_iter().take(MOST_CURVES);
     std::iter::once(Cow::Borrowed(DEFAULT))
@@ -102,20 +102,20 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
 }
 
 /// The algorithm whose name begins with `kind` that has the largest mean speed-up over most sizes.
-fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>> {
+fn strongest_algorithm<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>> {
     let mut sums: BTreeMap<Cow<'v, str>, (usize, f64)> = BTreeMap::new();
     for result in cells {
-        let Some(default) = result.default() else {
+        let Some(default) = result.ranked_default() else {
             continue;
         };
         let names: BTreeSet<Cow<'v, str>> = result
             .ranking
             .iter()
-            .map(|timed| algorithm(&timed.candidate))
+            .map(|timed| algorithm_name(&timed.candidate))
             .filter(|name| name.starts_with(kind) && name != DEFAULT)
             .collect();
         for name in names {
-            let Some(timed) = fastest_of(result, &name) else {
+            let Some(timed) = best_of_algorithm(result, &name) else {
                 continue;
             };
             let sum = sums.entry(name).or_default();
@@ -130,20 +130,20 @@ fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>>
 }
 
 /// The chosen candidate if it has the algorithm of this name, or else the fastest candidate that does.
-pub(super) fn fastest_of<'v>(result: &'v CellDecision, name: &str) -> Option<&'v Ranked> {
-    if algorithm(&result.chosen) == name
+pub(super) fn best_of_algorithm<'v>(result: &'v CellDecision, name: &str) -> Option<&'v Ranked> {
+    if algorithm_name(&result.chosen) == name
         && let Some(chosen) = result.ranked(&result.chosen)
     {
         return Some(chosen);
     }
-    let is_member = |timed: &&Ranked| algorithm(&timed.candidate) == name;
-    fastest(result.ranking.iter().filter(is_member))
+    let is_member = |timed: &&Ranked| algorithm_name(&timed.candidate) == name;
+    fastest_candidate(result.ranking.iter().filter(is_member))
 }
 
-fn curve(group: &Group<'_>, name: &str, cells: &[&CellDecision]) -> Curve {
+fn time_curve(group: &Group<'_>, name: &str, cells: &[&CellDecision]) -> Curve {
     let members = || {
         let timed = |result: &&CellDecision| {
-            let timed = fastest_of(result, name)?.clone();
+            let timed = best_of_algorithm(result, name)?.clone();
             let is_chosen = result.chosen == timed.candidate;
             Some((result.cell.bytes as f64, timed, is_chosen))
         };
@@ -154,12 +154,12 @@ fn curve(group: &Group<'_>, name: &str, cells: &[&CellDecision]) -> Curve {
     };
     Curve {
         name: without_collective(name),
-        look: group.looks.look(name),
+        look: group.looks.look_of(name),
         points: members()
             .map(|(x, timed, is_chosen)| Point {
-                interval: timed.interval.ends(),
+                interval: timed.interval.known_ends(),
                 is_chosen,
-                ..Point::bare(x, timed.median_seconds)
+                ..Point::without_interval(x, timed.median_seconds)
             })
             .collect(),
         expected: members()
@@ -169,12 +169,12 @@ fn curve(group: &Group<'_>, name: &str, cells: &[&CellDecision]) -> Curve {
     }
 }
 
-fn numbers(algorithms: &[Cow<'_, str>], cells: &[&CellDecision]) -> TextTable {
+fn time_table(algorithms: &[Cow<'_, str>], cells: &[&CellDecision]) -> TextTable {
     let columns = "bytes> | candidate | time> | interval> | expected> | launches> | chosen";
     let rows = cells.iter().flat_map(|result| {
         let members = algorithms
             .iter()
-            .filter_map(|name| fastest_of(result, name));
+            .filter_map(|name| best_of_algorithm(result, name));
         members.map(|timed| {
             let interval = |ends: [f64; 2]| ends.map(format_seconds).join(" .. ");
             let is_chosen = result.chosen == timed.candidate;
@@ -182,7 +182,7 @@ fn numbers(algorithms: &[Cow<'_, str>], cells: &[&CellDecision]) -> TextTable {
                 format_bytes(result.cell.bytes),
                 short_name(&timed.candidate),
                 format_seconds(timed.median_seconds),
-                or_none(timed.interval.ends(), interval),
+                or_none(timed.interval.known_ends(), interval),
                 or_none(timed.predicted_seconds, format_seconds),
                 match timed.counts.launches {
                     0 => NONE.to_owned(),
@@ -192,5 +192,5 @@ fn numbers(algorithms: &[Cow<'_, str>], cells: &[&CellDecision]) -> TextTable {
             ]
         })
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }

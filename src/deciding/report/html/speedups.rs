@@ -4,16 +4,16 @@ use maud::{Markup, html};
 use vocabulary::CommShape;
 use vocabulary::units::format_bytes;
 
-use super::figure::plotted;
-use super::group::{Along, Group, by_shape};
-use super::map::thinned;
+use super::figure::plot_figure;
+use super::group::{Along, Group, cells_by_shape};
+use super::map::thin_out;
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
-use crate::grid::{TextTable, grid};
-use crate::markdown::interval;
-use crate::text::{factor, short_name};
+use crate::grid::{TextTable, text_table};
+use crate::markdown::format_interval;
+use crate::text::{format_factor, short_name};
 use crate::view::View;
 use results::CellDecision;
 
@@ -23,34 +23,38 @@ const MOST_SHAPES: usize = 6;
 const MOST_FIGURES: usize = 2;
 
 /// The figures; none for a collective without data.
-pub(super) fn figures(group: &Group<'_>) -> Markup {
-    let all = Along::of(group.measured().map(|result| result.cell.shape));
+pub(super) fn speedup_figures(group: &Group<'_>) -> Markup {
+    let all = Along::for_shapes(group.measured_cells().map(|result| result.cell.shape));
     html! {
         @if group.collective.has_data() {
-            @for along in thinned(&all, MOST_FIGURES) {
-                @if let Some(figure) = figure(group, along) { (figure) }
+            @for along in thin_out(&all, MOST_FIGURES) {
+                @if let Some(figure) = speedup_figure(group, along) { (figure) }
             }
         }
     }
 }
 
 /// A figure; `None` if the table keeps the default everywhere, which the map shows.
-fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
-    let mut shapes = by_shape(group.measured().filter(|r| along.holds(r.cell.shape)));
+fn speedup_figure(group: &Group<'_>, along: Along) -> Option<Markup> {
+    let mut shapes = cells_by_shape(
+        group
+            .measured_cells()
+            .filter(|r| along.has_shape(r.cell.shape)),
+    );
     let mut cells = shapes.values().flatten();
     if !cells.any(|result| result.replaces_default()) {
         return None;
     }
     let has_many = shapes.values().any(|cells| cells.len() > MOST_SIZES);
     for cells in shapes.values_mut() {
-        *cells = thinned(cells, MOST_SIZES);
+        *cells = thin_out(cells, MOST_SIZES);
     }
     let all: Vec<CommShape> = shapes.keys().copied().collect();
-    let shown = thinned(&all, MOST_SHAPES);
+    let shown = thin_out(&all, MOST_SHAPES);
     let curves: Vec<Curve> = shown
         .iter()
         .enumerate()
-        .map(|(index, shape)| curve(group.view, index, *shape, &shapes[shape]))
+        .map(|(index, shape)| speedup_curve(group.view, index, *shape, &shapes[shape]))
         .collect();
     let mut notes = vec!["line at 1x: the library's default; hollow: the default is kept"];
     let mut shown_cells = shown.iter().flat_map(|shape| &shapes[shape]);
@@ -75,7 +79,7 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
         title: format!(
             "{} {along}: what the table {} over the default",
             group.collective,
-            group.view.gains()
+            group.view.gain_verb()
         ),
         description:
             "The default's time divided by that of the table's choice, against size, with a curve \
@@ -92,16 +96,16 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
         .flat_map(|shape| &shapes[shape])
         .copied()
         .collect();
-    plotted(&plot, numbers(&cells))
+    plot_figure(&plot, speedup_table(&cells))
 }
 
-fn curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -> Curve {
+fn speedup_curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -> Curve {
     let point = |result: &&CellDecision| {
-        let gain = result.gain()?;
+        let gain = result.chosen_gain()?;
         Some(Point {
-            interval: gain.interval.ends(),
+            interval: gain.interval.known_ends(),
             is_hollow: !result.replaces_default() || view.why_withheld(result).is_some(),
-            ..Point::bare(result.cell.bytes as f64, gain.median)
+            ..Point::without_interval(result.cell.bytes as f64, gain.median)
         })
     };
     let points = cells.iter().filter_map(point).filter(|point| point.x > 0.0);
@@ -114,17 +118,17 @@ fn curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -
     }
 }
 
-fn numbers(cells: &[&CellDecision]) -> TextTable {
+fn speedup_table(cells: &[&CellDecision]) -> TextTable {
     let columns = "shape | bytes> | chosen | speed-up> | interval>";
     let rows = cells.iter().filter_map(|result| {
-        let gain = result.gain()?;
+        let gain = result.chosen_gain()?;
         Some([
             result.cell.shape.to_string(),
             format_bytes(result.cell.bytes),
             short_name(&result.chosen),
-            factor(gain.median),
-            interval(&gain),
+            format_factor(gain.median),
+            format_interval(&gain),
         ])
     });
-    grid(columns, rows)
+    text_table(columns, rows)
 }

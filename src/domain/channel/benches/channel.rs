@@ -46,7 +46,7 @@ const SIZES: [usize; 11] = [
 ];
 
 fn main() -> Result<(), Error> {
-    let layout = SegmentLayout::within(2, LIMIT).ok_or("no layout")?;
+    let layout = SegmentLayout::within_limit(2, LIMIT).ok_or("no layout")?;
     let Ok(tickets) = std::env::var(TICKETS) else {
         return first(layout);
     };

@@ -4,32 +4,32 @@ use schedule::Collective::*;
 use vocabulary::Cell;
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{ORDERED, SAME, like, of, power_below};
+use crate::algorithm::{ORDERED, SAME, power_below, row_like, row_of};
 
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
 /// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
-    of(Allgather, "ring", SAME),
-    of(Allreduce, "recursive_doubling", ORDERED | SAME),
-    of(Bcast, "binomial", SAME),
-    like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
-    of(Reduce, "binomial", ORDERED | SAME),
-    like(
+    row_of(Allgather, "ring", SAME),
+    row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
+    row_of(Bcast, "binomial", SAME),
+    row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
+    row_of(Reduce, "binomial", ORDERED | SAME),
+    row_like(
         "rabenseifner_unbalanced",
         Reduce,
         "reduce_scatter_gather",
         0,
     ),
-    of(ReduceScatter, "noncommutative", ORDERED),
-    of(ReduceScatter, "recursive_doubling", ORDERED),
-    of(ReduceScatterBlock, "noncommutative", ORDERED),
-    of(ReduceScatterBlock, "recursive_doubling", ORDERED),
-    of(Scan, "recursive_doubling", ORDERED),
+    row_of(ReduceScatter, "noncommutative", ORDERED),
+    row_of(ReduceScatter, "recursive_doubling", ORDERED),
+    row_of(ReduceScatterBlock, "noncommutative", ORDERED),
+    row_of(ReduceScatterBlock, "recursive_doubling", ORDERED),
+    row_of(Scan, "recursive_doubling", ORDERED),
 ];
 
 /// Whether a forced algorithm is carried out (4.0): the library, configured not to replace forced algorithms, neither
 /// returns an error nor aborts.
-pub(super) fn runs(cell: &Cell, id: &str) -> bool {
+pub(super) fn is_carried_out(cell: &Cell, id: &str) -> bool {
     let ranks = u64::from(cell.shape.ranks());
     let elements = cell.bytes / cell.datatype.size_bytes();
     match (cell.collective, id) {

@@ -14,7 +14,7 @@ const INSIDE_NODES: &str = "_POSIX_";
 const COMPLETE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
 /// What the library does with a file, given its text or the reason why it cannot be read.
-pub(super) fn effect(setting: &str, text: Result<&str, &str>) -> RulesFileEffect {
+pub(super) fn effect_of_file(setting: &str, text: Result<&str, &str>) -> RulesFileEffect {
     // Most builds leave messages inside nodes to their network's library.
     if setting.contains(INSIDE_NODES) {
         return Read(Some(

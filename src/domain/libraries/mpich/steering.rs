@@ -32,16 +32,17 @@ const fn parameter_named(pattern: &'static str) -> SteeringSetting {
 /// and of algorithms within nodes (`POSIX`). From 4.3 on the last two are also there for buffers on accelerators.
 pub(super) const SETTINGS: [SteeringSetting; 19] = [
     rules_file("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"),
-    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
-    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").under(&BY_DEVICES),
-    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
-    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU").under(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").depending_on(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").depending_on(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU").depending_on(&BY_DEVICES),
+    rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU").depending_on(&BY_DEVICES),
     // Of releases to come.
     rules_file("MPIR_CVAR_*COLL_SELECTION*JSON_FILE*"),
     SteeringSetting::new(super::DEVICES, SettingRole::Component),
     SteeringSetting::new("MPIR_CVAR_*_DEVICE_COLLECTIVE", SettingRole::Component)
-        .under(&ONE_BY_ONE),
-    SteeringSetting::new("MPIR_CVAR_*_COMPOSITION", SettingRole::Component).under(&BY_DEVICES),
+        .depending_on(&ONE_BY_ONE),
+    SteeringSetting::new("MPIR_CVAR_*_COMPOSITION", SettingRole::Component)
+        .depending_on(&BY_DEVICES),
     SteeringSetting::new("MPIR_CVAR_*_ALGORITHM", SettingRole::Algorithm),
     SteeringSetting::new("I_MPI_ADJUST_*", SettingRole::Algorithm),
     // Thresholds and algorithms. The words also cover collectives with parts of different sizes, neighbourhood

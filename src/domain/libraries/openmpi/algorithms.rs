@@ -4,7 +4,7 @@ use schedule::Collective::{self, *};
 use vocabulary::{Cell, Parameters};
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, like, of, power_below};
+use crate::algorithm::{FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, power_below, row_like, row_of};
 
 /// The collectives by their numbers in rules files.
 pub const COLLECTIVES: [(Collective, u32); 11] = [
@@ -28,69 +28,69 @@ pub const COLLECTIVES: [(Collective, u32); 11] = [
 /// Names do not identify equivalents: the `basic_linear` broadcast posts all sends at once, `pipeline` is a chain, the
 /// Rabenseifner reduction folds evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
-    of(Allgather, "linear", 0),
-    of(Allgather, "bruck", SAME),
-    of(Allgather, "recursive_doubling", SAME),
-    of(Allgather, "ring", SAME),
-    like("neighbor_exchange", Allgather, "neighbor", 0),
-    of(Allgather, "two_proc", 0),
-    of(Allgather, "sparbit", 0),
-    of(Allreduce, "basic_linear", ORDERED),
-    of(Allreduce, "nonoverlapping", ORDERED),
-    of(Allreduce, "recursive_doubling", ORDERED | SAME),
-    of(Allreduce, "ring", SAME),
-    of(Allreduce, "segmented_ring", SEGMENTS),
-    of(Allreduce, "rabenseifner", REPLACED | SAME),
-    of(Alltoall, "linear", 0),
-    of(Alltoall, "pairwise", 0),
-    of(Alltoall, "modified_bruck", 0),
-    of(Alltoall, "linear_sync", 0),
-    of(Alltoall, "two_proc", 0),
-    of(Barrier, "linear", 0),
-    of(Barrier, "double_ring", 0),
-    of(Barrier, "recursive_doubling", 0),
-    of(Barrier, "bruck", 0),
-    of(Barrier, "two_proc", 0),
-    of(Barrier, "tree", 0),
-    like("linear_nonblocking", Bcast, "basic_linear", 0),
-    of(Bcast, "chain", SEGMENTS | FANOUT),
-    like("chain", Bcast, "pipeline", SEGMENTS),
-    like("split_binary", Bcast, "split_binary_tree", SEGMENTS),
-    like("binary_pipelined", Bcast, "binary_tree", SEGMENTS),
-    of(Bcast, "binomial", SEGMENTS | SAME),
-    of(Bcast, "knomial", SEGMENTS | SAME),
-    of(Bcast, "scatter_allgather", SAME),
-    of(Bcast, "scatter_allgather_ring", SAME),
-    like("linear", Gather, "basic_linear", 0),
-    of(Gather, "binomial", SAME),
-    of(Gather, "linear_sync", SEGMENTS),
-    of(Reduce, "linear", ORDERED | SAME),
-    of(Reduce, "chain", SEGMENTS | FANOUT),
-    like("chain", Reduce, "pipeline", SEGMENTS),
-    like("binary_pipelined", Reduce, "binary", SEGMENTS),
-    of(Reduce, "binomial", SEGMENTS | SAME),
-    of(Reduce, "in-order_binary", ORDERED | SEGMENTS),
-    of(Reduce, "rabenseifner", REPLACED | SAME),
-    of(ReduceScatter, "non-overlapping", ORDERED),
-    of(ReduceScatter, "recursive_halving", SAME),
-    of(ReduceScatter, "ring", SAME),
-    of(ReduceScatter, "butterfly", ORDERED | SAME),
-    of(ReduceScatterBlock, "basic_linear", ORDERED),
-    of(ReduceScatterBlock, "recursive_doubling", ORDERED | SAME),
-    of(ReduceScatterBlock, "recursive_halving", REPLACED | SAME),
-    of(ReduceScatterBlock, "butterfly", ORDERED | SAME),
-    of(Scan, "linear", ORDERED),
-    of(Scan, "recursive_doubling", ORDERED),
-    like("linear", Scatter, "basic_linear", 0),
-    of(Scatter, "binomial", SAME),
-    like("linear_nonblocking", Scatter, "linear_nb", 0),
+    row_of(Allgather, "linear", 0),
+    row_of(Allgather, "bruck", SAME),
+    row_of(Allgather, "recursive_doubling", SAME),
+    row_of(Allgather, "ring", SAME),
+    row_like("neighbor_exchange", Allgather, "neighbor", 0),
+    row_of(Allgather, "two_proc", 0),
+    row_of(Allgather, "sparbit", 0),
+    row_of(Allreduce, "basic_linear", ORDERED),
+    row_of(Allreduce, "nonoverlapping", ORDERED),
+    row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
+    row_of(Allreduce, "ring", SAME),
+    row_of(Allreduce, "segmented_ring", SEGMENTS),
+    row_of(Allreduce, "rabenseifner", REPLACED | SAME),
+    row_of(Alltoall, "linear", 0),
+    row_of(Alltoall, "pairwise", 0),
+    row_of(Alltoall, "modified_bruck", 0),
+    row_of(Alltoall, "linear_sync", 0),
+    row_of(Alltoall, "two_proc", 0),
+    row_of(Barrier, "linear", 0),
+    row_of(Barrier, "double_ring", 0),
+    row_of(Barrier, "recursive_doubling", 0),
+    row_of(Barrier, "bruck", 0),
+    row_of(Barrier, "two_proc", 0),
+    row_of(Barrier, "tree", 0),
+    row_like("linear_nonblocking", Bcast, "basic_linear", 0),
+    row_of(Bcast, "chain", SEGMENTS | FANOUT),
+    row_like("chain", Bcast, "pipeline", SEGMENTS),
+    row_like("split_binary", Bcast, "split_binary_tree", SEGMENTS),
+    row_like("binary_pipelined", Bcast, "binary_tree", SEGMENTS),
+    row_of(Bcast, "binomial", SEGMENTS | SAME),
+    row_of(Bcast, "knomial", SEGMENTS | SAME),
+    row_of(Bcast, "scatter_allgather", SAME),
+    row_of(Bcast, "scatter_allgather_ring", SAME),
+    row_like("linear", Gather, "basic_linear", 0),
+    row_of(Gather, "binomial", SAME),
+    row_of(Gather, "linear_sync", SEGMENTS),
+    row_of(Reduce, "linear", ORDERED | SAME),
+    row_of(Reduce, "chain", SEGMENTS | FANOUT),
+    row_like("chain", Reduce, "pipeline", SEGMENTS),
+    row_like("binary_pipelined", Reduce, "binary", SEGMENTS),
+    row_of(Reduce, "binomial", SEGMENTS | SAME),
+    row_of(Reduce, "in-order_binary", ORDERED | SEGMENTS),
+    row_of(Reduce, "rabenseifner", REPLACED | SAME),
+    row_of(ReduceScatter, "non-overlapping", ORDERED),
+    row_of(ReduceScatter, "recursive_halving", SAME),
+    row_of(ReduceScatter, "ring", SAME),
+    row_of(ReduceScatter, "butterfly", ORDERED | SAME),
+    row_of(ReduceScatterBlock, "basic_linear", ORDERED),
+    row_of(ReduceScatterBlock, "recursive_doubling", ORDERED | SAME),
+    row_of(ReduceScatterBlock, "recursive_halving", REPLACED | SAME),
+    row_of(ReduceScatterBlock, "butterfly", ORDERED | SAME),
+    row_of(Scan, "linear", ORDERED),
+    row_of(Scan, "recursive_doubling", ORDERED),
+    row_like("linear", Scatter, "basic_linear", 0),
+    row_of(Scatter, "binomial", SAME),
+    row_like("linear_nonblocking", Scatter, "linear_nb", 0),
 ];
 
 /// Algorithms that are not in 4.1.
 pub const SINCE_5: [&str; 1] = ["sparbit"];
 
 /// Whether the algorithm serves exactly this number of ranks.
-pub fn serves(collective: Collective, id: &str, ranks: u32) -> bool {
+pub fn serves_ranks(collective: Collective, id: &str, ranks: u32) -> bool {
     match (collective, id) {
         (_, "two_proc") => ranks == 2,
         (Allgather, "recursive_doubling") => ranks.is_power_of_two(),
@@ -100,7 +100,7 @@ pub fn serves(collective: Collective, id: &str, ranks: u32) -> bool {
 }
 
 /// Whether a forced algorithm is carried out (4.1), and neither fails nor is replaced by another one.
-pub(super) fn runs(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+pub(super) fn is_carried_out(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
     let ranks = u64::from(cell.shape.ranks());
     let elements = cell.bytes / cell.datatype.size_bytes();
     let segment = parameters.segment_bytes.unwrap_or(0) / cell.datatype.size_bytes();
@@ -114,7 +114,7 @@ pub(super) fn runs(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
         (Allreduce | Reduce, "rabenseifner") => elements >= power_below(ranks),
         _ => true,
     };
-    has_enough && serves(cell.collective, id, cell.shape.ranks())
+    has_enough && serves_ranks(cell.collective, id, cell.shape.ranks())
 }
 
 /// The largest predefined element: a complex number of two long doubles.
@@ -131,7 +131,12 @@ pub struct Limits {
 
 /// The limits of an algorithm with segments of `segment` bytes, 0 for none, on up to `ranks` ranks; `None`
 /// if it never runs there.
-pub fn limits(collective: Collective, id: &str, segment: u64, ranks: u32) -> Option<Limits> {
+pub fn algorithm_limits(
+    collective: Collective,
+    id: &str,
+    segment: u64,
+    ranks: u32,
+) -> Option<Limits> {
     let ranks = u64::from(ranks);
     let from_bytes = match (collective, id) {
         (Allreduce, "ring") | (Bcast, "scatter_allgather" | "scatter_allgather_ring") => {

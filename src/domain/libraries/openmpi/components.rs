@@ -11,7 +11,7 @@ const TUNED: &str = "tuned";
 
 /// The communicators that a component serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Where {
+enum ServedCommunicators {
     /// All communicators.
     Everywhere,
     /// Communicators on one node.
@@ -23,7 +23,7 @@ enum Where {
 /// A component that may take precedence over `tuned`.
 struct Component {
     name: &'static str,
-    offers: Where,
+    offers: ServedCommunicators,
     collectives: &'static [Collective],
 }
 
@@ -33,12 +33,12 @@ struct Component {
 const COMPONENTS: [Component; 9] = [
     Component {
         name: "hcoll",
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &[Bcast, Reduce, Allreduce, Allgather, Alltoall, Barrier],
     },
     Component {
         name: "ucc",
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &[
             Bcast,
             Reduce,
@@ -54,57 +54,59 @@ const COMPONENTS: [Component; 9] = [
     },
     Component {
         name: "han",
-        offers: Where::SeveralNodes,
+        offers: ServedCommunicators::SeveralNodes,
         collectives: &[
             Bcast, Reduce, Allreduce, Gather, Scatter, Allgather, Barrier,
         ],
     },
     Component {
         name: "acoll",
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &[
             Bcast, Reduce, Allreduce, Gather, Allgather, Alltoall, Barrier,
         ],
     },
     Component {
         name: "xhc",
-        offers: Where::OneNode,
+        offers: ServedCommunicators::OneNode,
         collectives: &[Bcast, Reduce, Allreduce, Barrier],
     },
     Component {
         name: "sm",
-        offers: Where::OneNode,
+        offers: ServedCommunicators::OneNode,
         collectives: &[Bcast, Reduce, Allreduce, Barrier],
     },
     Component {
         name: "adapt",
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &[Bcast, Reduce],
     },
     Component {
         name: TUNED,
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &Collective::MEASURED,
     },
     Component {
         name: "basic",
-        offers: Where::Everywhere,
+        offers: ServedCommunicators::Everywhere,
         collectives: &Collective::MEASURED,
     },
 ];
 
 /// The component with the highest priority for each collective, which the library uses. A component may still decline,
 /// for example without a network card, which only a launch could show.
-pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
+pub(super) fn serving_components(variables: &BTreeMap<String, String>) -> Vec<Serving> {
     let list = list_without(variables, &before_tuned(variables));
     let mut serving = Vec::new();
     for over_nodes in [false, true] {
         for collective in Collective::MEASURED {
-            let rivals = rivals(variables, collective, over_nodes);
+            let rivals = rival_components(variables, collective, over_nodes);
             let Some(found) = rivals.first().copied() else {
                 continue;
             };
-            if over_nodes && self::rivals(variables, collective, false).first() == Some(&found) {
+            if over_nodes
+                && self::rival_components(variables, collective, false).first() == Some(&found)
+            {
                 continue;
             }
             // If `tuned` is not among the rivals, no list adds it.
@@ -115,7 +117,7 @@ pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
                 over_nodes,
                 remedy: is_before.then(|| format!("OMPI_MCA_coll={list}")),
             };
-            Serving::add(&mut serving, entry);
+            Serving::add_to(&mut serving, entry);
         }
     }
     serving
@@ -126,7 +128,7 @@ fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
     let mut before = Vec::new();
     for over_nodes in [false, true] {
         for collective in Collective::MEASURED {
-            let rivals = rivals(variables, collective, over_nodes);
+            let rivals = rival_components(variables, collective, over_nodes);
             if let Some(place) = rivals.iter().position(|name| *name == TUNED) {
                 before.extend(rivals.into_iter().take(place));
             }
@@ -137,7 +139,10 @@ fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
 }
 
 /// The component of a setting if it carries out no collective, so that its other settings have no effect.
-pub(super) fn idle(setting: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+pub(super) fn idle_component(
+    setting: &str,
+    variables: &BTreeMap<String, String>,
+) -> Option<String> {
     let component = COMPONENTS.iter().map(|component| component.name);
     let component = component.filter(|name| *name != TUNED).find(|name| {
         let own = setting
@@ -157,8 +162,9 @@ pub(super) fn idle(setting: &str, variables: &BTreeMap<String, String>) -> Optio
         let mut all = Collective::MEASURED.into_iter();
         all.any(|collective| {
             let mut places = places.iter();
-            places
-                .any(|over_nodes| rivals(variables, collective, *over_nodes).first() == Some(&name))
+            places.any(|over_nodes| {
+                rival_components(variables, collective, *over_nodes).first() == Some(&name)
+            })
         })
     };
     // `han` makes components with a low priority carry out its parts.
@@ -167,7 +173,7 @@ pub(super) fn idle(setting: &str, variables: &BTreeMap<String, String>) -> Optio
 }
 
 /// The names in a value of `coll`, and whether they are excluded.
-fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
+fn listed_components(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
     let value = variables.get("coll").map_or("", String::as_str).trim();
     let (names, excluded) = match value.strip_prefix('^') {
         Some(excluded) => (excluded, true),
@@ -179,7 +185,7 @@ fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
 
 /// The value of `coll` that also excludes these components. A separate value would replace the one that is set.
 fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> String {
-    let (mut names, excluded) = listed(variables);
+    let (mut names, excluded) = listed_components(variables);
     if excluded {
         names.extend(components);
         return format!("^{}", names.join(","));
@@ -189,7 +195,7 @@ fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> St
 }
 
 /// The components that may carry out a collective, on one node or on several, by descending priority.
-fn rivals(
+fn rival_components(
     variables: &BTreeMap<String, String>,
     collective: Collective,
     over_nodes: bool,
@@ -199,12 +205,12 @@ fn rivals(
         // Most components are disabled by a priority of 0; the others then come last.
         value.parse::<i64>().ok().filter(|priority| *priority > 0)
     };
-    let (names, excluded) = listed(variables);
+    let (names, excluded) = listed_components(variables);
     let takes_part = |component: &&Component| {
         let here = match component.offers {
-            Where::Everywhere => true,
-            Where::OneNode => !over_nodes,
-            Where::SeveralNodes => over_nodes,
+            ServedCommunicators::Everywhere => true,
+            ServedCommunicators::OneNode => !over_nodes,
+            ServedCommunicators::SeveralNodes => over_nodes,
         };
         // Vendors' components have a Boolean variable that enables them.
         let switch = variables.get(&format!("coll_{}_enable", component.name));

@@ -13,7 +13,7 @@ const COLLECTIVES: i64 = 22;
 const HEADER: &str = "rule-file-version-";
 
 /// What a release does with the text of a file for `tuned`.
-pub(super) fn of_tuned(version: &str, text: &str) -> RulesFileEffect {
+pub(super) fn effect_of_tuned_file(version: &str, text: &str) -> RulesFileEffect {
     if text.trim().is_empty() {
         return Ignored("it is empty".to_owned());
     }
@@ -54,26 +54,26 @@ fn read_classic(text: &str, knows_header: bool) -> Result<(), String> {
         numbers.left = rest.as_bytes();
         has_requests = numbers.read_signed().is_some_and(|version| version > 1);
     }
-    let collectives = numbers.read("the number of collectives")?;
+    let collectives = numbers.read_number("the number of collectives")?;
     if collectives > COLLECTIVES {
         return Err(numbers.fault_in_line(&format!(
             "{collectives} collectives are more than {COLLECTIVES}"
         )));
     }
     for _ in 0..collectives {
-        let collective = numbers.read("a collective")?;
+        let collective = numbers.read_number("a collective")?;
         if collective >= COLLECTIVES {
             return Err(numbers.fault_in_line(&format!("there is no collective {collective}")));
         }
-        for _ in 0..numbers.read("a number of communicator sizes")? {
-            numbers.read("a communicator size")?;
-            for row in 0..numbers.read("a number of rows")? {
-                let bytes = numbers.read("a message size")?;
+        for _ in 0..numbers.read_number("a number of communicator sizes")? {
+            numbers.read_number("a communicator size")?;
+            for row in 0..numbers.read_number("a number of rows")? {
+                let bytes = numbers.read_number("a message size")?;
                 for what in ["an algorithm", "a fanout", "a segment size"] {
-                    numbers.read(what)?;
+                    numbers.read_number(what)?;
                 }
                 if has_requests && numbers.has_more_in_line() {
-                    numbers.read("a number of requests")?;
+                    numbers.read_number("a number of requests")?;
                 }
                 if row == 0 && bytes != 0 {
                     return Err(
@@ -94,7 +94,7 @@ struct Numbers<'a> {
 
 impl Numbers<'_> {
     /// The next number, which must not be negative.
-    fn read(&mut self, what: &str) -> Result<i64, String> {
+    fn read_number(&mut self, what: &str) -> Result<i64, String> {
         match self.read_signed() {
             Some(number) if number < 0 => Err(self.fault_in_line(&format!("{what} is {number}"))),
             Some(number) => Ok(number),

@@ -26,12 +26,15 @@ pub(super) const SETTINGS: [SteeringSetting; 16] = [
     SteeringSetting::new("coll_*_verbose", SettingRole::Messages),
     SteeringSetting::new("coll", SettingRole::Component),
     SteeringSetting::new("coll_tuned_use_dynamic_rules", SettingRole::Switch),
-    SteeringSetting::new("coll_tuned_dynamic_rules_filename", SettingRole::Rules).under(&BY_RULES),
-    SteeringSetting::new("coll_tuned_*_algorithm", SettingRole::Algorithm).under(&BY_RULES),
-    SteeringSetting::new("coll_tuned_*_algorithm_*", SettingRole::Parameter).under(&BY_RULES),
-    SteeringSetting::new("coll_tuned_init_*", SettingRole::Parameter).under(&BY_RULES),
+    SteeringSetting::new("coll_tuned_dynamic_rules_filename", SettingRole::Rules)
+        .depending_on(&BY_RULES),
+    SteeringSetting::new("coll_tuned_*_algorithm", SettingRole::Algorithm).depending_on(&BY_RULES),
+    SteeringSetting::new("coll_tuned_*_algorithm_*", SettingRole::Parameter)
+        .depending_on(&BY_RULES),
+    SteeringSetting::new("coll_tuned_init_*", SettingRole::Parameter).depending_on(&BY_RULES),
     SteeringSetting::new("coll_han_use_dynamic_file_rules", SettingRole::Switch),
-    SteeringSetting::new("coll_han_dynamic_rules_filename", SettingRole::Rules).under(&BY_FILE),
+    SteeringSetting::new("coll_han_dynamic_rules_filename", SettingRole::Rules)
+        .depending_on(&BY_FILE),
     SteeringSetting::new("coll_*_priority", SettingRole::Component),
     SteeringSetting::new("coll_*_enable", SettingRole::Component),
     SteeringSetting::new("coll_*_np", SettingRole::Component),

@@ -92,23 +92,23 @@ fn contended() -> Machine {
 impl Case {
     fn schedule(&self) -> Result<Schedule, String> {
         let Self(name, ranks, units, blocks) = *self;
-        let algorithm = schedule::find(name).ok_or("not registered")?;
+        let algorithm = schedule::find_algorithm(name).ok_or("not registered")?;
         let parameters = match blocks {
             0 => Parameters::default(),
-            _ => Parameters::blocks(blocks),
+            _ => Parameters::with_blocks(blocks),
         };
         let request = Request {
             units,
             parameters,
             placed: self.topology().placed(),
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
         Schedule::new(algorithm, &request).map_err(|error| error.to_string())
     }
 
     /// Fat nodes for the algorithms that know nodes.
     fn topology(&self) -> Topology {
-        let knows_nodes = schedule::find(self.0).is_some_and(Algorithm::knows_nodes);
+        let knows_nodes = schedule::find_algorithm(self.0).is_some_and(Algorithm::knows_nodes);
         let per_node = if knows_nodes { 128 } else { 16 };
         Topology::of_ranks(self.1, per_node, Placement::Block)
     }

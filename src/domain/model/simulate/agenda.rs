@@ -30,11 +30,11 @@ impl<T> Agenda<T> {
     pub(super) fn push(&mut self, time: f64, item: T) {
         let time = time.to_bits();
         debug_assert!(time >= self.now, "time does not run backwards");
-        self.put(time, item);
+        self.put_in_bucket(time, item);
     }
 
-    fn put(&mut self, time: u64, item: T) {
-        let bucket = bucket(self.now, time);
+    fn put_in_bucket(&mut self, time: u64, item: T) {
+        let bucket = bucket_of_time(self.now, time);
         self.buckets[bucket].push((time, item));
         self.filled |= 1 << bucket;
     }
@@ -54,7 +54,7 @@ impl<T> Agenda<T> {
         for (time, item) in items.drain(..) {
             match time == self.now {
                 true => due.push(item),
-                false => self.put(time, item),
+                false => self.put_in_bucket(time, item),
             }
         }
         // Reuses the memory.
@@ -63,7 +63,7 @@ impl<T> Agenda<T> {
     }
 }
 
-fn bucket(now: u64, time: u64) -> usize {
+fn bucket_of_time(now: u64, time: u64) -> usize {
     (u64::BITS - (now ^ time).leading_zeros()) as usize
 }
 

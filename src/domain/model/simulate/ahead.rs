@@ -14,19 +14,20 @@ impl<O: Observer> Engine<'_, O> {
     /// The time at which the receive of a message was posted, whose sender is ready and whose receiver has reached its
     /// round: with the round before it, if the executor posts it there. This is computed only where it makes a
     /// difference.
-    pub(super) fn posted(&mut self, from: Rank, to: Rank, ready: f64) -> f64 {
+    pub(super) fn receive_posted_at(&mut self, from: Rank, to: Rank, ready: f64) -> f64 {
         let receiver = self.processes.get(to);
         let (began, before_began) = (receiver.began, receiver.before_began);
-        if ready >= began || !receiver.could_receive_before() || !self.may_be_ahead(from, to) {
+        if ready >= began || !receiver.could_receive_before() || !self.may_be_posted_ahead(from, to)
+        {
             return began;
         }
         let is_posted_ahead = match receiver.is_posted_ahead {
             Some(known) => known,
             None => {
                 let mut rounds = std::mem::take(&mut self.compared);
-                let found = self.admits(self.processes.simulated(to), &mut rounds);
+                let found = self.posts_round_ahead(self.processes.simulated_rank(to), &mut rounds);
                 self.compared = rounds;
-                self.process(to).is_posted_ahead = Some(found);
+                self.process_mut(to).is_posted_ahead = Some(found);
                 found
             }
         };
@@ -40,17 +41,17 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn posted_round(&self, from: Rank, to: Rank) -> u64 {
         let receiver = self.processes.get(to);
         match receiver.is_posted_ahead {
-            Some(true) if self.may_be_ahead(from, to) => receiver.before,
+            Some(true) if self.may_be_posted_ahead(from, to) => receiver.before,
             _ => receiver.next - 1,
         }
     }
 
-    fn may_be_ahead(&self, from: Rank, to: Rank) -> bool {
-        may_be_ahead(self.prices, from, to)
+    fn may_be_posted_ahead(&self, from: Rank, to: Rank) -> bool {
+        may_be_posted_ahead(self.prices, from, to)
     }
 
     /// Whether the executor posts the receives of a rank's round with the round before it.
-    fn admits(&self, rank: Rank, [before, this]: &mut [Round; 2]) -> bool {
+    fn posts_round_ahead(&self, rank: Rank, [before, this]: &mut [Round; 2]) -> bool {
         let process = self.processes.get(rank);
         for (index, round) in [
             (process.before, &mut *before),
@@ -60,20 +61,20 @@ impl<O: Observer> Engine<'_, O> {
             process.program.round(index, round);
         }
         let bytes = process.recv_bytes;
-        admits(self.schedule, self.prices, rank, [before, this], bytes)
+        executor_posts_ahead(self.schedule, self.prices, rank, [before, this], bytes)
     }
 }
 
-fn may_be_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
+fn may_be_posted_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
     match prices.machine.post_ahead {
         PostAhead::All => true,
-        PostAhead::Network => prices.level(from, to) == Level::Network,
+        PostAhead::Network => prices.message_level(from, to) == Level::Network,
         PostAhead::None => false,
     }
 }
 
 /// Whether the executor posts the receives of a rank's round, of `recv_bytes` in all, with the round before it.
-pub(super) fn admits(
+pub(super) fn executor_posts_ahead(
     schedule: &Schedule,
     prices: &Prices<'_>,
     rank: Rank,
@@ -81,10 +82,10 @@ pub(super) fn admits(
     recv_bytes: u64,
 ) -> bool {
     let arriving = this.actions().iter().filter_map(|action| match action {
-        Action::Recv { from, span } => may_be_ahead(prices, *from, rank).then_some(span),
+        Action::Recv { from, span } => may_be_posted_ahead(prices, *from, rank).then_some(span),
         _ => None,
     });
-    let bytes = |span: &Span| prices.bytes(schedule, span);
+    let bytes = |span: &Span| prices.span_bytes(schedule, span);
     let all = match prices.machine.post_ahead {
         PostAhead::All => recv_bytes,
         _ => arriving.clone().map(bytes).sum(),

@@ -67,21 +67,21 @@ pub fn best_blocks_while(
     if !is_cut {
         return Ok(None);
     }
-    let mut search = Search::new(algorithm, request, setting, go_on)?;
-    let mut best = match search.lemma() {
+    let mut search = BlockSearch::new(algorithm, request, setting, go_on)?;
+    let mut best = match search.lemma_blocks() {
         Some(blocks) => BestBlocks {
             blocks,
             by: BlocksBy::Lemma,
         },
         None => BestBlocks {
-            blocks: search.climb()?,
+            blocks: search.climb_to_best()?,
             by: BlocksBy::Search,
         },
     };
-    for blocks in search.at_eager_limits() {
+    for blocks in search.blocks_at_eager_limits() {
         if search.is_short(best.blocks)?
             && search.is_short(blocks)?
-            && search.seconds(blocks)? < search.seconds(best.blocks)?
+            && search.seconds_with_blocks(blocks)? < search.seconds_with_blocks(best.blocks)?
         {
             best = BestBlocks {
                 blocks,
@@ -93,7 +93,7 @@ pub fn best_blocks_while(
 }
 
 /// Compares numbers of blocks by simulation.
-struct Search<'a> {
+struct BlockSearch<'a> {
     algorithm: &'static Algorithm,
     request: &'a Request<'a>,
     setting: &'a Setting<'a>,
@@ -103,7 +103,7 @@ struct Search<'a> {
     go_on: GoOn<'a>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> BlockSearch<'a> {
     fn new(
         algorithm: &'static Algorithm,
         request: &'a Request<'a>,
@@ -118,20 +118,20 @@ impl<'a> Search<'a> {
             known: HashMap::new(),
             go_on,
         };
-        let schedule = search.schedule(1)?;
+        let schedule = search.schedule_with_blocks(1)?;
         let pieces = schedule.pieces().max(1).into();
         search.piece = schedule.vector_units().div_ceil(pieces);
         Ok(search)
     }
 
     /// The smallest number of blocks of which none has more units.
-    fn blocks_of(&self, units: u64) -> u32 {
+    fn blocks_up_to_units(&self, units: u64) -> u32 {
         let blocks = self.piece.div_ceil(units.max(1));
         u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
     }
 
     /// The closed form's number, if there is one.
-    fn lemma(&self) -> Option<u32> {
+    fn lemma_blocks(&self) -> Option<u32> {
         let Setting {
             machine,
             topology,
@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
         let only = topology.only_level(self.request.ranks);
         let slowest = machine.rates(only.unwrap_or(Level::Network))?;
         let within = machine.rates(Level::Node).filter(|_| only.is_none());
-        let tiers = machine.tiers(within.unwrap_or(slowest), slowest);
+        let tiers = machine.tiers_with_rates(within.unwrap_or(slowest), slowest);
         let call = Call {
             ranks: self.request.ranks,
             bytes: self.request.units.saturating_mul(unit_bytes),
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
     }
 
     /// Numbers at which blocks are as long as an eager limit, and a unit longer.
-    fn at_eager_limits(&self) -> Vec<u32> {
+    fn blocks_at_eager_limits(&self) -> Vec<u32> {
         let only = self.setting.topology.only_level(self.request.ranks);
         let used = [Level::Node, Level::Network]
             .into_iter()
@@ -165,15 +165,15 @@ impl<'a> Search<'a> {
         let units = limits.map(|limit| limit / self.setting.unit_bytes.max(1));
         let within = units.filter(|units| (1..self.piece).contains(units));
         let sizes = within.flat_map(|units| [units, units + 1]);
-        sizes.map(|units| self.blocks_of(units)).collect()
+        sizes.map(|units| self.blocks_up_to_units(units)).collect()
     }
 
     /// Whether a simulation is short enough for a comparison.
     fn is_short(&self, blocks: u32) -> Result<bool, SimulationError> {
-        Ok(expected_messages(&self.schedule(blocks)?) <= PROBED)
+        Ok(expected_messages(&self.schedule_with_blocks(blocks)?) <= PROBED)
     }
 
-    fn schedule(&self, blocks: u32) -> Result<Schedule, SimulationError> {
+    fn schedule_with_blocks(&self, blocks: u32) -> Result<Schedule, SimulationError> {
         let parameters = Parameters {
             blocks: Some(Blocks::Count(blocks)),
             ..self.request.parameters
@@ -185,29 +185,34 @@ impl<'a> Search<'a> {
         Ok(Schedule::new(self.algorithm, &request)?)
     }
 
-    fn seconds(&mut self, blocks: u32) -> Result<f64, SimulationError> {
+    fn seconds_with_blocks(&mut self, blocks: u32) -> Result<f64, SimulationError> {
         if let Some(seconds) = self.known.get(&blocks) {
             return Ok(*seconds);
         }
-        let seconds = simulate_while(&self.schedule(blocks)?, self.setting, self.go_on)?.seconds;
+        let seconds = simulate_while(
+            &self.schedule_with_blocks(blocks)?,
+            self.setting,
+            self.go_on,
+        )?
+        .seconds;
         self.known.insert(blocks, seconds);
         Ok(seconds)
     }
 
     /// Climbs from one block in large steps, then in smaller ones: apart from the rounding of blocks to units, the time
     /// falls up to the best number and rises from there.
-    fn climb(&mut self) -> Result<u32, SimulationError> {
-        let (most, mut best) = (self.blocks_of(1), 1);
+    fn climb_to_best(&mut self) -> Result<u32, SimulationError> {
+        let (most, mut best) = (self.blocks_up_to_units(1), 1);
         for factor in FACTORS {
             loop {
                 let here = f64::from(best);
                 // Casts saturate.
                 let up = ((here * factor).ceil() as u32).min(most);
                 let down = ((here / factor).floor() as u32).max(1);
-                let now = self.seconds(best)?;
-                if self.seconds(up)? < now {
+                let now = self.seconds_with_blocks(best)?;
+                if self.seconds_with_blocks(up)? < now {
                     best = up;
-                } else if self.seconds(down)? < now {
+                } else if self.seconds_with_blocks(down)? < now {
                     best = down;
                 } else {
                     break;

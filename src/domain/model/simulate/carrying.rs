@@ -14,7 +14,7 @@ pub(super) struct Rail([f64; 2]);
 
 impl<O: Observer> Engine<'_, O> {
     /// Carries a message whose ports are free.
-    pub(super) fn carry(&mut self, transfer: Transfer, start: f64) -> Result<(), Halt> {
+    pub(super) fn carry_message(&mut self, transfer: Transfer, start: f64) -> Result<(), Halt> {
         let Transfer {
             ready,
             bytes,
@@ -23,19 +23,19 @@ impl<O: Observer> Engine<'_, O> {
             early,
             ..
         } = transfer;
-        let level = self.prices.level(from, to);
-        let at = self.circumstances(from, to, early);
+        let level = self.prices.message_level(from, to);
+        let at = self.message_circumstances(from, to, early);
         let Cost {
             alpha,
             overhead,
             gap,
             port_gap,
-        } = self.prices.cost(level, bytes, at);
+        } = self.prices.message_cost(level, bytes, at);
         let latency = alpha - overhead;
         // This order of additions reproduces the closed forms almost to the last bit.
         let (mut freed, mut delivered) = (start + (overhead + port_gap), start + (alpha + gap));
         delivered = delivered.max(freed);
-        if let Some(passed) = self.inject(&transfer, start + overhead)
+        if let Some(passed) = self.pass_shared_ports(&transfer, start + overhead)
             && passed > freed
         {
             freed = passed;
@@ -45,7 +45,7 @@ impl<O: Observer> Engine<'_, O> {
         let sender = self.processes.get_mut(from);
         let from_round = sender.next - 1;
         sender.send_free = freed;
-        if sender.ends(freed) {
+        if sender.end_transfer(freed) {
             self.runnable.push(from);
         }
         let receiver = self.processes.get_mut(to);
@@ -55,13 +55,13 @@ impl<O: Observer> Engine<'_, O> {
             Some(number) => self.earlies.get_mut(number).is_claimed,
         };
         let to_round = is_awaited.then(|| receiver.next - 1);
-        if is_awaited && receiver.ends(delivered) {
-            self.runnable.push(self.processes.simulated(to));
+        if is_awaited && receiver.end_transfer(delivered) {
+            self.runnable.push(self.processes.simulated_rank(to));
         }
         let mut observed = 0;
         if O::OBSERVES_MESSAGES {
             let is_eager = early.is_some() || self.prices.is_eager(from, to, bytes);
-            observed = self.observer.message(Message {
+            observed = self.observer.message_started(Message {
                 from,
                 to,
                 from_round,
@@ -76,7 +76,7 @@ impl<O: Observer> Engine<'_, O> {
             })?;
         }
         match early {
-            Some(number) if is_awaited => self.earlies.forget(number),
+            Some(number) if is_awaited => self.earlies.free_early(number),
             Some(number) => {
                 let early = self.earlies.get_mut(number);
                 early.delivered = Some(delivered);
@@ -88,9 +88,9 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// The other messages of both ends in a message's round; those of a receiver that has not reached it are unknown.
-    fn circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
+    fn message_circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
         let sender = self.processes.get(from);
-        let receiver = self.processes.find(to).filter(|_| early.is_none());
+        let receiver = self.processes.find_running(to).filter(|_| early.is_none());
         let both_ways = sender.is_both_ways() || receiver.is_some_and(Process::is_both_ways);
         Circumstances {
             exchange: both_ways,
@@ -103,11 +103,11 @@ impl<O: Observer> Engine<'_, O> {
 
     /// The time at which the last byte of a message has passed the shared ports of its nodes, if any; its first byte is
     /// there at `first`.
-    fn inject(&mut self, transfer: &Transfer, first: f64) -> Option<f64> {
+    fn pass_shared_ports(&mut self, transfer: &Transfer, first: f64) -> Option<f64> {
         let Transfer {
             from, to, bytes, ..
         } = *transfer;
-        let (nodes, Injection { beta, gap, rails }) = self.prices.injection(from, to)?;
+        let (nodes, Injection { beta, gap, rails }) = self.prices.shared_ports(from, to)?;
         let seconds = beta * bytes as f64;
         let mut passed = 0.0_f64;
         for (side, node) in nodes.into_iter().enumerate() {

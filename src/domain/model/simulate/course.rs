@@ -4,7 +4,7 @@ use schedule::{Program, Rank, Round, Schedule};
 
 use super::prices::Prices;
 use super::trace::Observer;
-use super::{Setting, Simulation, SimulationError, run};
+use super::{Setting, Simulation, SimulationError, run_to_end};
 
 /// The number of calls and their start times.
 #[derive(Clone, Copy, Debug)]
@@ -22,26 +22,26 @@ impl Course<'_> {
         starts: &[],
     };
 
-    pub(super) fn start(&self, rank: Rank) -> f64 {
+    pub(super) fn start_of_rank(&self, rank: Rank) -> f64 {
         self.starts.get(rank as usize).copied().unwrap_or(0.0)
     }
 
-    pub(super) fn program(&self, schedule: &Schedule, rank: Rank) -> Box<dyn Program> {
+    pub(super) fn program_of_rank(&self, schedule: &Schedule, rank: Rank) -> Box<dyn Program> {
         let program = schedule.program(rank);
         match self.calls {
             1 => program,
-            calls => Box::new(Again { program, calls }),
+            calls => Box::new(RepeatedProgram { program, calls }),
         }
     }
 }
 
 /// A program that is carried out several times.
-struct Again {
+struct RepeatedProgram {
     program: Box<dyn Program>,
     calls: u32,
 }
 
-impl Program for Again {
+impl Program for RepeatedProgram {
     fn rounds(&self) -> u64 {
         self.program.rounds() * u64::from(self.calls)
     }
@@ -63,7 +63,7 @@ pub fn simulate_from(
 ) -> Result<Simulation, SimulationError> {
     let prices = Prices::new(schedule, setting)?;
     let course = Course { calls: 1, starts };
-    run(schedule, &prices, &course, || super::trace::Unobserved).map(|(found, _)| found)
+    run_to_end(schedule, &prices, &course, || super::trace::Unobserved).map(|(found, _)| found)
 }
 
 /// The time per call in seconds for successive calls, where each rank begins the next one as soon as it has finished
@@ -85,7 +85,7 @@ pub fn simulate_repeated(
         starts: &[],
     };
     let marks = || Marks::new(schedule, before);
-    let (simulation, marks) = run(schedule, &prices, &course, marks)?;
+    let (simulation, marks) = run_to_end(schedule, &prices, &course, marks)?;
     let own = simulation.finished.iter().zip(&marks.passed);
     let slowest = own.map(|(end, begin)| end - begin).fold(0.0, f64::max);
     Ok(slowest / f64::from(timed.max(1)))
@@ -113,7 +113,7 @@ impl Marks {
 }
 
 impl Observer for Marks {
-    fn round(&mut self, rank: Rank, round: u64, end: f64) {
+    fn round_ended(&mut self, rank: Rank, round: u64, end: f64) {
         if self.last[rank as usize] == Some(round) {
             self.passed[rank as usize] = end;
         }

@@ -103,7 +103,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         (observer, go_on): (O, GoOn<'a>),
     ) -> Self {
         let ranks = symmetry.ranks;
-        let rails = prices.nodes() as usize * prices.rails();
+        let rails = prices.nodes() as usize * prices.rails_per_node();
         Self {
             schedule,
             prices,
@@ -136,25 +136,29 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Runs all programs to their ends.
-    pub(super) fn run(&mut self) -> Result<Simulation, Halt> {
+    pub(super) fn run_programs(&mut self) -> Result<Simulation, Halt> {
         let ranks = self.symmetry.ranks;
         let mut due = Vec::new();
         loop {
             while let Some(rank) = self.runnable.pop() {
-                self.go_on(rank)?;
+                self.advance_rank(rank)?;
             }
             if self.uncalled < ranks {
-                self.call(self.uncalled);
+                self.call_rank(self.uncalled);
                 self.uncalled += 1;
                 continue;
             }
             let Some(now) = self.agenda.take_next(&mut due) else {
                 break;
             };
-            self.ask(due.len())?;
-            self.grant(now, &mut due)?;
+            self.ask_whether_to_go_on(due.len())?;
+            self.grant_ports(now, &mut due)?;
         }
-        let stuck = |rank: &Rank| self.processes.find(*rank).is_some_and(|p| p.waiting > 0);
+        let stuck = |rank: &Rank| {
+            self.processes
+                .find_running(*rank)
+                .is_some_and(|p| p.waiting > 0)
+        };
         if let Some(rank) = (0..ranks).find(stuck) {
             let round = self.processes.get(rank).next - 1;
             if self.order == Order::Dependency && self.flows.has_eager() {
@@ -172,7 +176,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Asks now and then whether to go on, after so many more actions.
-    fn ask(&mut self, actions: usize) -> Result<(), Halt> {
+    fn ask_whether_to_go_on(&mut self, actions: usize) -> Result<(), Halt> {
         self.unasked += actions;
         if self.unasked >= ACTIONS_UNASKED {
             self.unasked = 0;
@@ -183,7 +187,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(())
     }
 
-    pub(super) fn process(&mut self, rank: Rank) -> &mut Process {
+    pub(super) fn process_mut(&mut self, rank: Rank) -> &mut Process {
         self.processes.get_mut(rank)
     }
 
@@ -191,35 +195,36 @@ impl<'a, O: Observer> Engine<'a, O> {
     ///
     /// A rank is called by the first rank that exchanges something with it. So trees are traversed depth-first, and few
     /// ranks are running at any time.
-    pub(super) fn call(&mut self, rank: Rank) {
-        let rank = self.processes.simulated(rank);
-        if self.processes.call(rank) {
+    pub(super) fn call_rank(&mut self, rank: Rank) {
+        let rank = self.processes.simulated_rank(rank);
+        if self.processes.call_rank(rank) {
             self.runnable.push(rank);
         }
     }
 
     /// Begins rounds until one of them has to wait for other ranks.
-    fn go_on(&mut self, rank: Rank) -> Result<(), Halt> {
+    fn advance_rank(&mut self, rank: Rank) -> Result<(), Halt> {
         if self.processes.is_called(rank) {
-            let program = self.course.program(self.schedule, rank);
-            self.processes.start(rank, program, self.course.start(rank));
+            let program = self.course.program_of_rank(self.schedule, rank);
+            self.processes
+                .start_rank(rank, program, self.course.start_of_rank(rank));
         }
         let mut round = std::mem::take(&mut self.round);
         loop {
-            let process = self.process(rank);
+            let process = self.process_mut(rank);
             if process.next == process.rounds {
-                self.end(rank);
+                self.end_rank(rank);
                 break;
             }
             round.clear();
             process.program.round(process.next, &mut round);
-            self.ask(1 + round.actions().len())?;
+            self.ask_whether_to_go_on(1 + round.actions().len())?;
             if self.call_partners(rank, round.actions()) {
                 break;
             }
-            self.measure(rank, round.actions())?;
-            self.post(rank)?;
-            let process = self.process(rank);
+            self.begin_round(rank, round.actions())?;
+            self.post_messages(rank)?;
+            let process = self.process_mut(rank);
             process.waiting -= 1;
             if process.waiting > 0 {
                 break;
@@ -235,16 +240,16 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Their messages to and from this rank are then in the rank itself and need no search among the offers.
     fn call_partners(&mut self, rank: Rank, actions: &[Action]) -> bool {
         // The rank itself has room for one transfer in each direction.
-        if actions.len() <= 2 || self.processes.are_called() {
+        if actions.len() <= 2 || self.processes.are_all_called() {
             return false;
         }
         let before = self.runnable.len();
         self.runnable.push(rank);
         // The first partner ends on top.
         for action in actions.iter().rev() {
-            if let Some(partner) = partner(action) {
-                let (_, partner) = self.symmetry.ends(rank, partner);
-                self.call(partner);
+            if let Some(partner) = action_partner(action) {
+                let (_, partner) = self.symmetry.simulated_ends(rank, partner);
+                self.call_rank(partner);
             }
         }
         let called = self.runnable.len() > before + 1;
@@ -255,26 +260,26 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Handles the end of a rank's program.
-    fn end(&mut self, rank: Rank) {
+    fn end_rank(&mut self, rank: Rank) {
         let process = self.processes.get(rank);
         if let Some((round, end)) = process.last_round() {
-            self.observer.round(rank, round, end);
+            self.observer.round_ended(rank, round, end);
         }
         self.finished[rank as usize] = process.ends;
         // In order of time, eager messages may still need its ports.
         if self.order == Order::Dependency {
-            self.processes.end(rank);
+            self.processes.end_rank(rank);
         }
     }
 
     /// Begins a round: finds its messages and does its local work.
-    fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
+    fn begin_round(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
         let (mut combines, mut works, mut several) = (false, false, false);
         let mut first = None;
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
-            self.observer.round(rank, round, end);
+            self.observer.round_ended(rank, round, end);
         }
         let is_first = match self.course.calls {
             ..2 => process.next == 0,
@@ -282,10 +287,10 @@ impl<'a, O: Observer> Engine<'a, O> {
                 .next
                 .is_multiple_of(process.rounds / u64::from(calls)),
         };
-        process.begin(is_first);
+        process.begin_round(is_first);
         let mut processor = process.began;
         for action in actions {
-            let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
+            let bytes = |span: &Span| self.prices.span_bytes(self.schedule, span);
             // Without data there is no message.
             let nonempty = |span| Some(bytes(span)).filter(|bytes| *bytes > 0);
             let (is_sent, partner, length) = match action {
@@ -297,18 +302,18 @@ impl<'a, O: Observer> Engine<'a, O> {
                     let bytes = bytes(into);
                     combines = true;
                     works |= bytes > 0;
-                    let seconds = self.prices.combine(bytes)?;
-                    processor = self.work(rank, Labour::Combine, bytes, processor, seconds)?;
+                    let seconds = self.prices.combine_seconds(bytes)?;
+                    processor = self.do_work(rank, Labour::Combine, bytes, processor, seconds)?;
                     continue;
                 }
                 Action::Copy { from, into } => {
                     let bytes = bytes(into);
-                    let seconds = self.prices.copy(bytes);
+                    let seconds = self.prices.copy_seconds(bytes);
                     if (seconds > 0.0 || !works)
                         && is_copied(self.schedule, rank, from, into, bytes)
                     {
                         works = true;
-                        processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
+                        processor = self.do_work(rank, Labour::Copy, bytes, processor, seconds)?;
                     }
                     continue;
                 }
@@ -329,7 +334,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 bytes,
             });
         }
-        let process = self.process(rank);
+        let process = self.process_mut(rank);
         process.sends = sends;
         process.recvs = recvs;
         process.recv_bytes = recv_bytes;
@@ -343,7 +348,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Does local work from `start` and returns its end. Work that takes no time is not observed.
-    fn work(
+    fn do_work(
         &mut self,
         rank: Rank,
         labour: Labour,
@@ -355,8 +360,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Ok(start);
         }
         let end = start + seconds;
-        let round = self.process(rank).next - 1;
-        self.observer.work(Work {
+        let round = self.process_mut(rank).next - 1;
+        self.observer.work_ended(Work {
             rank,
             round,
             labour,
@@ -368,7 +373,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// Posts the messages of a round.
-    fn post(&mut self, rank: Rank) -> Result<(), Halt> {
+    fn post_messages(&mut self, rank: Rank) -> Result<(), Halt> {
         let mut ends = std::mem::take(&mut self.message_ends);
         for MessageEnd {
             is_sent,
@@ -377,8 +382,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         } in ends.drain(..)
         {
             match is_sent {
-                true => self.send(rank, partner, bytes)?,
-                false => self.receive(partner, rank)?,
+                true => self.post_send(rank, partner, bytes)?,
+                false => self.post_receive(partner, rank)?,
             }
         }
         self.message_ends = ends;
@@ -408,7 +413,7 @@ pub(super) fn is_copied(
 }
 
 /// The other rank of a message; `None` for local work.
-fn partner(action: &Action) -> Option<Rank> {
+fn action_partner(action: &Action) -> Option<Rank> {
     match *action {
         Action::Send { to: partner, .. }
         | Action::Recv { from: partner, .. }

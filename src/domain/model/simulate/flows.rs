@@ -55,7 +55,7 @@ impl<O: Observer> Engine<'_, O> {
     ///
     /// # Errors
     /// It may compete with others.
-    pub(super) fn follow(
+    pub(super) fn check_for_competition(
         &mut self,
         from: Rank,
         to: Rank,
@@ -76,7 +76,7 @@ impl<O: Observer> Engine<'_, O> {
         self.flows.has_several |= *source != from;
         self.flows.has_eager |= is_eager;
         self.flows.has_crowded |= !is_alone;
-        let shared = self.prices.injection(from, to);
+        let shared = self.prices.shared_ports(from, to);
         for (side, node) in shared
             .into_iter()
             .flat_map(|(nodes, _)| nodes.into_iter().enumerate())
@@ -130,12 +130,12 @@ mod tests {
         let request = Request {
             units: 101,
             placed: topology.placed(),
-            ..Request::ranks(12)
+            ..Request::among_ranks(12)
         };
-        let algorithm = schedule::find(name).expect("registered");
+        let algorithm = schedule::find_algorithm(name).expect("registered");
         let schedule = Schedule::new(algorithm, &request).expect("supported");
         let prices = Prices::new(&schedule, &setting).expect("valid");
-        let symmetry = Symmetry::none(&schedule);
+        let symmetry = Symmetry::without_groups(&schedule);
         let mut engine = Engine::new(
             &schedule,
             &prices,
@@ -144,7 +144,7 @@ mod tests {
             Order::Dependency,
             (Unobserved, &|| true),
         );
-        match engine.run() {
+        match engine.run_programs() {
             Ok(_) => true,
             Err(Halt::Competition) => false,
             Err(Halt::Error(error)) => panic!("{name}: {error}"),

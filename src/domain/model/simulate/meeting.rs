@@ -9,57 +9,57 @@ use super::process::NO_RANK;
 use super::trace::Observer;
 
 impl<O: Observer> Engine<'_, O> {
-    pub(super) fn send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
-        let (from, to) = self.symmetry.ends(from, to);
+    pub(super) fn post_send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
+        let (from, to) = self.symmetry.simulated_ends(from, to);
         let is_eager = self.prices.is_eager(from, to, bytes);
         if self.take_recv(from, to) {
-            return self.launch(from, to, bytes, is_eager, None);
+            return self.launch_message(from, to, bytes, is_eager, None);
         }
         // In order of dependency, messages are carried when both ends are known, whenever they start.
         if is_eager && self.order == Order::Time {
-            let early = self.earlies.add();
+            let early = self.earlies.add_early();
             self.offers.put_send(from, to, Offer::Early(early));
-            return self.launch(from, to, bytes, true, Some(early));
+            return self.launch_message(from, to, bytes, true, Some(early));
         }
-        let sender = self.process(from);
+        let sender = self.process_mut(from);
         if sender.sends == 1 {
             sender.send_to = to;
             sender.send_bytes = bytes;
         } else {
             self.offers.put_send(from, to, Offer::Waiting(bytes));
         }
-        self.call(to);
+        self.call_rank(to);
         Ok(())
     }
 
-    pub(super) fn receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
-        let (from, to) = self.symmetry.ends(from, to);
+    pub(super) fn post_receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
+        let (from, to) = self.symmetry.simulated_ends(from, to);
         match self.take_send(from, to) {
             Some(Offer::Waiting(bytes)) => {
                 let is_eager = self.prices.is_eager(from, to, bytes);
-                self.launch(from, to, bytes, is_eager, None)?;
+                self.launch_message(from, to, bytes, is_eager, None)?;
             }
             Some(Offer::Early(number)) => {
                 let early = self.earlies.get_mut(number);
                 early.is_claimed = true;
                 if let Some(delivered) = early.delivered {
                     let observed = early.observed;
-                    self.earlies.forget(number);
-                    let receiver = self.process(to);
+                    self.earlies.free_early(number);
+                    let receiver = self.process_mut(to);
                     let round = receiver.next - 1;
                     // The receiver is still posting, so this is not its last transfer.
-                    receiver.ends(delivered);
-                    self.observer.received(observed, round);
+                    receiver.end_transfer(delivered);
+                    self.observer.message_received(observed, round);
                 }
             }
             None => {
-                let receiver = self.process(to);
+                let receiver = self.process_mut(to);
                 if receiver.recvs == 1 {
                     receiver.recv_from = from;
                 } else {
                     self.offers.put_recv(from, to);
                 }
-                self.call(from);
+                self.call_rank(from);
             }
         }
         Ok(())
@@ -67,7 +67,7 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Whether the receiver waits for the sender; removes the waiting receive.
     fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
-        let Some(receiver) = self.processes.find_mut(to) else {
+        let Some(receiver) = self.processes.find_running_mut(to) else {
             return false;
         };
         match receiver.recvs {
@@ -88,7 +88,7 @@ impl<O: Observer> Engine<'_, O> {
         {
             return Some(offer);
         }
-        let sender = self.processes.find_mut(from)?;
+        let sender = self.processes.find_running_mut(from)?;
         match sender.sends {
             1 if sender.send_to == to => {
                 sender.send_to = NO_RANK;
@@ -100,7 +100,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// Carries a message that no other can delay, and leaves others to the agenda.
-    fn launch(
+    fn launch_message(
         &mut self,
         from: Rank,
         to: Rank,
@@ -109,21 +109,21 @@ impl<O: Observer> Engine<'_, O> {
         early: Option<u32>,
     ) -> Result<(), Halt> {
         // The receiver of an eager message may not have been started.
-        let receiver = self.processes.find(to);
+        let receiver = self.processes.find_running(to);
         let (arrived, recvs, free) = receiver.map_or((0.0, 0, 0.0), |receiver| {
             (receiver.began, receiver.recvs, receiver.recv_free)
         });
-        let sender = self.process(from);
+        let sender = self.process_mut(from);
         let (place, sender_round) = (sender.issued, sender.next - 1);
         sender.issued += 1;
         let is_free = sender.sends == 1 && recvs == 1;
         let sent = sender.began;
         if self.order == Order::Dependency && self.prices.may_delay_other_rounds() {
-            self.follow(from, to, is_eager, is_free)?;
+            self.check_for_competition(from, to, is_eager, is_free)?;
         }
         let (ready, met) = match is_eager || sent >= arrived {
             true => (sent, sent),
-            false => (sent.max(self.posted(from, to, sent)), arrived),
+            false => (sent.max(self.receive_posted_at(from, to, sent)), arrived),
         };
         let mut transfer = Transfer {
             ready,
@@ -136,10 +136,10 @@ impl<O: Observer> Engine<'_, O> {
             early,
         };
         if self.order == Order::Dependency && is_free {
-            self.carry(transfer, ready.max(free))
+            self.carry_message(transfer, ready.max(free))
         } else {
             let round = sender_round.try_into().unwrap_or(u32::MAX);
-            transfer.turn = [self.prices.place(from), round];
+            transfer.turn = [self.prices.index_in_group(from), round];
             // A message posted ahead may have released its sender before the present.
             let due = met.max(self.agenda.now());
             self.agenda.push(due, Due::Ready(transfer));

@@ -148,19 +148,19 @@ pub fn simulate_while(
 /// # Errors
 /// Any [`SimulationError`] but [`SimulationError::Stopped`]; [`SimulationError::TooMuch`] if there are more than `limit` messages,
 /// combinations and copies.
-pub fn trace(
+pub fn simulate_traced(
     schedule: &Schedule,
     setting: &Setting<'_>,
     limit: usize,
 ) -> Result<(Simulation, Trace), SimulationError> {
     let prices = Prices::new(schedule, setting)?;
-    run(schedule, &prices, &Course::ONCE, || {
+    run_to_end(schedule, &prices, &Course::ONCE, || {
         Trace::new(schedule.shape().ranks, limit)
     })
 }
 
 /// Runs a schedule to its end.
-fn run<O: trace::Observer>(
+fn run_to_end<O: trace::Observer>(
     schedule: &Schedule,
     prices: &Prices<'_>,
     course: &Course<'_>,
@@ -178,8 +178,8 @@ fn run_while<O: trace::Observer>(
     go_on: GoOn<'_>,
 ) -> Result<(Simulation, O), SimulationError> {
     let symmetry = match O::OBSERVES_MESSAGES {
-        true => Symmetry::none(schedule),
-        false => Symmetry::of(schedule, prices, course, go_on),
+        true => Symmetry::without_groups(schedule),
+        false => Symmetry::of_alike_groups(schedule, prices, course, go_on),
     };
     // Of groups that are alike only one is simulated, which is fast, and its ports stand for those of many nodes.
     let is_timed = prices.shares_ports_of_nodes() && (O::OBSERVES_MESSAGES || symmetry.groups > 1);
@@ -190,7 +190,7 @@ fn run_while<O: trace::Observer>(
     for order in orders {
         let observer = (observer(), go_on);
         let mut engine = Engine::new(schedule, prices, course, symmetry, *order, observer);
-        match engine.run() {
+        match engine.run_programs() {
             Ok(simulation) => return Ok((simulation, engine.into_observer())),
             Err(Halt::Competition) => {}
             Err(Halt::Error(error)) => return Err(error),

@@ -18,13 +18,13 @@ pub(super) enum Offer {
 /// Unmatched sends and receives, first in, first out for each pair of ranks.
 #[derive(Default)]
 pub(super) struct Offers {
-    sends: Pairs<Line>,
+    sends: Pairs<OfferLine>,
     /// The number of unmatched receives.
     recvs: Pairs<u32>,
 }
 
 /// The offers of one rank to another.
-struct Line {
+struct OfferLine {
     first: Offer,
     others: VecDeque<Offer>,
 }
@@ -34,10 +34,10 @@ type Pairs<T> = HashMap<u64, T, BuildHasherDefault<PairHasher>>;
 
 impl Offers {
     pub(super) fn put_send(&mut self, from: Rank, to: Rank, offer: Offer) {
-        match self.sends.entry(pair(from, to)) {
+        match self.sends.entry(pack_pair(from, to)) {
             Entry::Occupied(mut line) => line.get_mut().others.push_back(offer),
             Entry::Vacant(line) => {
-                line.insert(Line {
+                line.insert(OfferLine {
                     first: offer,
                     others: VecDeque::new(),
                 });
@@ -46,11 +46,11 @@ impl Offers {
     }
 
     pub(super) fn put_recv(&mut self, from: Rank, to: Rank) {
-        *self.recvs.entry(pair(to, from)).or_default() += 1;
+        *self.recvs.entry(pack_pair(to, from)).or_default() += 1;
     }
 
     pub(super) fn take_send(&mut self, from: Rank, to: Rank) -> Option<Offer> {
-        let Entry::Occupied(mut line) = self.sends.entry(pair(from, to)) else {
+        let Entry::Occupied(mut line) = self.sends.entry(pack_pair(from, to)) else {
             return None;
         };
         match line.get_mut().others.pop_front() {
@@ -60,7 +60,7 @@ impl Offers {
     }
 
     pub(super) fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
-        let Entry::Occupied(mut recvs) = self.recvs.entry(pair(to, from)) else {
+        let Entry::Occupied(mut recvs) = self.recvs.entry(pack_pair(to, from)) else {
             return false;
         };
         *recvs.get_mut() -= 1;
@@ -90,7 +90,7 @@ pub(super) struct Earlies {
 }
 
 impl Earlies {
-    pub(super) fn add(&mut self) -> u32 {
+    pub(super) fn add_early(&mut self) -> u32 {
         if let Some(number) = self.free.pop() {
             self.all[number as usize] = Early::default();
             return number;
@@ -103,13 +103,13 @@ impl Earlies {
         &mut self.all[number as usize]
     }
 
-    pub(super) fn forget(&mut self, number: u32) {
+    pub(super) fn free_early(&mut self, number: u32) {
         self.free.push(number);
     }
 }
 
 /// Two numbers in one, ordered like the pair: a rank and one of its partners, for instance.
-pub(super) fn pair(rank: Rank, partner: u32) -> u64 {
+pub(super) fn pack_pair(rank: Rank, partner: u32) -> u64 {
     u64::from(rank) << 32 | u64::from(partner)
 }
 

@@ -34,7 +34,7 @@ impl Topology {
     }
 
     /// Every rank on its own node.
-    pub fn flat(ranks: u32) -> Self {
+    pub fn one_rank_per_node(ranks: u32) -> Self {
         Self::new(ranks, 1, Placement::Block)
     }
 
@@ -59,7 +59,7 @@ impl Topology {
     }
 
     /// The node of a rank, which is below [`Topology::nodes`] if there is room for it.
-    pub fn node(&self, rank: Rank) -> u32 {
+    pub fn node_of_rank(&self, rank: Rank) -> u32 {
         match self.placement {
             Placement::Block => rank / self.ranks_per_node,
             Placement::Cyclic => rank % self.nodes,
@@ -75,7 +75,7 @@ impl Topology {
     }
 
     /// The number of consecutive ranks on each node, if neighbours share nodes.
-    pub(crate) fn block(&self) -> Option<u32> {
+    pub(crate) fn ranks_per_block(&self) -> Option<u32> {
         (self.placement == Placement::Block).then_some(self.ranks_per_node)
     }
 

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use schedule::Rank;
 
 use super::engine::{Engine, Halt};
-use super::offers::{PairHasher, pair};
+use super::offers::{PairHasher, pack_pair};
 use super::process::Processes;
 use super::trace::Observer;
 
@@ -37,7 +37,7 @@ impl Transfer {
     pub(super) fn precedence(&self) -> (u64, u64, u64, u32) {
         let [place, round] = self.turn;
         // The two numbers of a pair are compared at once.
-        let (turn, ends) = (pair(place, round), pair(self.from, self.to));
+        let (turn, ends) = (pack_pair(place, round), pack_pair(self.from, self.to));
         (self.met.to_bits(), turn, ends, self.place)
     }
 }
@@ -54,8 +54,8 @@ pub(super) enum Port {
 impl Hash for Port {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = match *self {
-            Self::Out(rank) => pair(rank, 0),
-            Self::In(rank) => pair(rank, 1),
+            Self::Out(rank) => pack_pair(rank, 0),
+            Self::In(rank) => pack_pair(rank, 1),
         };
         state.write_u64(pair);
     }
@@ -134,13 +134,13 @@ impl Queue {
 
 impl<O: Observer> Engine<'_, O> {
     /// Starts all messages that can start now, in the order in which ports are granted.
-    pub(super) fn grant(&mut self, now: f64, due: &mut Vec<Due>) -> Result<(), Halt> {
+    pub(super) fn grant_ports(&mut self, now: f64, due: &mut Vec<Due>) -> Result<(), Halt> {
         let mut woken = BinaryHeap::new();
         let mut fresh = std::mem::take(&mut self.fresh);
         for due in due.drain(..) {
             match due {
                 Due::Ready(transfer) => fresh.push(transfer),
-                Due::Free(port) => self.wake(now, port, &mut woken),
+                Due::Free(port) => self.wake_first_waiting(now, port, &mut woken),
             }
         }
         fresh.sort_unstable_by_key(Transfer::precedence);
@@ -159,12 +159,12 @@ impl<O: Observer> Engine<'_, O> {
             let Some((transfer, port)) = next else {
                 break;
             };
-            match self.start(now, &transfer) {
-                Ok(start) => self.carry(transfer, start)?,
-                Err(busy) => self.park(transfer, busy),
+            match self.message_start(now, &transfer) {
+                Ok(start) => self.carry_message(transfer, start)?,
+                Err(busy) => self.queue_for_port(transfer, busy),
             }
             if let Some(port) = port {
-                self.wake(now, port, &mut woken);
+                self.wake_first_waiting(now, port, &mut woken);
             }
         }
         drop(ready);
@@ -173,8 +173,8 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// Queues a message until a port is free.
-    fn park(&mut self, transfer: Transfer, port: Port) {
-        let free = port_free(&self.processes, port);
+    fn queue_for_port(&mut self, transfer: Transfer, port: Port) {
+        let free = port_free_at(&self.processes, port);
         let queue = self.queues.entry(port).or_default();
         queue.push(transfer, port);
         if queue.alarm != Some(free) {
@@ -184,12 +184,12 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// Takes the first of the messages that wait for a port, if it is still free.
-    fn wake(&mut self, now: f64, port: Port, woken: &mut BinaryHeap<Waiting>) {
+    fn wake_first_waiting(&mut self, now: f64, port: Port, woken: &mut BinaryHeap<Waiting>) {
         let Entry::Occupied(mut queue) = self.queues.entry(port) else {
             return;
         };
         // Without a queue the rank may have ended.
-        let free = port_free(&self.processes, port);
+        let free = port_free_at(&self.processes, port);
         if free <= now {
             woken.extend(queue.get_mut().pop().map(|first| Waiting(first, port)));
             if queue.get().is_empty() {
@@ -206,9 +206,9 @@ impl<O: Observer> Engine<'_, O> {
     ///
     /// # Errors
     /// The port that the message has to wait for; of two, the one that is free last.
-    fn start(&self, now: f64, transfer: &Transfer) -> Result<f64, Port> {
+    fn message_start(&self, now: f64, transfer: &Transfer) -> Result<f64, Port> {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
-        let [out, into] = ports.map(|port| port_free(&self.processes, port));
+        let [out, into] = ports.map(|port| port_free_at(&self.processes, port));
         match out.max(into) > now {
             true if out > into => Err(ports[0]),
             true => Err(ports[1]),
@@ -218,7 +218,7 @@ impl<O: Observer> Engine<'_, O> {
 }
 
 /// The time at which a port of a running rank is free.
-fn port_free(processes: &Processes, port: Port) -> f64 {
+fn port_free_at(processes: &Processes, port: Port) -> f64 {
     match port {
         Port::Out(rank) => processes.get(rank).send_free,
         Port::In(rank) => processes.get(rank).recv_free,

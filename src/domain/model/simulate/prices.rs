@@ -33,7 +33,7 @@ pub(super) struct Injection {
 }
 
 impl Injection {
-    fn of(machine: &Machine) -> Option<Self> {
+    fn from_machine(machine: &Machine) -> Option<Self> {
         let Machine {
             injection_beta: beta,
             injection_gap: gap,
@@ -77,12 +77,12 @@ pub(super) struct Cost {
 const LOOKED_AT: u32 = 64;
 
 /// The bytes of all buffers of the ranks of a node.
-fn footprint(schedule: &Schedule, topology: &Topology, unit_bytes: u64) -> f64 {
+fn buffer_bytes_of_node(schedule: &Schedule, topology: &Topology, unit_bytes: u64) -> f64 {
     let ranks = schedule.shape().ranks;
     let looked_at = ranks.min(LOOKED_AT);
     let of_rank = |rank| {
         let layout = schedule.layout(rank);
-        let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let scratch = (0..layout.scratch_rooms().len()).map(|index| Buffer::Scratch(index as u8));
         let buffers = [Buffer::Input, Buffer::Output].into_iter().chain(scratch);
         let units: u64 = buffers.map(|buffer| layout.capacity(buffer)).sum();
         units as f64
@@ -92,9 +92,14 @@ fn footprint(schedule: &Schedule, topology: &Topology, unit_bytes: u64) -> f64 {
     units / f64::from(looked_at.max(1)) * a_node * unit_bytes as f64
 }
 
-fn memory(schedule: &Schedule, machine: &Machine, topology: &Topology, unit_bytes: u64) -> f64 {
+fn memory_factor(
+    schedule: &Schedule,
+    machine: &Machine,
+    topology: &Topology,
+    unit_bytes: u64,
+) -> f64 {
     machine.cache.map_or(1.0, |cache| {
-        let bytes = footprint(schedule, topology, unit_bytes);
+        let bytes = buffer_bytes_of_node(schedule, topology, unit_bytes);
         let beyond = (1.0 - cache.bytes / bytes.max(1.0)).max(0.0);
         1.0 + (cache.beyond - 1.0) * beyond
     })
@@ -132,8 +137,8 @@ impl<'a> Prices<'a> {
             largest_eager: node.eager_limit.max(network.eager_limit),
             node,
             network,
-            memory: memory(schedule, machine, &topology, unit_bytes),
-            injection: Injection::of(machine).filter(|_| only != Some(Level::Node)),
+            memory: memory_factor(schedule, machine, &topology, unit_bytes),
+            injection: Injection::from_machine(machine).filter(|_| only != Some(Level::Node)),
             topology,
             only,
             unit_bytes,
@@ -142,7 +147,7 @@ impl<'a> Prices<'a> {
 
     /// The price of messages on a level, and the factor on the time of their bytes.
     #[inline]
-    fn link(&self, level: Level) -> (&Link, f64) {
+    fn link_and_factor(&self, level: Level) -> (&Link, f64) {
         match level {
             Level::Node | Level::Shared => (self.node, self.memory),
             Level::Network => (self.network, 1.0),
@@ -150,9 +155,9 @@ impl<'a> Prices<'a> {
     }
 
     /// The cost of a message on a level in the given circumstances.
-    pub(super) fn cost(&self, level: Level, bytes: u64, at: Circumstances) -> Cost {
-        let (link, memory) = self.link(level);
-        let line = link.line(bytes);
+    pub(super) fn message_cost(&self, level: Level, bytes: u64, at: Circumstances) -> Cost {
+        let (link, memory) = self.link_and_factor(level);
+        let line = link.line_for_size(bytes);
         let exchange = line.exchange.unwrap_or(1.0);
         let both_ways = match (at.exchange, at.shift) {
             (_, true) => link.shift.unwrap_or(exchange),
@@ -171,10 +176,12 @@ impl<'a> Prices<'a> {
         }
     }
 
-    pub(super) fn level(&self, from: Rank, to: Rank) -> Level {
+    pub(super) fn message_level(&self, from: Rank, to: Rank) -> Level {
         match self.only {
             Some(level) => level,
-            None if self.topology.node(from) == self.topology.node(to) => Level::Node,
+            None if self.topology.node_of_rank(from) == self.topology.node_of_rank(to) => {
+                Level::Node
+            }
             None => Level::Network,
         }
     }
@@ -182,7 +189,12 @@ impl<'a> Prices<'a> {
     /// Whether a message does not wait for its receiver.
     pub(super) fn is_eager(&self, from: Rank, to: Rank, bytes: u64) -> bool {
         let within = |limit: Option<u64>| limit.is_some_and(|limit| bytes <= limit);
-        within(self.largest_eager) && within(self.link(self.level(from, to)).0.eager_limit)
+        within(self.largest_eager)
+            && within(
+                self.link_and_factor(self.message_level(from, to))
+                    .0
+                    .eager_limit,
+            )
     }
 
     /// Whether a message can delay messages of other rounds.
@@ -205,19 +217,19 @@ impl<'a> Prices<'a> {
     }
 
     /// The nodes whose shared ports a message passes, and the port.
-    pub(super) fn injection(&self, from: Rank, to: Rank) -> Option<([u32; 2], Injection)> {
+    pub(super) fn shared_ports(&self, from: Rank, to: Rank) -> Option<([u32; 2], Injection)> {
         let injection = self.injection?;
-        let nodes = [from, to].map(|rank| self.topology.node(rank));
+        let nodes = [from, to].map(|rank| self.topology.node_of_rank(rank));
         (nodes[0] != nodes[1]).then_some((nodes, injection))
     }
 
     /// The number of messages that pass a node's port at once.
-    pub(super) fn rails(&self) -> usize {
+    pub(super) fn rails_per_node(&self) -> usize {
         self.injection.map_or(0, |injection| injection.rails)
     }
 
     /// The index of a rank in its group.
-    pub(super) fn place(&self, rank: Rank) -> u32 {
+    pub(super) fn index_in_group(&self, rank: Rank) -> u32 {
         match self.only {
             Some(Level::Node | Level::Shared) => 0,
             Some(Level::Network) | None => self.topology.place_on_node(rank),
@@ -226,10 +238,10 @@ impl<'a> Prices<'a> {
 
     /// The number of ranks of a group, if `ranks` are two or more groups: all costs between two groups are the same,
     /// and so are those within each.
-    pub(super) fn group(&self, ranks: u32) -> Option<u32> {
+    pub(super) fn group_size(&self, ranks: u32) -> Option<u32> {
         let group = match self.only {
             Some(Level::Node | Level::Shared) => 1,
-            Some(Level::Network) | None => self.topology.block()?,
+            Some(Level::Network) | None => self.topology.ranks_per_block()?,
         };
         (ranks > group && ranks.is_multiple_of(group)).then_some(group)
     }
@@ -238,13 +250,13 @@ impl<'a> Prices<'a> {
         self.topology.nodes()
     }
 
-    pub(super) fn bytes(&self, schedule: &Schedule, span: &Span) -> u64 {
+    pub(super) fn span_bytes(&self, schedule: &Schedule, span: &Span) -> u64 {
         schedule.span_units(span).saturating_mul(self.unit_bytes)
     }
 
     /// The time to combine.
-    pub(super) fn combine(&self, bytes: u64) -> Result<f64, SimulationError> {
-        let line = Line::of(&self.machine.combining, bytes).map(|line| line.seconds(bytes));
+    pub(super) fn combine_seconds(&self, bytes: u64) -> Result<f64, SimulationError> {
+        let line = Line::for_size(&self.machine.combining, bytes).map(|line| line.seconds(bytes));
         match line.or(self.machine.gamma.map(|gamma| gamma * bytes as f64)) {
             Some(seconds) => Ok(seconds * self.memory),
             None => Err(SimulationError::NoGamma {
@@ -254,8 +266,8 @@ impl<'a> Prices<'a> {
     }
 
     /// The time to copy.
-    pub(super) fn copy(&self, bytes: u64) -> f64 {
-        let line = Line::of(&self.machine.copying, bytes).filter(|_| bytes > 0);
+    pub(super) fn copy_seconds(&self, bytes: u64) -> f64 {
+        let line = Line::for_size(&self.machine.copying, bytes).filter(|_| bytes > 0);
         let each = self.machine.copy.unwrap_or(0.0);
         line.map_or(each * bytes as f64, |line| line.seconds(bytes)) * self.memory
     }

@@ -78,7 +78,7 @@ impl Process {
     }
 
     /// Begins the next round; `is_first` if it is the first of a call.
-    pub(super) fn begin(&mut self, is_first: bool) {
+    pub(super) fn begin_round(&mut self, is_first: bool) {
         if is_first {
             self.before = NO_ROUND;
         } else if self.moves {
@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Ends one of the round's transfers; returns whether it was the last.
-    pub(super) fn ends(&mut self, time: f64) -> bool {
+    pub(super) fn end_transfer(&mut self, time: f64) -> bool {
         self.ends = self.ends.max(time);
         self.waiting -= 1;
         self.waiting == 0
@@ -152,7 +152,7 @@ impl Processes {
     }
 
     /// The rank of the first group that is alike.
-    pub(super) fn simulated(&self, rank: Rank) -> Rank {
+    pub(super) fn simulated_rank(&self, rank: Rank) -> Rank {
         if rank < self.ranks {
             rank
         } else {
@@ -161,7 +161,7 @@ impl Processes {
     }
 
     /// Sets the index of a rank of the first group, and of the rank of the second one that is alike.
-    fn set_place(&mut self, rank: Rank, place: u32) {
+    fn set_index(&mut self, rank: Rank, place: u32) {
         let alike = self.places[rank as usize..].iter_mut();
         alike
             .step_by(self.ranks as usize)
@@ -169,15 +169,15 @@ impl Processes {
     }
 
     /// Whether all ranks have been called.
-    pub(super) fn are_called(&self) -> bool {
+    pub(super) fn are_all_called(&self) -> bool {
         self.uncalled == 0
     }
 
     /// Calls a rank; returns whether it has to be started, once.
-    pub(super) fn call(&mut self, rank: Rank) -> bool {
+    pub(super) fn call_rank(&mut self, rank: Rank) -> bool {
         let is_first = self.places[rank as usize] == UNCALLED;
         if is_first {
-            self.set_place(rank, CALLED);
+            self.set_index(rank, CALLED);
             self.uncalled -= 1;
         }
         is_first
@@ -188,7 +188,7 @@ impl Processes {
         self.places[rank as usize] == CALLED
     }
 
-    pub(super) fn start(&mut self, rank: Rank, program: Box<dyn Program>, start: f64) {
+    pub(super) fn start_rank(&mut self, rank: Rank, program: Box<dyn Program>, start: f64) {
         let process = Process::new(program, start);
         let place = match self.free.pop() {
             Some(place) => {
@@ -200,13 +200,13 @@ impl Processes {
                 self.running.len() as u32 - 1
             }
         };
-        self.set_place(rank, place);
+        self.set_index(rank, place);
     }
 
     /// Ends a rank and frees its place.
-    pub(super) fn end(&mut self, rank: Rank) {
+    pub(super) fn end_rank(&mut self, rank: Rank) {
         self.free.push(self.places[rank as usize]);
-        self.set_place(rank, ENDED);
+        self.set_index(rank, ENDED);
     }
 
     /// A rank that is running.
@@ -221,12 +221,12 @@ impl Processes {
     }
 
     /// A rank if it is running.
-    pub(super) fn find(&self, rank: Rank) -> Option<&Process> {
+    pub(super) fn find_running(&self, rank: Rank) -> Option<&Process> {
         self.running.get(self.places[rank as usize] as usize)
     }
 
     /// A rank if it is running.
-    pub(super) fn find_mut(&mut self, rank: Rank) -> Option<&mut Process> {
+    pub(super) fn find_running_mut(&mut self, rank: Rank) -> Option<&mut Process> {
         let place = self.places[rank as usize];
         self.running.get_mut(place as usize)
     }

@@ -17,15 +17,15 @@ pub fn expected_messages(schedule: &Schedule) -> f64 {
     let (mut counted, mut actions) = (0_u32, 0.0);
     for rank in others {
         counted += 1;
-        actions += transfers(schedule, rank);
+        actions += expected_actions(schedule, rank);
     }
     let others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
     // Every message has two ends.
-    (transfers(schedule, root) + others) / 2.0
+    (expected_actions(schedule, root) + others) / 2.0
 }
 
 /// The approximate number of actions of a rank's program.
-fn transfers(schedule: &Schedule, rank: Rank) -> f64 {
+fn expected_actions(schedule: &Schedule, rank: Rank) -> f64 {
     let program = schedule.program(rank);
     let rounds = program.rounds();
     let looked_at = rounds.min(ROUNDS);

@@ -25,7 +25,7 @@ use schedule::{Action, Rank, Round, Schedule};
 use vocabulary::AHEAD_BYTES;
 
 use super::GoOn;
-use super::ahead::admits;
+use super::ahead::executor_posts_ahead;
 use super::course::Course;
 use super::engine::{ACTIONS_UNASKED, is_copied};
 use super::prices::Prices;
@@ -42,7 +42,7 @@ pub(super) struct Symmetry {
 
 impl Symmetry {
     /// All ranks are simulated.
-    pub(super) fn none(schedule: &Schedule) -> Self {
+    pub(super) fn without_groups(schedule: &Schedule) -> Self {
         Self {
             ranks: schedule.shape().ranks,
             groups: 1,
@@ -50,31 +50,31 @@ impl Symmetry {
     }
 
     /// One group is simulated if all are alike.
-    pub(super) fn of(
+    pub(super) fn of_alike_groups(
         schedule: &Schedule,
         prices: &Prices<'_>,
         course: &Course<'_>,
         go_on: GoOn<'_>,
     ) -> Self {
         let all = schedule.shape().ranks;
-        let ranks = prices.group(all).filter(|_| course.starts.is_empty());
+        let ranks = prices.group_size(all).filter(|_| course.starts.is_empty());
         match ranks {
             Some(ranks) if Comparison::new(schedule, prices, ranks, go_on).are_alike() => Self {
                 ranks,
                 groups: all / ranks,
             },
-            _ => Self::none(schedule),
+            _ => Self::without_groups(schedule),
         }
     }
 
     /// The sender and the receiver of a message as ranks of the first group, or of the second for the receiver of a
     /// message between groups.
-    pub(super) fn ends(self, from: Rank, to: Rank) -> (Rank, Rank) {
+    pub(super) fn simulated_ends(self, from: Rank, to: Rank) -> (Rank, Rank) {
         match self.groups {
             1 => (from, to),
             _ => {
                 let own = from % self.ranks;
-                (own, alike(from - own, to, self.ranks))
+                (own, alike_rank(from - own, to, self.ranks))
             }
         }
     }
@@ -82,7 +82,7 @@ impl Symmetry {
 
 /// The rank alike to a partner: in the first group if it is in the group that begins with rank `first`, otherwise in the
 /// second.
-fn alike(first: Rank, partner: Rank, group: Rank) -> Rank {
+fn alike_rank(first: Rank, partner: Rank, group: Rank) -> Rank {
     match (first..first + group).contains(&partner) {
         true => partner - first,
         false => partner % group + group,
@@ -124,20 +124,20 @@ impl<'a> Comparison<'a> {
 
     fn are_alike(&mut self) -> bool {
         let mut rounds = [Round::default(), Round::default()];
-        let first = (0..self.group).map(|rank| self.hash(rank, &mut rounds));
+        let first = (0..self.group).map(|rank| self.hash_rank(rank, &mut rounds));
         let Some(first) = first.collect::<Option<Vec<u64>>>() else {
             return false;
         };
         // The last ranks are the most likely ones to differ.
         let others = (self.group..self.schedule.shape().ranks).rev();
         let mut pairs = others.zip(first.iter().rev().cycle());
-        pairs.all(|(rank, first)| self.hash(rank, &mut rounds) == Some(*first))
+        pairs.all(|(rank, first)| self.hash_rank(rank, &mut rounds) == Some(*first))
             && self.unmatched == 0
     }
 
     /// A hash of what must be the same for alike ranks; `None` if a round has several messages in one direction, or if
     /// the simulation has to stop.
-    fn hash(&mut self, rank: Rank, [this, before]: &mut [Round; 2]) -> Option<u64> {
+    fn hash_rank(&mut self, rank: Rank, [this, before]: &mut [Round; 2]) -> Option<u64> {
         self.first = rank - rank % self.group;
         let program = self.schedule.program(rank);
         let mut hasher = FxHasher::default();
@@ -170,7 +170,7 @@ impl<'a> Comparison<'a> {
     ) -> Option<bool> {
         let (mut messages, mut recv_bytes, mut moves) = ([0, 0], 0, false);
         for action in this.actions() {
-            let bytes = |span| self.prices.bytes(self.schedule, span);
+            let bytes = |span| self.prices.span_bytes(self.schedule, span);
             let (kind, bytes, partner) = match action {
                 Action::Send { to, span } => (0, bytes(span), Some((0, *to))),
                 Action::Recv { from, span } => (1, bytes(span), Some((1, *from))),
@@ -193,12 +193,13 @@ impl<'a> Comparison<'a> {
             if let Some((direction, partner)) = partner {
                 messages[direction] += 1;
                 recv_bytes += bytes * direction as u64;
-                hasher.write_u32(self.count(rank, direction, partner));
+                hasher.write_u32(self.count_message(rank, direction, partner));
             }
         }
         let may_be_ahead = self.prices.machine.post_ahead != PostAhead::None;
         if may_be_ahead && recv_bytes >= AHEAD_BYTES && !before.actions().is_empty() {
-            let admits = admits(self.schedule, self.prices, rank, [before, this], recv_bytes);
+            let admits =
+                executor_posts_ahead(self.schedule, self.prices, rank, [before, this], recv_bytes);
             hasher.write_u8(admits.into());
         }
         // The end of the round.
@@ -207,8 +208,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Counts a message that a rank sends (direction 0) or receives (1); returns its partner, see [`alike`].
-    fn count(&mut self, rank: Rank, direction: usize, partner: Rank) -> Rank {
-        let alike = alike(self.first, partner, self.group);
+    fn count_message(&mut self, rank: Rank, direction: usize, partner: Rank) -> Rank {
+        let alike = alike_rank(self.first, partner, self.group);
         let (counted, counts) = &mut self.counts[alike as usize];
         if *counted != rank {
             (*counted, *counts) = (rank, [0; 2]);
@@ -216,8 +217,12 @@ impl<'a> Comparison<'a> {
         counts[direction] += 1;
         let number = counts[direction];
         self.unmatched = match direction {
-            0 => self.unmatched.wrapping_add(message(rank, partner, number)),
-            _ => self.unmatched.wrapping_sub(message(partner, rank, number)),
+            0 => self
+                .unmatched
+                .wrapping_add(hash_message(rank, partner, number)),
+            _ => self
+                .unmatched
+                .wrapping_sub(hash_message(partner, rank, number)),
         };
         alike
     }
@@ -225,7 +230,7 @@ impl<'a> Comparison<'a> {
 
 /// A hash of a message, whose bits are mixed so well that sums of hashes are equal only if the messages are (the
 /// finaliser of MurmurHash3).
-fn message(from: Rank, to: Rank, number: u64) -> u64 {
+fn hash_message(from: Rank, to: Rank, number: u64) -> u64 {
     let mix = |hash: u64| {
         let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
         let hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -255,12 +260,12 @@ mod tests {
         let request = Request {
             units,
             placed: topology.placed(),
-            ..Request::ranks(nodes * per_node)
+            ..Request::among_ranks(nodes * per_node)
         };
-        let algorithm = schedule::find(name).expect("registered");
+        let algorithm = schedule::find_algorithm(name).expect("registered");
         let schedule = Schedule::new(algorithm, &request).expect("supported");
         let prices = Prices::new(&schedule, &setting).expect("valid");
-        Symmetry::of(&schedule, &prices, &Course::ONCE, &|| true).ranks
+        Symmetry::of_alike_groups(&schedule, &prices, &Course::ONCE, &|| true).ranks
     }
 
     #[test]

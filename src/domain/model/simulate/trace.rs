@@ -95,7 +95,7 @@ pub enum Event {
 
 /// The current position on the way back from the end.
 #[derive(Clone, Copy)]
-enum Back {
+enum PathPosition {
     /// The end of a rank's round; the start of the program if `None`.
     Round(Rank, Option<u64>),
     /// The end of an event that another one waited for directly: for a port or the processor.
@@ -113,7 +113,7 @@ impl Trace {
     }
 
     /// The start of a rank's round.
-    pub fn began(&self, rank: Rank, round: u64) -> f64 {
+    pub fn round_start(&self, rank: Rank, round: u64) -> f64 {
         match round.checked_sub(1) {
             Some(before) => self.rounds[rank as usize][before as usize],
             None => 0.0,
@@ -123,7 +123,7 @@ impl Trace {
     /// The critical path, from the common start to the end without a gap: messages and work, each of which began when
     /// the one before it ended.
     pub fn critical_path(&self) -> Vec<Segment> {
-        let by_round = self.by_round();
+        let by_round = self.events_by_round();
         let ends = self.rounds.iter().map(|ends| ends.last().copied());
         let last = (0..)
             .zip(ends)
@@ -132,9 +132,9 @@ impl Trace {
             return Vec::new();
         };
         let rounds = self.rounds[rank as usize].len() as u64;
-        let mut back = Back::Round(rank, rounds.checked_sub(1));
+        let mut back = PathPosition::Round(rank, rounds.checked_sub(1));
         let mut path = Vec::new();
-        while let Some(segment) = self.before(&mut back, &by_round) {
+        while let Some(segment) = self.previous_segment(&mut back, &by_round) {
             path.push(segment);
         }
         path.reverse();
@@ -142,7 +142,7 @@ impl Trace {
     }
 
     /// The events that end in each round.
-    fn by_round(&self) -> HashMap<(Rank, u64), Vec<Event>> {
+    fn events_by_round(&self) -> HashMap<(Rank, u64), Vec<Event>> {
         let mut by_round: HashMap<_, Vec<_>> = HashMap::new();
         for (index, message) in self.messages.iter().enumerate() {
             let mut ends = |rank, round| {
@@ -164,17 +164,17 @@ impl Trace {
     /// The segment that ends at the current position, which moves to its beginning.
     ///
     /// Times are compared for equality: each is the maximum of others.
-    fn before(
+    fn previous_segment(
         &self,
-        back: &mut Back,
+        back: &mut PathPosition,
         by_round: &HashMap<(Rank, u64), Vec<Event>>,
     ) -> Option<Segment> {
         loop {
             let (rank, round) = match *back {
-                Back::Round(_, None) => return None,
-                Back::Round(rank, Some(round)) => (rank, round),
-                Back::Event(event) => {
-                    *back = self.cause(event);
+                PathPosition::Round(_, None) => return None,
+                PathPosition::Round(rank, Some(round)) => (rank, round),
+                PathPosition::Event(event) => {
+                    *back = self.cause_of_event(event);
                     let (start, end) = match event {
                         Event::Message(index) => {
                             (self.messages[index].start, self.messages[index].freed)
@@ -188,21 +188,21 @@ impl Trace {
             let events = by_round.get(&(rank, round)).map_or(&[][..], Vec::as_slice);
             let last = events
                 .iter()
-                .find(|event| self.held(**event, rank).1 == end);
+                .find(|event| self.holding_interval(**event, rank).1 == end);
             match last {
-                Some(event) if end > self.began(rank, round) => {
-                    *back = self.cause(*event);
-                    let (start, end) = self.held(*event, rank);
+                Some(event) if end > self.round_start(rank, round) => {
+                    *back = self.cause_of_event(*event);
+                    let (start, end) = self.holding_interval(*event, rank);
                     let event = *event;
                     return Some(Segment { start, end, event });
                 }
-                _ => *back = Back::Round(rank, round.checked_sub(1)),
+                _ => *back = PathPosition::Round(rank, round.checked_sub(1)),
             }
         }
     }
 
     /// The interval in which an event keeps a rank in its round.
-    fn held(&self, event: Event, rank: Rank) -> (f64, f64) {
+    fn holding_interval(&self, event: Event, rank: Rank) -> (f64, f64) {
         match event {
             Event::Message(index) => {
                 let message = &self.messages[index];
@@ -216,7 +216,7 @@ impl Trace {
     }
 
     /// The event that another one waited for before it started.
-    fn cause(&self, event: Event) -> Back {
+    fn cause_of_event(&self, event: Event) -> PathPosition {
         match event {
             Event::Message(index) => self.cause_of_message(index),
             Event::Work(index) => {
@@ -225,20 +225,20 @@ impl Trace {
                     other.rank == work.rank && other.round == work.round && other.end == work.start
                 };
                 match self.work[..index].iter().rposition(busy) {
-                    Some(before) if work.start > self.began(work.rank, work.round) => {
-                        Back::Event(Event::Work(before))
+                    Some(before) if work.start > self.round_start(work.rank, work.round) => {
+                        PathPosition::Event(Event::Work(before))
                     }
-                    _ => Back::Round(work.rank, work.round.checked_sub(1)),
+                    _ => PathPosition::Round(work.rank, work.round.checked_sub(1)),
                 }
             }
         }
     }
 
-    fn cause_of_message(&self, index: usize) -> Back {
+    fn cause_of_message(&self, index: usize) -> PathPosition {
         let message = &self.messages[index];
         let round = |rank: Rank, round: u64| {
-            let is_last = self.began(rank, round) == message.start;
-            is_last.then_some(Back::Round(rank, round.checked_sub(1)))
+            let is_last = self.round_start(rank, round) == message.start;
+            is_last.then_some(PathPosition::Round(rank, round.checked_sub(1)))
         };
         let sender = || round(message.from, message.from_round);
         let receiver = || round(message.to, message.posted_round?);
@@ -247,9 +247,9 @@ impl Trace {
                 let shares = other.from == message.from || other.to == message.to;
                 shares && other.freed == message.start
             });
-            before.map(|index| Back::Event(Event::Message(index)))
+            before.map(|index| PathPosition::Event(Event::Message(index)))
         };
-        let first = Back::Round(message.from, message.from_round.checked_sub(1));
+        let first = PathPosition::Round(message.from, message.from_round.checked_sub(1));
         sender().or_else(receiver).or_else(port).unwrap_or(first)
     }
 }
@@ -260,47 +260,47 @@ pub(super) trait Observer {
     const OBSERVES_MESSAGES: bool = false;
 
     /// A rank's round has ended.
-    fn round(&mut self, _rank: Rank, _round: u64, _end: f64) {}
+    fn round_ended(&mut self, _rank: Rank, _round: u64, _end: f64) {}
 
     /// A piece of work has ended.
-    fn work(&mut self, _work: Work) -> Result<(), SimulationError> {
+    fn work_ended(&mut self, _work: Work) -> Result<(), SimulationError> {
         Ok(())
     }
 
     /// A message starts, if it observes messages; returns its number.
-    fn message(&mut self, _message: Message) -> Result<usize, SimulationError> {
+    fn message_started(&mut self, _message: Message) -> Result<usize, SimulationError> {
         Ok(0)
     }
 
     /// A message that did not wait for its receiver is received.
-    fn received(&mut self, _number: usize, _round: u64) {}
+    fn message_received(&mut self, _number: usize, _round: u64) {}
 }
 
 impl Observer for Trace {
     const OBSERVES_MESSAGES: bool = true;
 
-    fn round(&mut self, rank: Rank, _: u64, end: f64) {
+    fn round_ended(&mut self, rank: Rank, _: u64, end: f64) {
         self.rounds[rank as usize].push(end);
     }
 
-    fn work(&mut self, work: Work) -> Result<(), SimulationError> {
+    fn work_ended(&mut self, work: Work) -> Result<(), SimulationError> {
         self.work.push(work);
-        self.check()
+        self.check_limit()
     }
 
-    fn message(&mut self, message: Message) -> Result<usize, SimulationError> {
+    fn message_started(&mut self, message: Message) -> Result<usize, SimulationError> {
         self.messages.push(message);
-        self.check()?;
+        self.check_limit()?;
         Ok(self.messages.len() - 1)
     }
 
-    fn received(&mut self, number: usize, round: u64) {
+    fn message_received(&mut self, number: usize, round: u64) {
         self.messages[number].to_round = Some(round);
     }
 }
 
 impl Trace {
-    fn check(&self) -> Result<(), SimulationError> {
+    fn check_limit(&self) -> Result<(), SimulationError> {
         let limit = self.limit;
         match self.messages.len() + self.work.len() > limit {
             true => Err(SimulationError::TooMuch { limit }),

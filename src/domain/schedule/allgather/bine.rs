@@ -34,9 +34,9 @@ const STEPS: Steps = Steps {
     exchange: |fold, position, step| {
         let steps = fold.steps();
         let step = step + u32::from(!changes_places(fold));
-        let block = |position| Pairing::Bine.block(position, steps);
+        let block = |position| Pairing::Bine.block_of_position(position, steps);
         let Some(nearer) = step.checked_sub(1) else {
-            let holder = Pairing::Bine.position(position, steps);
+            let holder = Pairing::Bine.position_of_block(position, steps);
             let held = block(position);
             return [(holder, position), (held, held)].map(|(with, first)| Exchange {
                 with,
@@ -44,7 +44,7 @@ const STEPS: Steps = Steps {
                 count: 1,
             });
         };
-        let partner = Pairing::Bine.partner(position, steps - step, steps);
+        let partner = Pairing::Bine.partner_position(position, steps - step, steps);
         let count = 1 << nearer;
         [position, partner].map(|other| Exchange {
             with: partner,

@@ -4,7 +4,7 @@ use super::exchanging::{self, Place};
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::tree::circulant::{distances, messages};
+use crate::tree::circulant::{circulant_distances, step_messages};
 use crate::{Collective, Cost, Rank, Round, Shape};
 
 /// Cost `L alpha + (p - 1) beta m` with `L = ceil(log2 p)`, for every p.
@@ -24,11 +24,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 /// The program of a rank whose range grows up to `radix` times in a step.
 pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let held = distances(radix, shape.ranks);
+    let held = circulant_distances(radix, shape.ranks);
     let steps = held.len() as u32 - 1;
     let exchange = move |place: Place, step: u32, round: &mut Round| {
         let step = step as usize;
-        for (distance, count) in messages([held[step], held[step + 1]]) {
+        for (distance, count) in step_messages([held[step], held[step + 1]]) {
             let leaving = match step {
                 0 => place.own(),
                 _ => place.gathered(place.rank, count),

@@ -15,8 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "an allgather between nodes in every lane, then an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
     phases: &[
-        Phase::between(CHOICES).about(About::Own),
-        Phase::of_node(CHOICES).about(About::Lanes),
+        Phase::between_nodes(CHOICES).about_part(About::Own),
+        Phase::of_node(CHOICES).about_part(About::Lanes),
     ],
     ..PHASED
 };

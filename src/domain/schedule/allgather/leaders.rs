@@ -19,13 +19,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             gather::binomial::ALGORITHM,
             gather::linear_nonblocking::ALGORITHM,
         ])
-        .about(About::Own),
-        Phase::between(&[
+        .about_part(About::Own),
+        Phase::between_nodes(&[
             super::circulant::ALGORITHM,
             super::ring::ALGORITHM,
             super::recursive_doubling::ALGORITHM,
         ])
-        .about(About::Nodes),
+        .about_part(About::Nodes),
         Phase::of_group(&[
             bcast::binomial::ALGORITHM,
             bcast::linear_nonblocking::ALGORITHM,

@@ -56,7 +56,7 @@ pub(super) struct Exchange {
 pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let ranks = shape.ranks;
     let fold = Fold::new(ranks, 0);
-    match fold.role(rank) {
+    match fold.role_of_rank(rank) {
         Role::Away { neighbour } => Box::new(FoldedAway {
             rank,
             ranks,
@@ -133,7 +133,7 @@ impl Program for Doubling {
         };
         let [leaving, arriving] = (self.steps.exchange)(self.fold, self.position, step);
         let span = |exchange: &Exchange| {
-            let ranks = self.fold.ranks(exchange.first, exchange.count);
+            let ranks = self.fold.ranks_at_positions(exchange.first, exchange.count);
             gathered(ranks.start, ranks.end - ranks.start, self.ranks)
         };
         if leaving.with == self.position {
@@ -143,7 +143,7 @@ impl Program for Doubling {
             0 => own,
             _ => span(&leaving),
         };
-        round.send(self.fold.rank(leaving.with), sent);
-        round.recv(self.fold.rank(arriving.with), span(&arriving));
+        round.send(self.fold.rank_at_position(leaving.with), sent);
+        round.recv(self.fold.rank_at_position(arriving.with), span(&arriving));
     }
 }

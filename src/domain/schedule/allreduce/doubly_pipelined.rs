@@ -23,7 +23,7 @@ pub(super) struct Tree {
 
 /// The scratch buffers of a rank: blocks that arrive from children or the other root.
 pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
-    let (node, _) = post_order::node(rank, tree.ranks);
+    let (node, _) = post_order::node_in_tree(rank, tree.ranks);
     let has_other_root = node.parent.is_none() && tree.other_root.is_some();
     let receives = (node.child_count() + u64::from(has_other_root)) * u64::from(shape.blocks);
     Arrivals::rooms(shape.blocks, receives).collect()
@@ -36,7 +36,7 @@ pub(super) fn program(shape: &Shape, rank: Rank, tree: Tree) -> Box<dyn Program>
         rank: other_root,
         is_lower: other_root < rank,
     });
-    let (node, depth) = post_order::node(rank, ranks);
+    let (node, depth) = post_order::node_in_tree(rank, ranks);
     Box::new(DoublyPipelined {
         node,
         depth,

@@ -21,7 +21,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             reduce_scatter::circulant::ALGORITHM,
             reduce_scatter::ring::ALGORITHM,
         ]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::recursive_doubling::ALGORITHM,
             super::rabenseifner::ALGORITHM,
             super::circulant::ALGORITHM,

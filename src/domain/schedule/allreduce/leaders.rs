@@ -22,7 +22,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     phases: &[
         Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::linear::ALGORITHM]),
         Phase::of_leaders(Among::Node, &[reduce_scatter::butterfly::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::recursive_doubling::ALGORITHM,
             super::rabenseifner::ALGORITHM,
             super::circulant::ALGORITHM,

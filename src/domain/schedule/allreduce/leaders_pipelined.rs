@@ -13,7 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Luo, Wu, Bosilca et al., HAN, CLUSTER 2020",
     phases: &[
         Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::chain::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::recursive_doubling::ALGORITHM,
             super::rabenseifner::ALGORITHM,
             super::circulant::ALGORITHM,

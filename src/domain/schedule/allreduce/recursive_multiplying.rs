@@ -29,7 +29,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 /// The scratch buffers: one for each of the vectors that arrive at once.
 pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
     let digits = digits(radix, shape.ranks);
-    match fold(&digits, shape).role(rank) {
+    match fold(&digits, shape).role_of_rank(rank) {
         Role::GoesOn { .. } => {
             let most = digits.iter().max().map_or(0, |digit| digit - 1);
             vec![Room::WHOLE; most as usize]
@@ -42,7 +42,7 @@ pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
 pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let digits = digits(radix, shape.ranks);
     let fold = fold(&digits, shape);
-    match fold.role(rank) {
+    match fold.role_of_rank(rank) {
         Role::Away { neighbour } => Box::new(Away {
             neighbour,
             result: Span::whole(Buffer::Output),
@@ -60,7 +60,7 @@ pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program>
 }
 
 fn fold(digits: &[u32], shape: &Shape) -> Fold {
-    Fold::to(digits.iter().product(), shape.ranks)
+    Fold::to_positions(digits.iter().product(), shape.ranks)
 }
 
 fn received(place: u32) -> Span {
@@ -90,7 +90,10 @@ struct Group {
 impl Multiplying {
     fn exchange(&self, group: &Group, own: Span, round: &mut Round) {
         let Group { count, .. } = *group;
-        let rank = |digit: u32| self.fold.rank(group.first + digit * group.distance);
+        let rank = |digit: u32| {
+            self.fold
+                .rank_at_position(group.first + digit * group.distance)
+        };
         for distance in 1..count {
             let to = (group.own + distance) % count;
             let from = (group.own + (count - distance)) % count;

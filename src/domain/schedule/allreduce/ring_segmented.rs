@@ -94,8 +94,8 @@ impl Program for Segmented {
             let received = self.arriving(before);
             round.combine(
                 received,
-                received.of(Buffer::Input),
-                received.of(Buffer::Output),
+                received.in_buffer(Buffer::Input),
+                received.in_buffer(Buffer::Output),
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
-use crate::tree::timetable::latency;
+use crate::tree::timetable::broadcast_latency;
 use crate::{Collective, Cost, Parameter, Rank, Shape, bcast, reduce};
 
 /// About `2 (2 log2 p + b)` steps: half the bytes one after the other of `pipelined_tree`. In rank
@@ -21,7 +21,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
-    let (fill, exact) = latency(ranks);
+    let (fill, exact) = broadcast_latency(ranks);
     // With three ranks one rank waits for the other without combining anything.
     let combinations = [fill - i64::from(ranks == 3), 1];
     Some(Cost::pipelined_where(exact, [2 * fill, 2], combinations))

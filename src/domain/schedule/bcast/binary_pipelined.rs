@@ -4,7 +4,7 @@ use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down};
 use crate::tree::relay::Spreading;
-use crate::tree::towards::{binary, node};
+use crate::tree::towards::{binary, node_towards_root};
 use crate::{Collective, Cost, Parameter, Rank, Shape};
 
 /// Cost `2H - 2 + 2b` steps on a perfect tree of height H.
@@ -31,6 +31,6 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let node = node(binary, rank, shape.root, shape.ranks);
+    let node = node_towards_root(binary, rank, shape.root, shape.ranks);
     Box::new(Spreading::vector(node, shape.blocks))
 }

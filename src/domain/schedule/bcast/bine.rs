@@ -26,7 +26,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 /// The place of a rank in the tree.
 pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
     let fold = Fold::new(shape.ranks, shape.root);
-    let (position, stands_for) = match fold.role(rank) {
+    let (position, stands_for) = match fold.role_of_rank(rank) {
         Role::Away { neighbour } => {
             return Descending {
                 parent: Some(neighbour),
@@ -39,7 +39,7 @@ pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
         } => (position, stands_for),
     };
     // Around an odd root the tree is its own mirror image: partners of even and of odd positions change places.
-    let root = fold.position(shape.root);
+    let root = fold.position_of_rank(shape.root);
     let last = fold.positions() - 1;
     let turned = |node: u32| match root.is_multiple_of(2) {
         true => node.wrapping_add(root) & last,
@@ -50,7 +50,7 @@ pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
         false => root.wrapping_sub(position) & last,
     };
     let branch = BineBranch::new(node, fold.steps());
-    let rank = |node: u32| fold.rank(turned(node));
+    let rank = |node: u32| fold.rank_at_position(turned(node));
     let children = branch.children.into_iter().map(rank);
     Descending {
         parent: branch.parent.map(rank),

@@ -14,7 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
         Phase::of_leaders(Among::RootNode, &[scatter::binomial::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::scatter_allgather::ALGORITHM,
             super::chain::ALGORITHM,

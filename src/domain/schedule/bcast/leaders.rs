@@ -20,7 +20,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ],
     phases: &[
         Phase::of_leaders(Among::RootNode, &[scatter::binomial::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::knomial::ALGORITHM,
             super::scatter_allgather::ALGORITHM,

@@ -11,7 +11,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a broadcast among one rank of each node, and at the same time one on every node of the block before",
     source: "Luo, Wu, Bosilca et al., HAN, CLUSTER 2020",
     phases: &[
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::chain::ALGORITHM,
             super::binary_pipelined::ALGORITHM,

@@ -106,7 +106,7 @@ impl Program for Root {
             _ => {
                 for (child, half) in self.children.into_iter().zip(self.halves) {
                     if let Some(child) = child {
-                        round.send(child, half.nth(index));
+                        round.send(child, half.nth_block(index));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::tree::timetable::{Timetable, latency};
+use crate::tree::timetable::{Timetable, broadcast_latency};
 use crate::{Buffer, Collective, Cost, Parameter, Partition, Round, Span};
 
 /// About `2 log2 p + b` steps: the latency of a tree at the bandwidth of a chain.
@@ -27,7 +27,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
-    let (fill, exact) = latency(ranks);
+    let (fill, exact) = broadcast_latency(ranks);
     Some(Cost::pipelined_where(exact, [fill, 1], [0, 0]))
 }
 
@@ -49,12 +49,12 @@ impl Program for TwoTree {
         } = self;
         let now = timetable.rounds().start + index;
         for edge in &timetable.below {
-            if let Some(block) = timetable.block(edge, now) {
+            if let Some(block) = timetable.block_in_round(edge, now) {
                 round.send(edge.peer, Span::block(Buffer::Output, *partition, block));
             }
         }
         for edge in &timetable.above {
-            if let Some(block) = timetable.block(edge, now) {
+            if let Some(block) = timetable.block_in_round(edge, now) {
                 round.recv(edge.peer, Span::block(Buffer::Output, *partition, block));
             }
         }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::{ScheduleExport, Step, Transfer, steps};
+use super::{ScheduleExport, Step, Transfer, for_each_step};
 use crate::{Rank, text};
 
 impl ScheduleExport<'_> {
@@ -16,7 +16,7 @@ impl ScheduleExport<'_> {
         format!(
             "// {}\n// {} units of {} bytes; combining a byte takes {} units of time; signals have \
              one byte\nnum_ranks {}\n",
-            text::headline(schedule),
+            text::schedule_headline(schedule),
             schedule.vector_units(),
             scale.unit_bytes,
             scale.combine_cost,
@@ -26,16 +26,18 @@ impl ScheduleExport<'_> {
 
     /// The text in GOAL of one rank. Combining becomes a `calc` of `Scale::combine_cost` units of time per byte, in the
     /// unit of LogGOPSim's parameters.
-    pub fn goal(&self, rank: Rank) -> String {
+    pub fn goal_of_rank(&self, rank: Rank) -> String {
         let mut writer = Writer {
             text: format!("\nrank {rank} {{\n"),
             labels: 0,
             before: Vec::new(),
         };
-        steps(self.schedule, self.scale, rank, |step| writer.step(step));
+        for_each_step(self.schedule, self.scale, rank, |step| {
+            writer.write_step(step)
+        });
         if writer.labels == 0 {
             // The scanner may reject a rank without statements.
-            writer.statement("calc 0");
+            writer.write_statement("calc 0");
         }
         writer.text.push_str("}\n");
         writer.text
@@ -52,35 +54,35 @@ struct Writer {
 }
 
 impl Writer {
-    fn step(&mut self, step: &Step) {
+    fn write_step(&mut self, step: &Step) {
         let width = step.sends.len() + step.recvs.len() + usize::from(step.work.is_some());
         if self.before.len() > 1 && width > 1 {
-            let join = self.requiring("calc 0");
+            let join = self.write_requiring("calc 0");
             self.before = vec![join];
         }
         let mut labels = Vec::with_capacity(width);
         for Transfer { peer, bytes, tag } in &step.recvs {
-            labels.push(self.requiring(&format!("recv {bytes}b from {peer} tag {tag}")));
+            labels.push(self.write_requiring(&format!("recv {bytes}b from {peer} tag {tag}")));
         }
         for Transfer { peer, bytes, tag } in &step.sends {
-            labels.push(self.requiring(&format!("send {bytes}b to {peer} tag {tag}")));
+            labels.push(self.write_requiring(&format!("send {bytes}b to {peer} tag {tag}")));
         }
         if let Some(work) = step.work {
-            labels.push(self.requiring(&format!("calc {work}")));
+            labels.push(self.write_requiring(&format!("calc {work}")));
         }
         self.before = labels;
     }
 
     /// Adds a statement that requires the previous round.
-    fn requiring(&mut self, statement: &str) -> u64 {
-        let label = self.statement(statement);
+    fn write_requiring(&mut self, statement: &str) -> u64 {
+        let label = self.write_statement(statement);
         for before in &self.before {
             let _ = writeln!(self.text, "l{label} requires l{before}");
         }
         label
     }
 
-    fn statement(&mut self, statement: &str) -> u64 {
+    fn write_statement(&mut self, statement: &str) -> u64 {
         self.labels += 1;
         let _ = writeln!(self.text, "l{}: {statement}", self.labels);
         self.labels

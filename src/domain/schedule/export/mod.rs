@@ -56,7 +56,7 @@ impl<'a> ScheduleExport<'a> {
     /// # Errors
     /// If a message is too long.
     pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
-        check(schedule, scale)?;
+        check_lengths(schedule, scale)?;
         Ok(Self { schedule, scale })
     }
 }
@@ -93,7 +93,7 @@ struct Stepper {
 }
 
 /// Checks that the simulators can represent the length of every message.
-fn check(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
+fn check_lengths(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
     // No message is longer than the whole vector, so most calls need no check of individual messages.
     let vector = schedule.vector_units().saturating_mul(scale.unit_bytes);
     if vector <= TooLong::LIMIT {
@@ -101,7 +101,7 @@ fn check(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
     }
     for rank in 0..schedule.shape().ranks {
         let mut longest: Option<Transfer> = None;
-        steps(schedule, scale, rank, |step| {
+        for_each_step(schedule, scale, rank, |step| {
             let transfers = step.sends.iter().chain(&step.recvs).copied();
             longest = transfers
                 .chain(longest)
@@ -117,7 +117,7 @@ fn check(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
 }
 
 /// Calls `each` with the steps of one rank, in order.
-fn steps(schedule: &Schedule, scale: Scale, rank: Rank, mut each: impl FnMut(&Step)) {
+fn for_each_step(schedule: &Schedule, scale: Scale, rank: Rank, mut each: impl FnMut(&Step)) {
     let mut stepper = Stepper {
         scale,
         layout: schedule.layout(rank),
@@ -129,7 +129,7 @@ fn steps(schedule: &Schedule, scale: Scale, rank: Rank, mut each: impl FnMut(&St
     for index in 0..program.rounds() {
         round.clear();
         program.round(index, &mut round);
-        let step = stepper.step(&round);
+        let step = stepper.step_of_round(&round);
         if !step.is_empty() {
             each(&step);
         }
@@ -137,25 +137,28 @@ fn steps(schedule: &Schedule, scale: Scale, rank: Rank, mut each: impl FnMut(&St
 }
 
 impl Stepper {
-    fn step(&mut self, round: &Round) -> Step {
+    fn step_of_round(&mut self, round: &Round) -> Step {
         let mut step = Step::default();
         for action in round.actions() {
             match action {
                 Action::Send { to, span } => {
-                    let bytes = self.bytes(span);
-                    step.sends.extend(transfer(&mut self.sent, *to, bytes));
+                    let bytes = self.span_bytes(span);
+                    step.sends.extend(next_transfer(&mut self.sent, *to, bytes));
                 }
                 Action::Recv { from, span } => {
-                    let bytes = self.bytes(span);
+                    let bytes = self.span_bytes(span);
                     step.recvs
-                        .extend(transfer(&mut self.received, *from, bytes));
+                        .extend(next_transfer(&mut self.received, *from, bytes));
                 }
-                Action::Signal { to } => step.sends.extend(transfer(&mut self.sent, *to, 1)),
+                Action::Signal { to } => step.sends.extend(next_transfer(&mut self.sent, *to, 1)),
                 Action::Await { from } => {
-                    step.recvs.extend(transfer(&mut self.received, *from, 1));
+                    step.recvs
+                        .extend(next_transfer(&mut self.received, *from, 1));
                 }
                 Action::Combine { into, .. } => {
-                    let work = self.bytes(into).saturating_mul(self.scale.combine_cost);
+                    let work = self
+                        .span_bytes(into)
+                        .saturating_mul(self.scale.combine_cost);
                     if work > 0 {
                         step.work = Some(step.work.unwrap_or(0).saturating_add(work));
                     }
@@ -166,7 +169,7 @@ impl Stepper {
         step
     }
 
-    fn bytes(&self, span: &Span) -> u64 {
+    fn span_bytes(&self, span: &Span) -> u64 {
         let place = self.layout.locate(span);
         let units = place.map_or(0, |place| place.units());
         units.saturating_mul(self.scale.unit_bytes)
@@ -174,7 +177,7 @@ impl Stepper {
 }
 
 /// The next message to or from a peer; `None` if it is empty.
-fn transfer(tags: &mut HashMap<Rank, u64>, peer: Rank, bytes: u64) -> Option<Transfer> {
+fn next_transfer(tags: &mut HashMap<Rank, u64>, peer: Rank, bytes: u64) -> Option<Transfer> {
     if bytes == 0 {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{ScheduleExport, Step, Transfer, steps};
+use super::{ScheduleExport, Step, Transfer, for_each_step};
 use crate::{Rank, text};
 
 impl ScheduleExport<'_> {
@@ -11,7 +11,7 @@ impl ScheduleExport<'_> {
         let Self { schedule, scale } = self;
         format!(
             "# {}\n# {} units of {} bytes; combining a byte takes {} flops; signals have one byte\n",
-            text::headline(schedule),
+            text::schedule_headline(schedule),
             schedule.vector_units(),
             scale.unit_bytes,
             scale.combine_cost
@@ -21,13 +21,13 @@ impl ScheduleExport<'_> {
     /// The time-independent trace of one rank. A transfer that is alone in its round blocks, as in the execution; those
     /// of wider rounds are started together, then the work is done, and then all are completed. Combining becomes a
     /// `compute` of `Scale::combine_cost` flops per byte.
-    pub fn simgrid(&self, rank: Rank) -> String {
+    pub fn simgrid_of_rank(&self, rank: Rank) -> String {
         // After a plain `init` lengths are in bytes.
         let mut text = format!("{rank} init\n");
         let mut line = |words: std::fmt::Arguments<'_>| {
             let _ = writeln!(text, "{rank} {words}");
         };
-        steps(self.schedule, self.scale, rank, |step| {
+        for_each_step(self.schedule, self.scale, rank, |step| {
             let is_alone = step.sends.len() + step.recvs.len() == 1 && step.work.is_none();
             let start = if is_alone { "" } else { "i" };
             let Step { sends, recvs, work } = step;

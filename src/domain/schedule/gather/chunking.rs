@@ -59,7 +59,7 @@ impl Chunks {
     fn keep_own(&self, round: &mut Round) {
         let parts = Partition::parts(self.shape.ranks);
         let own = Span::block(Buffer::Input, parts, self.rank.into());
-        round.copy(own, own.of(self.collected()));
+        round.copy(own, own.in_buffer(self.collected()));
     }
 
     /// Adds the messages in which the children's chunks arrive.

@@ -94,7 +94,7 @@ impl Program for Collecting {
             );
         }
         if index == 0 {
-            round.copy(contribution, contribution.of(collected));
+            round.copy(contribution, contribution.in_buffer(collected));
         }
         let last = children.len() - index as usize;
         let arriving = match self.at_once {

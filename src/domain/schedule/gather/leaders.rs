@@ -15,8 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a gather on every node, then a gather among one rank of each",
     source: "Graham, Shipman 2008; Open MPI's han",
     phases: &[
-        Phase::of_group(CHOICES).about(About::Own),
-        Phase::between(CHOICES).about(About::Nodes),
+        Phase::of_group(CHOICES).about_part(About::Own),
+        Phase::between_nodes(CHOICES).about_part(About::Nodes),
     ],
     ..PHASED
 };

@@ -65,7 +65,7 @@ impl Program for TakingTurns {
         let own = self.part(Buffer::Input, rank);
         if place == 0 {
             if index == 0 {
-                round.copy(own, own.of(Buffer::Output));
+                round.copy(own, own.in_buffer(Buffer::Output));
             }
             let next = rotation.rank(1);
             let arriving = rotation.rank(1 + index as u32);

@@ -76,7 +76,7 @@ impl Program for Root {
 
     fn round(&self, index: u64, round: &mut Round) {
         if index == 0 {
-            round.copy(self.own, self.own.of(Buffer::Output));
+            round.copy(self.own, self.own.in_buffer(Buffer::Output));
         }
         match self.pace {
             Pace::AtOnce => {

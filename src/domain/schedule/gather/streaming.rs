@@ -92,7 +92,7 @@ impl Program for Streaming {
             None if index == 0 => {
                 let own = Partition::parts(self.ranks);
                 let own = Span::block(Buffer::Input, own, self.branch.own.first.into());
-                round.copy(own, own.of(kept));
+                round.copy(own, own.in_buffer(kept));
             }
             None => {}
         }

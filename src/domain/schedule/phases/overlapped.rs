@@ -1,6 +1,6 @@
 //! Phases that overlap, block by block.
 
-use super::Step;
+use super::PhaseStep;
 use super::team::Piece;
 use crate::Round;
 use crate::program::Program;
@@ -12,7 +12,7 @@ use crate::program::Program;
 /// their messages could wait for each other in a cycle. Every block has its own place in all memory.
 pub(super) struct Overlapped {
     /// Each phase, with the round of a turn in which it starts.
-    steps: Vec<(u64, Step)>,
+    steps: Vec<(u64, PhaseStep)>,
     blocks: u32,
     /// The number of rounds in a turn.
     length: u64,
@@ -21,10 +21,10 @@ pub(super) struct Overlapped {
 }
 
 impl Overlapped {
-    pub(super) fn new(steps: Vec<Step>, blocks: u32) -> Self {
-        let turn = |step: Option<&Step>| step.map_or(0, |step| step.turn);
+    pub(super) fn new(steps: Vec<PhaseStep>, blocks: u32) -> Self {
+        let turn = |step: Option<&PhaseStep>| step.map_or(0, |step| step.turn);
         let turns = [turn(steps.first()), turn(steps.last())];
-        let mut placed: Vec<(u64, Step)> = Vec::new();
+        let mut placed: Vec<(u64, PhaseStep)> = Vec::new();
         for step in steps {
             let mut before = placed.iter().rev();
             let before = before.find(|(_, before)| before.team.among == step.team.among);

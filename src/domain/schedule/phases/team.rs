@@ -37,7 +37,7 @@ pub(super) struct Team {
 
 impl Team {
     /// The team of a rank, and the rank's number in it; `None` if it takes no part.
-    pub(super) fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
+    pub(super) fn of_rank(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
         let Shape {
             nodes,
             root,
@@ -45,24 +45,28 @@ impl Team {
             ..
         } = shape;
         let place = |rank| {
-            let (node, local) = nodes.place(rank);
-            (node, local, group(nodes.size(node), *leaders, local))
+            let (node, local) = nodes.place_of_rank(rank);
+            (
+                node,
+                local,
+                group_of_local(nodes.node_size(node), *leaders, local),
+            )
         };
         let (node, local, lane) = place(rank);
         let (root_node, _, root_lane) = place(*root);
-        let first = start(nodes.size(node), *leaders, lane);
+        let first = group_start(nodes.node_size(node), *leaders, lane);
         let leads = match (root_node, root_lane) == (node, lane) {
             true => rank == *root,
             false => local == first,
         };
         let (takes_part, member, size) = match phase.among {
             Among::Group => {
-                let next = start(nodes.size(node), *leaders, lane + 1);
+                let next = group_start(nodes.node_size(node), *leaders, lane + 1);
                 (true, local - first, next - first)
             }
             Among::Node => (leads, lane, *leaders),
             Among::RootNode => (leads && node == root_node, lane, *leaders),
-            Among::Lane => (leads, node, nodes.count()),
+            Among::Lane => (leads, node, nodes.node_count()),
         };
         let team = || Self {
             among: phase.among,
@@ -84,43 +88,43 @@ impl Team {
     }
 
     /// The team's number of the call's root, or of its representative.
-    pub(super) fn head(&self) -> Rank {
+    pub(super) fn root_member(&self) -> Rank {
         let (node, lane) = self.root_place;
         match self.among {
             Among::Lane => node,
             _ if node != self.node => 0,
             Among::Node | Among::RootNode => lane,
-            Among::Group if lane == self.lane => self.nodes.place(self.root).1 - self.first,
+            Among::Group if lane == self.lane => self.nodes.place_of_rank(self.root).1 - self.first,
             Among::Group => 0,
         }
     }
 
     /// The rank of a member.
-    pub(super) fn rank(&self, member: Rank) -> Rank {
+    pub(super) fn rank_of_member(&self, member: Rank) -> Rank {
         match self.among {
-            Among::Group => self.nodes.rank(self.node, self.first + member),
-            Among::Node | Among::RootNode => self.leader(self.node, member),
-            Among::Lane => self.leader(member, self.lane),
+            Among::Group => self.nodes.rank_at(self.node, self.first + member),
+            Among::Node | Among::RootNode => self.group_leader(self.node, member),
+            Among::Lane => self.group_leader(member, self.lane),
         }
     }
 
     /// The leader of a group: the root, or the first rank.
-    fn leader(&self, node: u32, group: u32) -> Rank {
+    fn group_leader(&self, node: u32, group: u32) -> Rank {
         if self.root_place == (node, group) {
             return self.root;
         }
-        let first = start(self.nodes.size(node), self.leaders, group);
-        self.nodes.rank(node, first)
+        let first = group_start(self.nodes.node_size(node), self.leaders, group);
+        self.nodes.rank_at(node, first)
     }
 
     /// The blocks of the call's vector that are a member's part, member after member, and the number of blocks before
     /// them; `None` if the phase's algorithm itself determines the partition.
-    fn parts(&self) -> Option<(Partition, u64)> {
+    fn member_parts(&self) -> Option<(Partition, u64)> {
         // This is asked for every span, and the common answer needs no division.
         if let About::All | About::Even = self.about {
             return None;
         }
-        let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
+        let (nodes, lanes) = (self.nodes.node_count(), self.nodes.largest_node_size());
         let size = self.size();
         // Ranks are arranged in rows: the nodes in block order, the lanes in cyclic order.
         let stand_together = match (self.among, self.about) {
@@ -131,7 +135,7 @@ impl Team {
             Among::Lane => (self.lane, lanes),
             _ => (self.node, nodes),
         };
-        let first = self.rank(0);
+        let first = self.rank_of_member(0);
         Some(match (self.about, stand_together) {
             (About::All | About::Even, _) | (About::Lanes, true) => return None,
             (About::Nodes, true) => (Partition::OfNodes { nodes: size }, 0),
@@ -152,8 +156,13 @@ impl Team {
     }
 
     /// Replaces a member's partition and blocks by those of the call's vector.
-    pub(super) fn cut(&self, partition: &mut Partition, blocks: &mut BlockRange, piece: Piece) {
-        if let Some((parts, before)) = self.parts() {
+    pub(super) fn cut_span(
+        &self,
+        partition: &mut Partition,
+        blocks: &mut BlockRange,
+        piece: Piece,
+    ) {
+        if let Some((parts, before)) = self.member_parts() {
             if let Partition::Even(_) = partition {
                 // All blocks.
                 blocks.count = self.size().into();
@@ -181,9 +190,9 @@ impl Team {
         };
     }
 
-    pub(super) fn room(&self, mut room: Room) -> Room {
+    pub(super) fn room_in_call(&self, mut room: Room) -> Room {
         match &mut room {
-            Room::Blocks { partition, blocks } => self.cut(partition, blocks, Piece::ALL),
+            Room::Blocks { partition, blocks } => self.cut_span(partition, blocks, Piece::ALL),
             Room::Window {
                 partition, first, ..
             } => {
@@ -191,7 +200,7 @@ impl Team {
                     start: *first,
                     count: 1,
                 };
-                self.cut(partition, &mut block, Piece::ALL);
+                self.cut_span(partition, &mut block, Piece::ALL);
                 *first = block.start;
             }
         }
@@ -199,9 +208,9 @@ impl Team {
     }
 
     /// The room for a member's result of a phase.
-    pub(super) fn result(&self, collective: Collective, member: Rank) -> Room {
+    pub(super) fn result_room(&self, collective: Collective, member: Rank) -> Room {
         let size = self.size();
-        self.room(match collective.has_part_only() {
+        self.room_in_call(match collective.has_part_only() {
             true => Room::part(size, member),
             false => Room::parts(size, 0, size),
         })
@@ -209,7 +218,7 @@ impl Team {
 }
 
 /// The local rank that is the first of a group, on a node of this many ranks.
-fn start(size: u32, leaders: u32, group: u32) -> u32 {
+fn group_start(size: u32, leaders: u32, group: u32) -> u32 {
     match leaders {
         1 => group * size,
         _ if leaders == size => group,
@@ -218,7 +227,7 @@ fn start(size: u32, leaders: u32, group: u32) -> u32 {
 }
 
 /// The group of a local rank, on a node of this many ranks.
-fn group(size: u32, leaders: u32, local: u32) -> u32 {
+fn group_of_local(size: u32, leaders: u32, local: u32) -> u32 {
     match leaders {
         1 => 0,
         _ if leaders == size => local,

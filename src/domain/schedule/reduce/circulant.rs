@@ -73,7 +73,7 @@ impl Program for Circulant {
         let mirrored = self.timetable.rounds() - 1 - turn;
         // The broadcast's sends become receives.
         let [arriving, leaving] = self.timetable.round(mirrored);
-        let (step, is_last) = self.timetable.step(mirrored);
+        let (step, is_last) = self.timetable.step_of_round(mirrored);
         let combined = self.sent_again[step][usize::from(!is_last)];
         let (partial, arrivals) = self.partial();
         let held = |is_combined: bool| match is_combined {
@@ -90,8 +90,8 @@ impl Program for Circulant {
                 round.recv(from, span);
             }
         } else if let Some((_, span)) = arrives {
-            let own = span.of(held(combined[0]));
-            round.combine(own, span, span.of(partial));
+            let own = span.in_buffer(held(combined[0]));
+            round.combine(own, span, span.in_buffer(partial));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::relayed;
 use crate::registry::{Algorithm, PLAIN};
-use crate::tree::ordered::{Fibonacci, node, steps_up};
+use crate::tree::ordered::{Fibonacci, node_in_tree, steps_up};
 use crate::{Collective, Cost};
 
 /// Cost `i (alpha + beta m + gamma m)` with the smallest `i` such that `fib(i+3) - 1 >= p`.
@@ -16,7 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Winklehner and Friedl 2016 for root 0; other roots: ours",
     formula: "i (alpha + beta m + gamma m), p < fib(i+3)",
     cost: |ranks| Some(Cost::combining(steps_up::<Fibonacci>(ranks))),
-    scratch: |shape, rank| relayed::scratch(node::<Fibonacci>, shape, rank),
-    program: |shape, rank| relayed::program(node::<Fibonacci>, shape, rank),
+    scratch: |shape, rank| relayed::scratch(node_in_tree::<Fibonacci>, shape, rank),
+    program: |shape, rank| relayed::program(node_in_tree::<Fibonacci>, shape, rank),
     ..PLAIN
 };

@@ -2,7 +2,7 @@
 
 use super::relayed;
 use crate::registry::{Algorithm, PLAIN};
-use crate::tree::ordered::{Fibonacci, node, steps_up};
+use crate::tree::ordered::{Fibonacci, node_in_tree, steps_up};
 use crate::{Collective, Cost, Parameter};
 
 /// Cost `i - 2 + 2b` steps and as many combinations on the tree of order `i >= 2`.
@@ -14,8 +14,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(i-2 + 2b) (alpha + beta m/b + gamma m/b), p < fib(i+3)",
     parameters: &[Parameter::Blocks],
     cost,
-    scratch: |shape, rank| relayed::scratch(node::<Fibonacci>, shape, rank),
-    program: |shape, rank| relayed::program(node::<Fibonacci>, shape, rank),
+    scratch: |shape, rank| relayed::scratch(node_in_tree::<Fibonacci>, shape, rank),
+    program: |shape, rank| relayed::program(node_in_tree::<Fibonacci>, shape, rank),
     ..PLAIN
 };
 

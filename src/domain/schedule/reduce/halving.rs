@@ -59,7 +59,7 @@ pub(crate) fn program(
         partial: if wanted { Buffer::Output } else { PARTIAL },
         unfolds,
     };
-    match fold.role(rank) {
+    match fold.role_of_rank(rank) {
         Role::Away { neighbour } => Box::new(FoldedAway { common, neighbour }),
         Role::GoesOn {
             position,
@@ -70,7 +70,7 @@ pub(crate) fn program(
             pairing,
             position,
             stands_for,
-            wanted_at: (!unfolds).then(|| fold.position(root)),
+            wanted_at: (!unfolds).then(|| fold.position_of_rank(root)),
         }),
     }
 }
@@ -103,7 +103,7 @@ impl Common {
             round.send(neighbour, self.half(Buffer::Input, !upper));
             round.recv(neighbour, kept);
         } else {
-            let (own, into) = (kept.of(Buffer::Input), kept.of(self.partial));
+            let (own, into) = (kept.in_buffer(Buffer::Input), kept.in_buffer(self.partial));
             round.combine_by_rank(upper, kept, own, into);
         }
     }
@@ -153,13 +153,13 @@ impl Halving {
     /// The blocks that a position holds after `halvings` halvings.
     fn held(&self, buffer: Buffer, position: u32, halvings: u32) -> Span {
         let count = self.fold.positions() >> halvings;
-        let first = self.pairing.block(position, self.fold.steps()) & !(count - 1);
+        let first = self.pairing.block_of_position(position, self.fold.steps()) & !(count - 1);
         self.common.span(buffer, first.into(), count.into())
     }
 
     fn partner(&self, step: u32) -> u32 {
         let steps = self.fold.steps();
-        self.pairing.partner(self.position, step, steps)
+        self.pairing.partner_position(self.position, step, steps)
     }
 
     fn folding_rounds(&self) -> u64 {
@@ -190,10 +190,10 @@ impl Halving {
         let position = self.partner(step);
         let kept = self.held(RECEIVED, self.position, step + 1);
         if combine {
-            let into = kept.of(self.common.partial);
-            round.combine_by_rank(position < self.position, kept, kept.of(own), into);
+            let into = kept.in_buffer(self.common.partial);
+            round.combine_by_rank(position < self.position, kept, kept.in_buffer(own), into);
         } else {
-            let partner = self.fold.rank(position);
+            let partner = self.fold.rank_at_position(position);
             round.send(partner, self.held(own, position, step + 1));
             round.recv(partner, kept);
         }
@@ -211,7 +211,7 @@ impl Halving {
 
     fn gather(&self, step: u32, round: &mut Round) {
         let position = self.partner(step);
-        let partner = self.fold.rank(position);
+        let partner = self.fold.rank_at_position(position);
         let own = self.held(self.common.partial, self.position, step + 1);
         let other = self.held(self.common.partial, position, step + 1);
         let (sends, receives) = match self.wanted_at {

@@ -19,7 +19,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             reduce_scatter::circulant::ALGORITHM,
             reduce_scatter::ring::ALGORITHM,
         ]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::rabenseifner::ALGORITHM,
             super::chain::ALGORITHM,

@@ -26,7 +26,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             super::chain::ALGORITHM,
         ]),
         Phase::of_leaders(Among::Node, &[reduce_scatter::butterfly::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::rabenseifner::ALGORITHM,
             super::chain::ALGORITHM,

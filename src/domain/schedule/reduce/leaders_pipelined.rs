@@ -17,7 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             super::linear::ALGORITHM,
             super::chain::ALGORITHM,
         ]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::binomial::ALGORITHM,
             super::chain::ALGORITHM,
             super::binary_pipelined::ALGORITHM,

@@ -3,7 +3,7 @@
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::relay::Arrivals;
-use crate::tree::timetable::{Edge, Timetable, latency};
+use crate::tree::timetable::{Edge, Timetable, broadcast_latency};
 use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
 
 /// About `2 log2 p + b` steps, and as many combinations.
@@ -26,7 +26,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
-    let (fill, exact) = latency(ranks);
+    let (fill, exact) = broadcast_latency(ranks);
     // With three ranks one rank waits for the other without combining anything.
     let combinations = fill - i64::from(ranks == 3);
     Some(Cost::pipelined_where(exact, [fill, 1], [combinations, 1]))
@@ -105,12 +105,12 @@ impl Program for TwoTree {
         let now = self.timetable.rounds().end - 1 - index / 2;
         let transfers = index.is_multiple_of(2);
         for edge in self.timetable.above.iter().filter(|_| transfers) {
-            if let Some(block) = self.timetable.block(edge, now) {
+            if let Some(block) = self.timetable.block_in_round(edge, now) {
                 round.send(edge.peer, self.span(self.leaving(edge), block));
             }
         }
         for (number, edge) in self.timetable.below.iter().enumerate() {
-            let Some(block) = self.timetable.block(edge, now) else {
+            let Some(block) = self.timetable.block_in_round(edge, now) else {
                 continue;
             };
             // The last rounds of the broadcast come first, one block in each.

@@ -39,22 +39,30 @@ pub(super) const STEPS: Steps = Steps {
     pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
         let other = place.partner(step);
-        let to = place.fold.rank(other);
+        let to = place.fold.rank_at_position(other);
         round.send(to, left(place, own, other, step + 1));
         round.recv(to, left(place, RECEIVED, place.position, step + 1));
     },
     combine: |place, step, own, round| {
         let other = place.partner(step);
         let kept = left(place, RECEIVED, place.position, step + 1);
-        round.combine_by_rank(other < place.position, kept, kept.of(own), kept.of(PARTIAL));
+        round.combine_by_rank(
+            other < place.position,
+            kept,
+            kept.in_buffer(own),
+            kept.in_buffer(PARTIAL),
+        );
     },
     exchange_parts: Some(|place, round| {
         let steps = place.fold.steps();
-        let held = place.pairing.block(place.position, steps);
+        let held = place.pairing.block_of_position(place.position, steps);
         if held != place.position {
-            let holder = place.pairing.position(place.position, steps);
-            round.send(place.fold.rank(held), stood_for(place, held));
-            round.recv(place.fold.rank(holder), stood_for(place, place.position));
+            let holder = place.pairing.position_of_block(place.position, steps);
+            round.send(place.fold.rank_at_position(held), stood_for(place, held));
+            round.recv(
+                place.fold.rank_at_position(holder),
+                stood_for(place, place.position),
+            );
         }
     }),
 };
@@ -62,13 +70,16 @@ pub(super) const STEPS: Steps = Steps {
 /// The parts that a position is still responsible for after this many halvings.
 fn left(place: &Place, buffer: Buffer, position: u32, halvings: u32) -> Span {
     let size = place.fold.positions() >> halvings;
-    let first = place.pairing.block(position, place.fold.steps()) & !(size - 1);
-    let ranks = place.fold.ranks(first, size);
+    let first = place
+        .pairing
+        .block_of_position(position, place.fold.steps())
+        & !(size - 1);
+    let ranks = place.fold.ranks_at_positions(first, size);
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
 }
 
 /// The combined parts of the ranks that a position represents.
 fn stood_for(place: &Place, position: u32) -> Span {
-    let ranks = place.fold.ranks(position, 1);
+    let ranks = place.fold.ranks_at_positions(position, 1);
     parts(PARTIAL, ranks.start, ranks.end - ranks.start, place.ranks)
 }

@@ -4,7 +4,7 @@ use super::{parts, ring};
 use crate::program::Program;
 use crate::registry::Algorithm;
 use crate::shape::log2_ceil;
-use crate::tree::circulant::{distances, messages};
+use crate::tree::circulant::{circulant_distances, step_messages};
 use crate::{Buffer, Cost, Rank, Room, Round, Shape, Span};
 
 /// Cost `L alpha + (p - 1)/p (beta + gamma) m` with `L = ceil(log2 p)` and `m` the whole vector, for every p: the
@@ -32,7 +32,7 @@ fn received(place: usize) -> Buffer {
 
 /// The steps, farthest first: the number of parts that a rank keeps, and the number that it held before.
 fn steps(radix: u32, ranks: u32) -> Vec<[u32; 2]> {
-    let distances = distances(radix, ranks);
+    let distances = circulant_distances(radix, ranks);
     let steps = distances.windows(2).rev();
     steps.map(|step| [step[0], step[1]]).collect()
 }
@@ -49,7 +49,7 @@ pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
     let mut counts = Vec::with_capacity(radix.min(shape.ranks) as usize);
     counts.extend(steps.first().map(|[kept, _]| *kept));
     for step in steps {
-        for (place, (_, count)) in messages(step).enumerate() {
+        for (place, (_, count)) in step_messages(step).enumerate() {
             match counts.get_mut(1 + place) {
                 Some(most) => *most = count.max(*most),
                 None => counts.push(count),
@@ -92,15 +92,15 @@ impl Circulant {
     fn exchange(&self, turn: usize, round: &mut Round) {
         let [kept, _] = self.steps[turn];
         let own = if turn == 0 { Buffer::Input } else { PARTIAL };
-        for (place, (distance, count)) in messages(self.steps[turn]).enumerate() {
+        for (place, (distance, count)) in step_messages(self.steps[turn]).enumerate() {
             let (to, from) = (self.rank + distance, self.rank + (self.ranks - distance));
             round.send(to % self.ranks, self.parts(own, distance, count));
             round.recv(from % self.ranks, self.parts(received(place), 0, count));
             if turn == 0 && place == 0 && count < kept {
                 // The kept parts that no message of this step contributes to.
                 let rest = self.parts(Buffer::Input, count, kept - count);
-                for span in rest.unwrapped() {
-                    round.copy(span, span.of(PARTIAL));
+                for span in rest.unwrapped_pieces() {
+                    round.copy(span, span.in_buffer(PARTIAL));
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Circulant {
     /// Combines the data of one of these messages.
     fn combine(&self, turn: usize, place: usize, round: &mut Round) {
         let [kept, _] = self.steps[turn];
-        let mut messages = messages(self.steps[turn]).skip(place);
+        let mut messages = step_messages(self.steps[turn]).skip(place);
         let Some((_, count)) = messages.next() else {
             return;
         };
@@ -122,8 +122,8 @@ impl Circulant {
             true => Buffer::Input,
             false => PARTIAL,
         };
-        for span in self.parts(received(place), 0, count).unwrapped() {
-            round.combine(span, span.of(own), span.of(into));
+        for span in self.parts(received(place), 0, count).unwrapped_pieces() {
+            round.combine(span, span.in_buffer(own), span.in_buffer(into));
         }
     }
 }

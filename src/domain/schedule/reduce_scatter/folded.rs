@@ -26,7 +26,8 @@ pub(super) struct Place {
 impl Place {
     /// The position to exchange with in a step.
     pub(super) fn partner(&self, step: u32) -> u32 {
-        self.pairing.partner(self.position, step, self.fold.steps())
+        self.pairing
+            .partner_position(self.position, step, self.fold.steps())
     }
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Steps {
 
 /// The scratch buffers of an active rank.
 pub(super) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    match Fold::new(shape.ranks, 0).role(rank) {
+    match Fold::new(shape.ranks, 0).role_of_rank(rank) {
         Role::GoesOn { .. } => vec![Room::WHOLE, Room::WHOLE],
         Role::Away { .. } => vec![],
     }
@@ -53,7 +54,7 @@ pub(super) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let ranks = shape.ranks;
     let fold = Fold::new(ranks, 0);
-    match fold.role(rank) {
+    match fold.role_of_rank(rank) {
         Role::Away { neighbour } => Box::new(Away {
             neighbour,
             result: parts(Buffer::Output, rank, 1, ranks),
@@ -121,7 +122,7 @@ impl Program for GoesOn {
             if let Some(away) = stands_for {
                 round.send(away, part(away));
             }
-            round.copy(part(rank), part(rank).of(Buffer::Output));
+            round.copy(part(rank), part(rank).in_buffer(Buffer::Output));
         } else if index.is_multiple_of(2) {
             (self.steps.exchange)(&self.place, step, own, round);
         } else {

@@ -15,8 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a reduce-scatter on every node, then a reduce-scatter between nodes in every lane",
     source: "Träff, Hunold, CLUSTER 2020",
     phases: &[
-        Phase::of_node(CHOICES).about(About::Lanes),
-        Phase::between(CHOICES).about(About::Own),
+        Phase::of_node(CHOICES).about_part(About::Lanes),
+        Phase::between_nodes(CHOICES).about_part(About::Own),
     ],
     ..PHASED
 };

@@ -17,14 +17,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     phases: &[
         // The ids must be those of the scatter, since one parameter names both.
         Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::linear::ALGORITHM]),
-        Phase::between(&[
+        Phase::between_nodes(&[
             super::butterfly::ALGORITHM,
             super::circulant::ALGORITHM,
             super::recursive_halving::ALGORITHM,
         ])
-        .about(About::Nodes),
+        .about_part(About::Nodes),
         Phase::of_group(&[scatter::binomial::ALGORITHM, scatter::linear::ALGORITHM])
-            .about(About::Own),
+            .about_part(About::Own),
     ],
     ..PHASED
 };

@@ -39,7 +39,7 @@ const STEPS: Steps = Steps {
     pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
         let other = place.partner(step);
-        let to = place.fold.rank(other);
+        let to = place.fold.rank_at_position(other);
         round.send(to, outside(place, own, place.position, step));
         round.recv(to, outside(place, RECEIVED, other, step));
     },
@@ -49,8 +49,8 @@ const STEPS: Steps = Steps {
             needed_here(place, RECEIVED),
             outside(place, RECEIVED, other, step + 1),
         ];
-        for part in needed.into_iter().flat_map(Span::unwrapped) {
-            let (own, into) = (part.of(own), part.of(PARTIAL));
+        for part in needed.into_iter().flat_map(Span::unwrapped_pieces) {
+            let (own, into) = (part.in_buffer(own), part.in_buffer(PARTIAL));
             round.combine_by_rank(other < place.position, part, own, into);
         }
     },
@@ -59,13 +59,15 @@ const STEPS: Steps = Steps {
 
 /// The parts of all ranks except those that the aligned group of `2^step` positions around this one represents.
 fn outside(place: &Place, buffer: Buffer, position: u32, step: u32) -> Span {
-    let group = place.fold.ranks(position >> step << step, 1 << step);
+    let group = place
+        .fold
+        .ranks_at_positions(position >> step << step, 1 << step);
     let count = place.ranks - (group.end - group.start);
     parts(buffer, group.end % place.ranks, count, place.ranks)
 }
 
 /// The parts of the ranks that this position represents.
 fn needed_here(place: &Place, buffer: Buffer) -> Span {
-    let ranks = place.fold.ranks(place.position, 1);
+    let ranks = place.fold.ranks_at_positions(place.position, 1);
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
 }

@@ -34,13 +34,13 @@ const STEPS: Steps = Steps {
     pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
         let other = partner(place, step);
-        let to = place.fold.rank(other);
+        let to = place.fold.rank_at_position(other);
         round.send(to, group(place, own, other, step));
         round.recv(to, group(place, RECEIVED, place.position, step));
     },
     combine: |place, step, own, round| {
         let kept = group(place, RECEIVED, place.position, step);
-        round.combine(kept, kept.of(own), kept.of(PARTIAL));
+        round.combine(kept, kept.in_buffer(own), kept.in_buffer(PARTIAL));
     },
     exchange_parts: None,
 };
@@ -57,6 +57,6 @@ fn partner(place: &Place, step: u32) -> u32 {
 /// The parts of the ranks that a position's half represents.
 fn group(place: &Place, buffer: Buffer, position: u32, step: u32) -> Span {
     let size = distance(place, step);
-    let ranks = place.fold.ranks(position & !(size - 1), size);
+    let ranks = place.fold.ranks_at_positions(position & !(size - 1), size);
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
 }

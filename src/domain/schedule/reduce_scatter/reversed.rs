@@ -79,7 +79,7 @@ impl Program for Reversed {
         let Some(step) = (self.allgather.rounds() - 1).checked_sub(index / 2) else {
             // The output may be in the memory of the input, which is no longer needed from here on.
             if let Some(Exchange { sent, .. }) = self.exchange(0, round) {
-                round.copy(sent.of(PARTIAL), sent.of(Buffer::Output));
+                round.copy(sent.in_buffer(PARTIAL), sent.in_buffer(Buffer::Output));
             }
             return;
         };
@@ -87,8 +87,8 @@ impl Program for Reversed {
             return;
         };
         let mut held = |part: Span| match self.is_combined(part, step, round) {
-            true => part.of(PARTIAL),
-            false => part.of(Buffer::Input),
+            true => part.in_buffer(PARTIAL),
+            false => part.in_buffer(Buffer::Input),
         };
         let Exchange {
             to,
@@ -97,14 +97,14 @@ impl Program for Reversed {
             received,
         } = exchange;
         let (leaving, own) = (held(received), held(sent));
-        let arriving = sent.of(RECEIVED);
+        let arriving = sent.in_buffer(RECEIVED);
         if index.is_multiple_of(2) {
             round.send(from, leaving);
             round.recv(to, arriving);
         } else {
             let last = step == 0 && !self.in_place;
             let into = if last { Buffer::Output } else { PARTIAL };
-            round.combine(arriving, own, sent.of(into));
+            round.combine(arriving, own, sent.in_buffer(into));
         }
     }
 }

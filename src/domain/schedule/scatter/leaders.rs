@@ -14,8 +14,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a scatter among one rank of each node, then a scatter on every node",
     source: "Graham, Shipman 2008; Open MPI's han",
     phases: &[
-        Phase::between(CHOICES).about(About::Nodes),
-        Phase::of_group(CHOICES).about(About::Own),
+        Phase::between_nodes(CHOICES).about_part(About::Nodes),
+        Phase::of_group(CHOICES).about_part(About::Own),
     ],
     ..PHASED
 };

@@ -15,7 +15,7 @@ pub(crate) mod mst;
 
 /// The row of a gather's dual, without the program.
 const fn dual(gather: Algorithm) -> Algorithm {
-    gather.serving(Collective::Scatter)
+    gather.for_collective(Collective::Scatter)
 }
 
 /// A gather run backwards.

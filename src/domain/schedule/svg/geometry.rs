@@ -1,6 +1,6 @@
 //! The geometry of a picture, in pixels.
 
-use super::blocks;
+use super::blocks_text;
 use crate::Rank;
 use crate::timeline::{Message, Timeline};
 
@@ -34,7 +34,7 @@ pub(super) struct Geometry {
 impl Geometry {
     pub(super) fn new(ranks: u32, timeline: &Timeline, headline: &str) -> Self {
         let spans = timeline.messages.iter().filter_map(|message| message.span);
-        let label = spans.map(|span| text_width(&blocks(&span))).max();
+        let label = spans.map(|span| text_width(&blocks_text(&span))).max();
         let column = (label.unwrap_or(0) + 46).max(72);
         let left = MARGIN + text_width("rank 000 (root)") + LEAD;
         let ranks = u64::from(ranks);
@@ -51,12 +51,12 @@ impl Geometry {
     }
 
     /// The end of a step.
-    pub(super) fn x(&self, step: u64) -> u64 {
+    pub(super) fn step_x(&self, step: u64) -> u64 {
         self.left + self.column * step
     }
 
     /// The line of a rank.
-    pub(super) fn y(&self, rank: Rank) -> u64 {
+    pub(super) fn rank_y(&self, rank: Rank) -> u64 {
         TOP + ROW * u64::from(rank) + ROW / 2
     }
 
@@ -66,23 +66,28 @@ impl Geometry {
     }
 
     /// The middle of a line of the legend.
-    pub(super) fn legend(&self, line: u64) -> u64 {
+    pub(super) fn legend_y(&self, line: u64) -> u64 {
         self.bottom() + 26 + 22 * line
     }
 
     /// The two ends of a message's arrow.
-    pub(super) fn ends(&self, message: &Message) -> [(u64, u64); 2] {
+    pub(super) fn arrow_ends(&self, message: &Message) -> [(u64, u64); 2] {
         let Message { step, from, to, .. } = *message;
         [
-            (self.x(step - 1) + GAP, self.y(from)),
-            (self.x(step) - GAP, self.y(to)),
+            (self.step_x(step - 1) + GAP, self.rank_y(from)),
+            (self.step_x(step) - GAP, self.rank_y(to)),
         ]
     }
 
     /// The middle of the baseline of a message's label: next to its sender, or to its receiver if `near_head`, and
     /// within that rank's row, so that labels of crossing arrows do not overlap.
-    pub(super) fn label(&self, message: &Message, text: &str, near_head: bool) -> (u64, u64) {
-        let [start, end] = self.ends(message);
+    pub(super) fn label_position(
+        &self,
+        message: &Message,
+        text: &str,
+        near_head: bool,
+    ) -> (u64, u64) {
+        let [start, end] = self.arrow_ends(message);
         let (near, far) = match near_head {
             true => (end.1, start.1),
             false => (start.1, end.1),

@@ -24,9 +24,9 @@ pub const LIMIT: u64 = 4096;
 ///
 /// # Errors
 /// If more than [`LIMIT`] would have to be drawn.
-pub fn render(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch> {
+pub fn render_svg(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch> {
     let timeline = Timeline::new(schedule, LIMIT)?;
-    let headline = text::headline(schedule);
+    let headline = text::schedule_headline(schedule);
     let picture = Picture {
         schedule,
         geometry: Geometry::new(schedule.shape().ranks, &timeline, &headline),
@@ -40,7 +40,7 @@ pub fn render(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch
 
 /// The blocks of a span in its text form, without buffer and partition: `2..4`. `None` if the span is the whole
 /// vector.
-fn blocks(span: &Span) -> String {
+fn blocks_text(span: &Span) -> String {
     let text = span.to_string();
     let range = text.split_once(' ').map_or("", |(_, range)| range);
     let range = range.split_once('/').map_or(range, |(range, _)| range);
@@ -59,28 +59,28 @@ struct Picture<'a> {
 impl Picture<'_> {
     fn draw(&self) -> String {
         let mut svg = String::new();
-        self.frame(&mut svg);
-        self.grid(&mut svg);
+        self.draw_frame(&mut svg);
+        self.draw_grid(&mut svg);
         for message in &self.timeline.messages {
-            self.message(&mut svg, message);
+            self.draw_message(&mut svg, message);
         }
         // Above all arrows, which would otherwise cross them out.
         for message in &self.timeline.messages {
-            self.label(&mut svg, message);
+            self.draw_label(&mut svg, message);
         }
         let mut marks = Vec::new();
         for work in &self.timeline.work {
             let place = (work.rank, work.after);
             let before = marks.iter().filter(|known| **known == place).count();
             marks.push(place);
-            self.mark(&mut svg, work, before as u64);
+            self.draw_mark(&mut svg, work, before as u64);
         }
-        self.legend(&mut svg);
+        self.draw_legend(&mut svg);
         svg.push_str("</svg>\n");
         svg
     }
 
-    fn frame(&self, svg: &mut String) {
+    fn draw_frame(&self, svg: &mut String) {
         let Geometry { width, height, .. } = self.geometry;
         let Timeline {
             steps, messages, ..
@@ -106,7 +106,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
 <defs>
 "##
         );
-        for paint in self.paints.all() {
+        for paint in self.paints.all_paints() {
             // SVG needs arrowheads for every colour.
             let _ = writeln!(
                 svg,
@@ -124,29 +124,29 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
     }
 
     /// Bands behind the ranks, with a colour for each node, if there are several nodes with several ranks.
-    fn bands(&self, svg: &mut String) {
+    fn draw_bands(&self, svg: &mut String) {
         let (geometry, nodes) = (&self.geometry, &self.schedule.shape().nodes);
         let several = if nodes.are_levels() { nodes.ranks() } else { 0 };
         let left = geometry::MARGIN / 2;
-        let width = geometry.x(self.timeline.steps) + geometry::LEAD - left;
+        let width = geometry.step_x(self.timeline.steps) + geometry::LEAD - left;
         for rank in 0..several {
-            let (node, local) = nodes.place(rank);
-            let hue = 360 * u64::from(node) / u64::from(nodes.count());
+            let (node, local) = nodes.place_of_rank(rank);
+            let hue = 360 * u64::from(node) / u64::from(nodes.node_count());
             let _ = writeln!(
                 svg,
                 r#"<rect x="{left}" y="{}" width="{width}" height="{}" fill="hsl({hue}, 75%, 42%)" fill-opacity="0.12"><title>node {node}, local rank {local}</title></rect>"#,
-                geometry.y(rank) - geometry::ROW / 2,
+                geometry.rank_y(rank) - geometry::ROW / 2,
                 geometry::ROW
             );
         }
     }
 
     /// The lines of the ranks, and stripes for the steps.
-    fn grid(&self, svg: &mut String) {
+    fn draw_grid(&self, svg: &mut String) {
         let geometry = &self.geometry;
         let shape = self.schedule.shape();
         for step in 1..=self.timeline.steps {
-            let (left, right) = (geometry.x(step - 1), geometry.x(step));
+            let (left, right) = (geometry.step_x(step - 1), geometry.step_x(step));
             if step % 2 == 1 {
                 let _ = writeln!(
                     svg,
@@ -163,10 +163,10 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
                 geometry::TOP - 8
             );
         }
-        self.bands(svg);
+        self.draw_bands(svg);
         let is_rooted = self.schedule.algorithm().collective.is_rooted();
         for rank in 0..shape.ranks {
-            let y = geometry.y(rank);
+            let y = geometry.rank_y(rank);
             let root = match is_rooted && rank == shape.root {
                 true => " (root)",
                 false => "",
@@ -174,16 +174,16 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             let _ = writeln!(
                 svg,
                 r#"<line class="row" x1="{}" y1="{y}" x2="{}" y2="{y}"/><text x="{}" y="{}">rank {rank}{root}</text>"#,
-                geometry.x(0) - geometry::LEAD,
-                geometry.x(self.timeline.steps) + geometry::LEAD,
+                geometry.step_x(0) - geometry::LEAD,
+                geometry.step_x(self.timeline.steps) + geometry::LEAD,
                 geometry::MARGIN,
                 y + 4
             );
         }
     }
 
-    fn message(&self, svg: &mut String, message: &Message) {
-        let [start, end] = self.geometry.ends(message);
+    fn draw_message(&self, svg: &mut String, message: &Message) {
+        let [start, end] = self.geometry.arrow_ends(message);
         let paint = self.paints.of_message(message);
         let mut class = String::from("message");
         if message.span.is_none() {
@@ -205,14 +205,14 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             end.0,
             end.1,
             paint.colour,
-            self.paints.stroke(message),
+            self.paints.stroke_width(message),
             paint.id
         );
     }
 
-    fn label(&self, svg: &mut String, message: &Message) {
+    fn draw_label(&self, svg: &mut String, message: &Message) {
         let Some(span) = &message.span else { return };
-        let text = blocks(span);
+        let text = blocks_text(span);
         if text.is_empty() || self.is_faint(&[message.from, message.to]) {
             return;
         }
@@ -222,7 +222,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         };
         // Arrows that start at one sender are far apart only near their heads.
         let near_head = fan(|message| message.from) > fan(|message| message.to);
-        let (x, y) = self.geometry.label(message, &text, near_head);
+        let (x, y) = self.geometry.label_position(message, &text, near_head);
         let colour = &self.paints.of_message(message).colour;
         let _ = writeln!(
             svg,
@@ -231,10 +231,10 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
     }
 
     /// A dot where a rank combines, a square where it copies; `before` is the number of marks that are already there.
-    fn mark(&self, svg: &mut String, work: &Work, before: u64) {
+    fn draw_mark(&self, svg: &mut String, work: &Work, before: u64) {
         let Work { after, rank, .. } = *work;
-        let x = self.geometry.x(after) + before * 4;
-        let y = self.geometry.y(rank);
+        let x = self.geometry.step_x(after) + before * 4;
+        let y = self.geometry.rank_y(rank);
         let faint = match self.is_faint(&[rank]) {
             true => r#" class="faint""#,
             false => "",
@@ -245,13 +245,13 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             svg,
             "<g{faint}><title>rank {rank}: {action}</title>{}</g>",
             match action {
-                Action::Copy { .. } => square(x, y, colour),
-                _ => dot(x, y, colour),
+                Action::Copy { .. } => square_mark(x, y, colour),
+                _ => dot_mark(x, y, colour),
             }
         );
     }
 
-    fn legend(&self, svg: &mut String) {
+    fn draw_legend(&self, svg: &mut String) {
         let Paint { id, colour } = self.paints.neutral();
         let arrow = |class, x, y| {
             format!(
@@ -259,7 +259,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             )
         };
         let mut entry = |x, line, symbol: &dyn Fn(u64, u64) -> String, words: &str| {
-            let y = self.geometry.legend(line);
+            let y = self.geometry.legend_y(line);
             let _ = writeln!(
                 svg,
                 r#"{}<text class="quiet" x="{}" y="{}">{words}</text>"#,
@@ -278,10 +278,10 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         }
         let combines = |work: &Work| matches!(work.action, Action::Combine { .. });
         if work.iter().any(combines) {
-            x = entry(x, 1, &|x, y| dot(x + 16, y, colour), "combines");
+            x = entry(x, 1, &|x, y| dot_mark(x + 16, y, colour), "combines");
         }
         if !work.iter().all(combines) {
-            entry(x, 1, &|x, y| square(x + 16, y, colour), "copies");
+            entry(x, 1, &|x, y| square_mark(x + 16, y, colour), "copies");
         }
     }
 
@@ -290,11 +290,11 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
     }
 }
 
-fn dot(x: u64, y: u64, colour: &str) -> String {
+fn dot_mark(x: u64, y: u64, colour: &str) -> String {
     format!(r##"<circle cx="{x}" cy="{y}" r="5" fill="{colour}" stroke="#ffffff"/>"##)
 }
 
-fn square(x: u64, y: u64, colour: &str) -> String {
+fn square_mark(x: u64, y: u64, colour: &str) -> String {
     let (x, y) = (x - 4, y - 4);
     format!(
         r##"<rect x="{x}" y="{y}" width="8" height="8" fill="#ffffff" stroke="{colour}" stroke-width="1.5"/>"##

@@ -30,11 +30,11 @@ pub(super) struct Paints {
 impl Paints {
     pub(super) fn new(timeline: &Timeline) -> Self {
         let spans = timeline.messages.iter().filter_map(|message| message.span);
-        let work = timeline.work.iter().map(target);
+        let work = timeline.work.iter().map(written_span);
         let mut paints = BTreeMap::new();
-        for key in spans.chain(work).filter_map(|span| key(&span)) {
+        for key in spans.chain(work).filter_map(|span| colour_key(&span)) {
             let id = format!("head{}-{}", key.0, key.1);
-            let colour = colour(key);
+            let colour = block_colour(key);
             paints.entry(key).or_insert(Paint { id, colour });
         }
         let lengths = timeline.messages.iter().map(|message| message.units);
@@ -48,7 +48,7 @@ impl Paints {
         }
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Paint> {
+    pub(super) fn all_paints(&self) -> impl Iterator<Item = &Paint> {
         [&self.neutral].into_iter().chain(self.paints.values())
     }
 
@@ -62,22 +62,24 @@ impl Paints {
     }
 
     pub(super) fn of_work(&self, work: &Work) -> &Paint {
-        self.of_span(Some(&target(work)))
+        self.of_span(Some(&written_span(work)))
     }
 
     fn of_span(&self, span: Option<&Span>) -> &Paint {
-        let paint = span.and_then(key).and_then(|key| self.paints.get(&key));
+        let paint = span
+            .and_then(colour_key)
+            .and_then(|key| self.paints.get(&key));
         paint.unwrap_or(&self.neutral)
     }
 
     /// The width of an arrow in pixels: longer messages have wider ones.
-    pub(super) fn stroke(&self, message: &Message) -> u64 {
+    pub(super) fn stroke_width(&self, message: &Message) -> u64 {
         2 + message.units.saturating_mul(3) / self.longest.saturating_mul(2)
     }
 }
 
 /// The span that a combination or copy writes.
-fn target(work: &Work) -> Span {
+fn written_span(work: &Work) -> Span {
     match work.action {
         Action::Combine { into, .. } | Action::Copy { into, .. } => into,
         Action::Send { span, .. } | Action::Recv { span, .. } => span,
@@ -87,14 +89,14 @@ fn target(work: &Work) -> Span {
 
 /// The first block of a span and the number of blocks; different divisions of the vector have different colours.
 /// `None` for the whole vector.
-fn key(span: &Span) -> Option<(u64, u64)> {
+fn colour_key(span: &Span) -> Option<(u64, u64)> {
     let all = span.partition.blocks();
     let is_whole = span.blocks.count == all && span.blocks.start == 0;
     (span.partition != Partition::WHOLE && !is_whole).then_some((span.blocks.start, all))
 }
 
 /// A colour that distinguishes a block from the others; around the colour wheel if there are many.
-fn colour((block, all): (u64, u64)) -> String {
+fn block_colour((block, all): (u64, u64)) -> String {
     match FEW.get(block as usize) {
         Some(colour) if all <= FEW.len() as u64 => (*colour).to_owned(),
         _ => {

@@ -9,7 +9,7 @@ use crate::{Rank, Shape};
 
 /// The distances of all steps, ascending from 1 to `ranks`: each is the next divided by `radix`, rounded up.
 /// `ceil(log_radix ranks)` steps lead from one to the next.
-pub(crate) fn distances(radix: u32, ranks: u32) -> Vec<u32> {
+pub(crate) fn circulant_distances(radix: u32, ranks: u32) -> Vec<u32> {
     let divided = |distance: &u32| (*distance > 1).then(|| distance.div_ceil(radix));
     // A program of each of a million ranks asks for them: room for radix 2, so that they need not move.
     let mut distances = Vec::with_capacity(ranks.ilog2() as usize + 2);
@@ -20,7 +20,7 @@ pub(crate) fn distances(radix: u32, ranks: u32) -> Vec<u32> {
 
 /// The messages with which cyclic ranges of `held` ranks grow to `next`, or shrink back: the distance from sender to
 /// receiver, and the number of ranks in the message; the first one is the longest.
-pub(crate) fn messages([held, next]: [u32; 2]) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn step_messages([held, next]: [u32; 2]) -> impl Iterator<Item = (u32, u32)> {
     let distances = (held..next).step_by(held as usize);
     distances.map(move |distance| (distance, held.min(next - distance)))
 }
@@ -33,7 +33,7 @@ struct Graph {
 
 impl Graph {
     fn new(ranks: u32) -> Self {
-        let distances = distances(2, ranks).into_iter().map(i64::from);
+        let distances = circulant_distances(2, ranks).into_iter().map(i64::from);
         Self {
             ranks,
             distances: distances.collect(),
@@ -60,7 +60,7 @@ impl Graph {
 
     /// The blocks that a node other than the root receives in the first rounds; negative numbers mean blocks of earlier
     /// rounds.
-    fn receives(&self, node: u32) -> Vec<i64> {
+    fn received_blocks(&self, node: u32) -> Vec<i64> {
         let first = self.first_block(node);
         let mut search = Search {
             graph: self,
@@ -68,7 +68,7 @@ impl Graph {
             taken: 1 << first,
             blocks: Vec::with_capacity(self.levels()),
         };
-        search.from(0, 2 * i64::from(self.ranks), self.levels());
+        search.extend_from(0, 2 * i64::from(self.ranks), self.levels());
         let levels = self.levels();
         let block = |found: usize| match found == levels {
             true => first as i64,
@@ -90,7 +90,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Extends the path that has reached `node` by steps up to `step`, below node `bound`.
-    fn from(&mut self, node: i64, mut bound: i64, step: usize) {
+    fn extend_from(&mut self, node: i64, mut bound: i64, step: usize) {
         let distances = &self.graph.distances;
         for step in (0..=step).rev() {
             let round = self.blocks.len();
@@ -103,7 +103,7 @@ impl Search<'_> {
                 continue;
             }
             if next <= self.target - distances[round + 1] {
-                self.from(next, bound, step);
+                self.extend_from(next, bound, step);
             }
             let round = self.blocks.len();
             if round == self.graph.levels() || node > self.target - distances[round + 1] {
@@ -136,7 +136,7 @@ impl Timetable {
         let node = (rank + (shape.ranks - shape.root)) % shape.ranks;
         let receives = |node: u32| match node {
             0 => vec![None; graph.levels()],
-            _ => graph.receives(node).into_iter().map(Some).collect(),
+            _ => graph.received_blocks(node).into_iter().map(Some).collect(),
         };
         let after = |step: usize| {
             let node = i64::from(node) + graph.distances[step];
@@ -166,7 +166,7 @@ impl Timetable {
         u64::from(self.shape.blocks) - 1 + self.levels()
     }
 
-    fn rank(&self, node: i64) -> Rank {
+    fn rank_of_node(&self, node: i64) -> Rank {
         let ranks = i64::from(self.shape.ranks);
         ((node + i64::from(self.shape.root)) % ranks) as Rank
     }
@@ -184,8 +184,8 @@ impl Timetable {
         };
         let (node, distance) = (i64::from(self.node), self.distances[step]);
         let before = node - distance + i64::from(self.shape.ranks);
-        let sent = block(self.sends[step]).map(|block| (self.rank(node + distance), block));
-        let received = block(self.receives[step]).map(|block| (self.rank(before), block));
+        let sent = block(self.sends[step]).map(|block| (self.rank_of_node(node + distance), block));
+        let received = block(self.receives[step]).map(|block| (self.rank_of_node(before), block));
         [sent, received]
     }
 
@@ -212,7 +212,7 @@ impl Timetable {
     }
 
     /// The step of a round, and whether it is one of the last `L`.
-    pub(crate) fn step(&self, index: u64) -> (usize, bool) {
+    pub(crate) fn step_of_round(&self, index: u64) -> (usize, bool) {
         let step = (index + self.left_out()) % self.levels();
         (step as usize, index + self.levels() >= self.rounds())
     }

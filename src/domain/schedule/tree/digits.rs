@@ -5,7 +5,7 @@
 /// All ranks have positions if their number is a product of numbers up to `radix`. Otherwise there are
 /// `d radix^t` positions, `d < radix`, as many as possible and more than half of the ranks.
 pub(crate) fn digits(radix: u32, ranks: u32) -> Vec<u32> {
-    factors(radix, ranks).unwrap_or_else(|| {
+    bounded_factors(radix, ranks).unwrap_or_else(|| {
         let (mut digits, mut rest) = (Vec::new(), ranks);
         while rest >= radix {
             digits.push(radix);
@@ -17,7 +17,7 @@ pub(crate) fn digits(radix: u32, ranks: u32) -> Vec<u32> {
 }
 
 /// Numbers up to `radix` of which `ranks` is the product, the largest first.
-fn factors(radix: u32, ranks: u32) -> Option<Vec<u32>> {
+fn bounded_factors(radix: u32, ranks: u32) -> Option<Vec<u32>> {
     let most = ranks.ilog2() as usize;
     let (mut factors, mut rest) = (Vec::with_capacity(most), ranks);
     while rest > 1 {

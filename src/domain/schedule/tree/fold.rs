@@ -37,12 +37,12 @@ impl Fold {
     pub(crate) fn new(ranks: u32, kept: Rank) -> Self {
         Self {
             kept,
-            ..Self::to(1 << ranks.ilog2(), ranks)
+            ..Self::to_positions(1 << ranks.ilog2(), ranks)
         }
     }
 
     /// The folding of `ranks` to a number of positions, from half as many to as many.
-    pub(crate) fn to(positions: u32, ranks: u32) -> Self {
+    pub(crate) fn to_positions(positions: u32, ranks: u32) -> Self {
         Self {
             positions,
             folded: ranks - positions,
@@ -61,8 +61,8 @@ impl Fold {
     }
 
     /// The role of a rank.
-    pub(crate) fn role(self, rank: Rank) -> Role {
-        let position = self.position(rank);
+    pub(crate) fn role_of_rank(self, rank: Rank) -> Role {
+        let position = self.position_of_rank(rank);
         if rank >= 2 * self.folded {
             return Role::GoesOn {
                 position,
@@ -70,7 +70,7 @@ impl Fold {
             };
         }
         let neighbour = rank ^ 1;
-        if self.rank(position) == rank {
+        if self.rank_at_position(position) == rank {
             Role::GoesOn {
                 position,
                 stands_for: Some(neighbour),
@@ -81,7 +81,7 @@ impl Fold {
     }
 
     /// The position that represents a rank.
-    pub(crate) fn position(self, rank: Rank) -> u32 {
+    pub(crate) fn position_of_rank(self, rank: Rank) -> u32 {
         match rank < 2 * self.folded {
             true => rank / 2,
             false => rank - self.folded,
@@ -89,8 +89,8 @@ impl Fold {
     }
 
     /// The rank at a position.
-    pub(crate) fn rank(self, position: u32) -> Rank {
-        let Range { start, end } = self.ranks(position, 1);
+    pub(crate) fn rank_at_position(self, position: u32) -> Rank {
+        let Range { start, end } = self.ranks_at_positions(position, 1);
         if end - start == 2 && self.kept == start + 1 {
             self.kept
         } else {
@@ -99,7 +99,7 @@ impl Fold {
     }
 
     /// The ranks that `count` positions from `position` represent.
-    pub(crate) fn ranks(self, position: u32, count: u32) -> Range<Rank> {
+    pub(crate) fn ranks_at_positions(self, position: u32, count: u32) -> Range<Rank> {
         let first = |position: u32| position + position.min(self.folded);
         first(position)..first(position + count)
     }

@@ -50,7 +50,7 @@ impl Family for Fibonacci {
 }
 
 /// The smallest order that has at least `size` nodes.
-fn order<F: Family>(size: u64) -> u32 {
+fn smallest_order<F: Family>(size: u64) -> u32 {
     (0..).find(|order| F::nodes(*order) >= size).unwrap_or(0)
 }
 
@@ -61,8 +61,8 @@ fn first_size<F: Family>(order: u32, size: u32) -> u32 {
 }
 
 /// The node of `rank` in the tree over `ranks`, found from the root.
-pub(crate) fn node<F: Family>(rank: Rank, mut ranks: Range<Rank>) -> Node {
-    let mut order = order::<F>(u64::from(ranks.end - ranks.start));
+pub(crate) fn node_in_tree<F: Family>(rank: Rank, mut ranks: Range<Rank>) -> Node {
+    let mut order = smallest_order::<F>(u64::from(ranks.end - ranks.start));
     let mut parent = None;
     loop {
         let root = ranks.end - 1;
@@ -93,7 +93,7 @@ pub(crate) fn node<F: Family>(rank: Rank, mut ranks: Range<Rank>) -> Node {
 /// The number of steps until the first block of a reduction has arrived at the root of the tree over `size` nodes, if
 /// each node receives from one child at a time; also the number of combinations on that path.
 pub(crate) fn steps_up<F: Family>(size: u32) -> u32 {
-    steps_up_of::<F>(order::<F>(size.into()), size)
+    steps_up_of::<F>(smallest_order::<F>(size.into()), size)
 }
 
 fn steps_up_of<F: Family>(order: u32, size: u32) -> u32 {

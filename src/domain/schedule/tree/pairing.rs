@@ -17,7 +17,7 @@ pub(crate) enum Pairing {
 
 impl Pairing {
     /// The partner of a position in a step.
-    pub(crate) fn partner(self, position: u32, step: u32, steps: u32) -> u32 {
+    pub(crate) fn partner_position(self, position: u32, step: u32, steps: u32) -> u32 {
         match self {
             Self::Binary => position ^ (1 << step),
             Self::Bine => {
@@ -32,19 +32,21 @@ impl Pairing {
     }
 
     /// The block of a position.
-    pub(crate) fn block(self, position: u32, steps: u32) -> u32 {
+    pub(crate) fn block_of_position(self, position: u32, steps: u32) -> u32 {
         let path = match self {
             Self::Binary => position,
-            Self::Bine => path(position, steps, 1),
+            Self::Bine => steps_from_first(position, steps, 1),
         };
         in_reverse(path, steps)
     }
 
     /// The position of a block.
-    pub(crate) fn position(self, block: u32, steps: u32) -> u32 {
+    pub(crate) fn position_of_block(self, block: u32, steps: u32) -> u32 {
         let path = in_reverse(block, steps);
         let taken = (0..steps).filter(|step| path >> step & 1 == 1);
-        taken.fold(0, |position, step| self.partner(position, step, steps))
+        taken.fold(0, |position, step| {
+            self.partner_position(position, step, steps)
+        })
     }
 }
 
@@ -61,7 +63,7 @@ fn in_reverse(number: u32, bits: u32) -> u32 {
 ///
 /// Three times the position is the sum of `sign (1 - (-2)^(step+1))` over these steps, which are found from the
 /// lowest digit on; whether the highest is one of them follows from their number, odd for odd positions.
-fn path(position: u32, steps: u32, mut sign: i64) -> u32 {
+fn steps_from_first(position: u32, steps: u32, mut sign: i64) -> u32 {
     let odd = position % 2;
     let mut rest = (3 * i64::from(position) - i64::from(odd)) / 2;
     let (mut path, last) = (0_u32, steps.saturating_sub(1));
@@ -91,9 +93,9 @@ impl BineBranch {
         let sign = if position.is_multiple_of(2) { -1 } else { 1 };
         let arrival = match position {
             0 => steps,
-            _ => path(position, steps, sign).trailing_zeros(),
+            _ => steps_from_first(position, steps, sign).trailing_zeros(),
         };
-        let partner = |step| Pairing::Bine.partner(position, step, steps);
+        let partner = |step| Pairing::Bine.partner_position(position, step, steps);
         Self {
             parent: (position > 0).then(|| partner(arrival)),
             children: (0..arrival).rev().map(partner).collect(),

@@ -11,11 +11,11 @@ use crate::Rank;
 use crate::tree::relay::Node;
 
 /// The node of `rank` in the tree over `ranks`, found from the root in O(log n), and its depth: the edges to the root.
-pub(crate) fn node(rank: Rank, mut ranks: Range<Rank>) -> (Node, u32) {
+pub(crate) fn node_in_tree(rank: Rank, mut ranks: Range<Rank>) -> (Node, u32) {
     let (mut parent, mut depth) = (None, 0);
     loop {
         let root = ranks.end - 1;
-        let (first, second) = subtrees(ranks.end - ranks.start);
+        let (first, second) = subtree_sizes(ranks.end - ranks.start);
         let split = ranks.start + second;
         if rank == root {
             let first = (first > 0).then(|| root - 1);
@@ -34,7 +34,7 @@ pub(crate) fn node(rank: Rank, mut ranks: Range<Rank>) -> (Node, u32) {
 }
 
 /// Sizes of the first and second child's subtrees below a root of `size` nodes.
-fn subtrees(size: u32) -> (u32, u32) {
+fn subtree_sizes(size: u32) -> (u32, u32) {
     let below = size - 1;
     (below.div_ceil(2), below / 2)
 }
@@ -50,7 +50,7 @@ pub(crate) fn steps_up(size: u32) -> u32 {
     match size {
         0 | 1 => 0,
         // The first subtree's block is received first, and the second subtree never ends later than the first.
-        _ => steps_up(subtrees(size).0) + root_children(size),
+        _ => steps_up(subtree_sizes(size).0) + root_children(size),
     }
 }
 

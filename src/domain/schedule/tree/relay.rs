@@ -166,7 +166,7 @@ impl Program for Spreading {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let block = |j: u64| self.passing.nth(j);
+        let block = |j: u64| self.passing.nth_block(j);
         let turn = self.node.child_count().max(1);
         let (j, place) = (index / turn, index % turn);
         // Below the root a block is sent to the first child in the round after it has arrived.

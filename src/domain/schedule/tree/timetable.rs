@@ -28,7 +28,7 @@ pub(crate) struct Timetable {
 
 /// The number of steps that the broadcast takes in addition to one per block, on `ranks` ranks, at least 2; and the
 /// numbers of blocks for which that is exact. Takes O(p log p) time.
-pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
+pub(crate) fn broadcast_latency(ranks: u32) -> (i64, Exact) {
     let trees = TwoTrees::new(ranks - 1);
     let latest = |second| {
         let arrivals = (1..ranks).map(|position| trees.arrival(second, position));
@@ -64,14 +64,14 @@ impl Timetable {
         };
         let both = [false, true];
         if rank == root {
-            let below = both.map(|second| down(second, trees.top(second)));
+            let below = both.map(|second| down(second, trees.root_position(second)));
             return Self {
                 above: vec![],
                 below: below.into(),
                 blocks,
             };
         }
-        let edges = both.map(|second| trees.edges(second, position));
+        let edges = both.map(|second| trees.edges_at(second, position));
         let mut below: Vec<Edge> = both
             .into_iter()
             .zip(edges)
@@ -92,7 +92,7 @@ impl Timetable {
     }
 
     /// The number of blocks that a tree carries.
-    fn carried(&self, second: bool) -> u32 {
+    fn blocks_carried(&self, second: bool) -> u32 {
         match second {
             false => self.blocks.div_ceil(2),
             true => self.blocks / 2,
@@ -102,23 +102,26 @@ impl Timetable {
     /// The first round in which a block passes, and the one after the last.
     pub(crate) fn rounds(&self) -> std::ops::Range<u64> {
         let edges = || self.above.iter().chain(&self.below);
-        let used = || edges().filter(|edge| self.carried(edge.second) > 0);
+        let used = || edges().filter(|edge| self.blocks_carried(edge.second) > 0);
         let first = used().map(|edge| edge.arrival.into()).min();
-        let end =
-            |edge: &Edge| u64::from(edge.arrival) + 2 * u64::from(self.carried(edge.second)) - 1;
+        let end = |edge: &Edge| {
+            u64::from(edge.arrival) + 2 * u64::from(self.blocks_carried(edge.second)) - 1
+        };
         first.unwrap_or(0)..used().map(end).max().unwrap_or(0)
     }
 
     /// The number of blocks that pass the downward edges.
     pub(crate) fn passing_down(&self) -> u64 {
         let edges = self.below.iter();
-        edges.map(|edge| u64::from(self.carried(edge.second))).sum()
+        edges
+            .map(|edge| u64::from(self.blocks_carried(edge.second)))
+            .sum()
     }
 
     /// The number of them that pass after a round.
     pub(crate) fn passing_down_after(&self, round: u64) -> u64 {
         let after = |edge: &Edge| {
-            let carried = u64::from(self.carried(edge.second));
+            let carried = u64::from(self.blocks_carried(edge.second));
             let until = (round + 2).saturating_sub(edge.arrival.into()) / 2;
             carried.saturating_sub(until)
         };
@@ -126,10 +129,10 @@ impl Timetable {
     }
 
     /// The block that passes an edge in a round.
-    pub(crate) fn block(&self, edge: &Edge, round: u64) -> Option<u64> {
+    pub(crate) fn block_in_round(&self, edge: &Edge, round: u64) -> Option<u64> {
         let since = round.checked_sub(edge.arrival.into())?;
         let turn = since / 2;
-        let passes = since.is_multiple_of(2) && turn < self.carried(edge.second).into();
+        let passes = since.is_multiple_of(2) && turn < self.blocks_carried(edge.second).into();
         passes.then(|| 2 * turn + u64::from(edge.second))
     }
 }

@@ -15,7 +15,7 @@ use crate::tree::relay::Node;
 type RootedAtLast = fn(Rank, Range<Rank>) -> Node;
 
 /// The node of `rank` in the tree over `0..ranks` towards `root`.
-pub(crate) fn node(tree: RootedAtLast, rank: Rank, root: Rank, ranks: u32) -> Node {
+pub(crate) fn node_towards_root(tree: RootedAtLast, rank: Rank, root: Rank, ranks: u32) -> Node {
     if rank < root {
         let mut node = tree(rank, 0..root);
         node.parent = node.parent.or(Some(root));
@@ -33,7 +33,7 @@ pub(crate) fn node(tree: RootedAtLast, rank: Rank, root: Rank, ranks: u32) -> No
 
 /// A balanced binary tree.
 pub(crate) fn binary(rank: Rank, ranks: Range<Rank>) -> Node {
-    post_order::node(rank, ranks).0
+    post_order::node_in_tree(rank, ranks).0
 }
 
 /// A chain of neighbours.

@@ -101,7 +101,7 @@ impl TwoTrees {
         Self { size }
     }
 
-    fn second(self) -> Second {
+    fn second_construction(self) -> Second {
         match self.size % 4 {
             1 => Second::MirrorAndLast,
             3 => Second::Shifted,
@@ -110,9 +110,9 @@ impl TwoTrees {
     }
 
     /// The position at the root of the first or of the second tree.
-    pub(crate) fn top(self, second: bool) -> u32 {
+    pub(crate) fn root_position(self, second: bool) -> u32 {
         let root = |size: u32| 1 << size.ilog2();
-        match (second, self.second()) {
+        match (second, self.second_construction()) {
             (false, _) => root(self.size),
             (true, Second::Mirror) => self.size + 1 - root(self.size),
             (true, Second::MirrorAndLast) => match self.size {
@@ -124,7 +124,7 @@ impl TwoTrees {
     }
 
     /// A position's edges in the first or in the second tree.
-    pub(crate) fn edges(self, second: bool, position: u32) -> Edges {
+    pub(crate) fn edges_at(self, second: bool, position: u32) -> Edges {
         match second {
             false => InOrder { size: self.size }.edges(position),
             true => self.second_edges(position),
@@ -138,7 +138,7 @@ impl TwoTrees {
             InOrder { size }.edges(mirror(position)).renamed(mirror)
         };
         let (last, before) = (size, size.saturating_sub(1));
-        match self.second() {
+        match self.second_construction() {
             Second::Mirror => mirrored(size, position),
             Second::MirrorAndLast if size == 1 => Edges {
                 parent: None,
@@ -179,7 +179,7 @@ impl TwoTrees {
             return self.inner_arrival(second, position);
         }
         // A leaf, or the inserted position, which has the colour of the leaf below it.
-        let Some(parent) = self.edges(second, position).parent else {
+        let Some(parent) = self.edges_at(second, position).parent else {
             return u32::from(second);
         };
         let other = match is_inner {
@@ -192,7 +192,7 @@ impl TwoTrees {
 
     fn inner_arrival(self, second: bool, position: u32) -> u32 {
         let size = self.size;
-        match (self.second(), second) {
+        match (self.second_construction(), second) {
             (Second::Shifted, false) => InOrder { size }.arrival(position, 0, true),
             (Second::Shifted, true) => InOrder { size: size + 2 }.arrival(position + 1, 1, false),
             (kind, _) => {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::{
-    Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, parts_of,
+    Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, part_algorithms_of,
 };
 
 /// Ranges of the properties of a call; [`Grid::requests`] has every combination that makes a difference.
@@ -33,7 +33,7 @@ impl Grid {
     ///
     /// # Errors
     /// The first error of `visit`.
-    pub fn requests<E>(
+    pub fn visit_requests<E>(
         &self,
         algorithm: &'static Algorithm,
         ranks: u32,
@@ -47,10 +47,10 @@ impl Grid {
         let roots = self.roots(algorithm, ranks);
         let placements = self.placements(algorithm, ranks);
         for (turn, parameters) in self.parameters(algorithm).into_iter().enumerate() {
-            let blocks = blocks(algorithm, &parameters, ranks);
+            let blocks = block_count(algorithm, &parameters, ranks);
             let uneven = uneven_counts(ranks, blocks);
             let total = uneven.iter().sum();
-            let mut lengths = lengths(blocks).map(|units| (units, None)).to_vec();
+            let mut lengths = uneven_lengths(blocks).map(|units| (units, None)).to_vec();
             if collective == Collective::ReduceScatter {
                 lengths.push((total, Some(&uneven[..])));
             }
@@ -75,7 +75,7 @@ impl Grid {
                                 counts,
                                 parameters,
                                 placed,
-                                ..Request::ranks(ranks)
+                                ..Request::among_ranks(ranks)
                             })?;
                         }
                     }
@@ -114,7 +114,7 @@ impl Grid {
     /// Every inner algorithm of a composition, with every block count and radix that has an effect.
     pub fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let mut all = Vec::new();
-        for given in compositions(algorithm) {
+        for given in all_compositions(algorithm) {
             let takes = |parameter| algorithm.uses(parameter, &given);
             let blocks: Vec<Option<Blocks>> = match takes(Parameter::Blocks) {
                 true => self
@@ -143,13 +143,13 @@ impl Grid {
 /// Every inner reduce with the default broadcast, and every inner broadcast with the default reduce; likewise for the
 /// algorithms within and between nodes and for several leaders. The parts run one after the other and are independent,
 /// so other pairs would prove nothing more. Other algorithms have a single entry without parts.
-fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+fn all_compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
     let ids = |parameter, collective| {
-        let ids = parts_of(collective).filter(move |_| algorithm.takes(parameter));
+        let ids = part_algorithms_of(collective).filter(move |_| algorithm.takes(parameter));
         ids.map(|part| Some(part.id))
     };
-    let choices = |parameter| algorithm.choices(parameter).map(Some);
+    let choices = |parameter| algorithm.choices_for(parameter).map(Some);
     let leaders = LEADERS.map(Some).into_iter();
     let leaders = leaders.filter(|_| algorithm.takes(Parameter::Leaders));
     let mut all = Vec::new();
@@ -167,8 +167,10 @@ fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
 }
 
 /// The number of blocks into which the data that the length of the call counts is cut.
-fn blocks(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64 {
-    let pieces = algorithm.parts(parameters).map(|part| part.pieces(ranks));
+fn block_count(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64 {
+    let pieces = algorithm
+        .inner_algorithms(parameters)
+        .map(|part| part.pieces(ranks));
     let pieces = pieces.max().unwrap_or(1).max(algorithm.pieces(ranks));
     let each = match parameters.blocks {
         Some(Blocks::Count(blocks)) => blocks,
@@ -182,7 +184,7 @@ fn blocks(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64
 }
 
 /// Lengths that leave a block empty, and blocks uneven.
-fn lengths(blocks: u64) -> [u64; 2] {
+fn uneven_lengths(blocks: u64) -> [u64; 2] {
     [blocks - 1, 2 * blocks + 1]
 }
 

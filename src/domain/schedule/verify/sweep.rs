@@ -66,7 +66,7 @@ impl Grid {
     ///
     /// # Errors
     /// If a call cannot be proved. Numbers of ranks that the algorithm does not serve are skipped.
-    pub fn prove(
+    pub fn prove_algorithm(
         &self,
         algorithm: &'static Algorithm,
         verify: &Verify,
@@ -80,7 +80,7 @@ impl Grid {
                 .checked_sub(next.fetch_add(1, Ordering::Relaxed))
                 .filter(|ranks| *ranks >= first)
             {
-                let proved = self.requests(algorithm, ranks, |request| {
+                let proved = self.visit_requests(algorithm, ranks, |request| {
                     let schedule = match Schedule::new(algorithm, request) {
                         // The algorithm does not support these nodes.
                         Err(
@@ -89,7 +89,7 @@ impl Grid {
                         schedule => schedule?,
                     };
                     check_size(&schedule, request)?;
-                    verdict.add(&schedule, request, verify);
+                    verdict.add_proof(&schedule, request, verify);
                     Ok(())
                 });
                 match proved {
@@ -108,7 +108,7 @@ impl Grid {
             let joined = others
                 .into_iter()
                 .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            joined.fold(own, |all, other| Ok(all?.join(other?)))
+            joined.fold(own, |all, other| Ok(all?.merge_with(other?)))
         })
     }
 }
@@ -118,12 +118,12 @@ fn check_size(schedule: &Schedule, request: &Request<'_>) -> Result<(), Unprovab
     if schedule.vector_units().saturating_mul(ranks) <= Grid::MOST_UNITS {
         return Ok(());
     }
-    let call = describe(schedule, request);
+    let call = describe_call(schedule, request);
     Err(Unprovable::TooLarge { call })
 }
 
 impl Verdict {
-    fn add(&mut self, schedule: &Schedule, request: &Request<'_>, verify: &Verify) {
+    fn add_proof(&mut self, schedule: &Schedule, request: &Request<'_>, verify: &Verify) {
         let ranks = schedule.shape().ranks;
         if self
             .fault
@@ -135,18 +135,18 @@ impl Verdict {
         match verify(schedule) {
             Ok(proof) => {
                 self.shapes += 1;
-                self.ordered |= schedule.ordered();
-                self.unordered |= !schedule.ordered();
+                self.ordered |= schedule.is_ordered();
+                self.unordered |= !schedule.is_ordered();
                 self.most_steps = self.most_steps.max(proof.tally.steps);
             }
             Err(fault) => {
-                let call = describe(schedule, request);
+                let call = describe_call(schedule, request);
                 self.fault = Some(Refutation { ranks, call, fault });
             }
         }
     }
 
-    fn join(self, other: Self) -> Self {
+    fn merge_with(self, other: Self) -> Self {
         let faults = self.fault.into_iter().chain(other.fault);
         Self {
             shapes: self.shapes + other.shapes,
@@ -160,14 +160,14 @@ impl Verdict {
 }
 
 /// A call in words.
-fn describe(schedule: &Schedule, request: &Request<'_>) -> String {
+fn describe_call(schedule: &Schedule, request: &Request<'_>) -> String {
     let uneven = match request.counts {
         Some(_) => " in uneven parts",
         None => "",
     };
     format!(
         "{}, {} units{uneven}",
-        text::headline(schedule),
+        text::schedule_headline(schedule),
         schedule.units()
     )
 }

@@ -7,14 +7,14 @@ use schedule::{Request, Schedule};
 use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape};
 
-use crate::envelope::{crossings, lowest};
-use crate::interpolate::interpolated;
+use crate::envelope::{index_of_lowest, lowest_line_changes};
+use crate::interpolate::interpolate_on_log_scales;
 use crate::types::round_significant;
 use crate::{Confidence, MeasuredPoint, Query, Rule, RuleSource, ShapeRules};
 
 /// Two measured shapes, with the candidates whose times are known on both: the default first, then those that the
 /// deployment of a query offers.
-pub(super) struct Pair<'t> {
+pub(super) struct EnclosingPair<'t> {
     ends: [&'t ShapeRules; 2],
     candidates: Vec<&'t Candidate>,
     /// The measured sizes of both, within the range that both cover.
@@ -23,10 +23,14 @@ pub(super) struct Pair<'t> {
     logs: Vec<Vec<Option<[f64; 2]>>>,
 }
 
-impl<'t> Pair<'t> {
-    pub(super) fn of(low: &'t ShapeRules, high: &'t ShapeRules, query: &Query) -> Option<Self> {
+impl<'t> EnclosingPair<'t> {
+    pub(super) fn from_entries(
+        low: &'t ShapeRules,
+        high: &'t ShapeRules,
+        query: &Query,
+    ) -> Option<Self> {
         let ends = [low, high];
-        let (of_low, of_high) = (range(low)?, range(high)?);
+        let (of_low, of_high) = (measured_range(low)?, measured_range(high)?);
         let inner = *of_low.start().max(of_high.start())..=*of_low.end().min(of_high.end());
         let sizes = ends.iter().flat_map(|entry| &entry.measured);
         let sizes: BTreeSet<u64> = sizes.map(|point| point.bytes).collect();
@@ -37,8 +41,8 @@ impl<'t> Pair<'t> {
         let on_both = low.candidates.iter().filter_map(|low| {
             let mut others = high.candidates.iter();
             let high = others.find(|high| high.candidate == low.candidate)?;
-            let serves =
-                query.deployment.offers(&low.candidate) && serves(&low.candidate, query.shape);
+            let serves = query.deployment.offers(&low.candidate)
+                && serves_shape(&low.candidate, query.shape);
             serves.then_some((&low.candidate, [low, high]))
         });
         let mut candidates = vec![&Candidate::Default];
@@ -78,9 +82,11 @@ impl<'t> Pair<'t> {
             for first in [0, 1] {
                 let known = lines.iter().enumerate();
                 let lines: Vec<_> = known.map(|(c, line)| line.filter(|_| c >= first)).collect();
-                let low = lowest(lines.iter().map(|line| Some((*line)?[0])));
+                let low = index_of_lowest(lines.iter().map(|line| Some((*line)?[0])));
                 if let Some(low) = low {
-                    let changes = crossings(&lines, low).into_iter().map(|(_, place)| place);
+                    let changes = lowest_line_changes(&lines, low)
+                        .into_iter()
+                        .map(|(_, place)| place);
                     fastest.extend([low].into_iter().chain(changes).map(|c| self.candidates[c]));
                 }
             }
@@ -90,7 +96,7 @@ impl<'t> Pair<'t> {
     }
 
     /// The rules for the shape of a query.
-    pub(super) fn rules(&self, query: &Query) -> ShapeRules {
+    pub(super) fn interpolate_rules(&self, query: &Query) -> ShapeRules {
         let [low, high] = self.ends.map(|entry| f64::from(entry.shape.ranks()).ln());
         let share = (f64::from(query.shape.ranks()).ln() - low) / (high - low);
         let mix = |[low, high]: [f64; 2]| low + share * (high - low);
@@ -116,7 +122,7 @@ impl<'t> Pair<'t> {
             let knows_default = self.is_one_default(&[bytes]);
             let known =
                 |(c, logs): (usize, &Vec<Option<f64>>)| logs[at].filter(|_| c > 0 || knows_default);
-            let chosen = lowest(logs.iter().enumerate().map(known)).unwrap_or(0);
+            let chosen = index_of_lowest(logs.iter().enumerate().map(known)).unwrap_or(0);
             choose(if at == 0 { 0 } else { bytes }, chosen);
             if let (Some(own), Some(default), true) = (logs[chosen][at], logs[0][at], knows_default)
             {
@@ -134,7 +140,7 @@ impl<'t> Pair<'t> {
             };
             let lines: Vec<Option<[f64; 2]>> = logs.iter().enumerate().map(line).collect();
             let [from, to] = [bytes, next].map(|bytes| (bytes.max(1) as f64).ln());
-            for (share, candidate) in crossings(&lines, chosen) {
+            for (share, candidate) in lowest_line_changes(&lines, chosen) {
                 let crossing = (from + share * (to - from)).exp().round() as u64;
                 if (bytes + 1..next).contains(&crossing) {
                     choose(crossing, candidate);
@@ -144,7 +150,7 @@ impl<'t> Pair<'t> {
         let mut entry = ShapeRules {
             shape: query.shape,
             order: query.order,
-            operators: self.ends[0].operators.narrower(self.ends[1].operators),
+            operators: self.ends[0].operators.intersection(self.ends[1].operators),
             deployments: self.ends[0].deployments,
             source: RuleSource::Interpolated,
             rules,
@@ -173,7 +179,7 @@ impl<'t> Pair<'t> {
 impl ShapeRules {
     /// Sets the speed-up of each rule that replaces the default to the geometric mean over its points.
     fn set_speedups(&mut self) {
-        let ranges: Vec<_> = self.ranges().map(|(sizes, _)| sizes).collect();
+        let ranges: Vec<_> = self.rules_with_sizes().map(|(sizes, _)| sizes).collect();
         for (rule, sizes) in self.rules.iter_mut().zip(ranges) {
             let points = self
                 .measured
@@ -206,7 +212,7 @@ fn done_by_default(entry: &ShapeRules, bytes: u64) -> Vec<BTreeSet<&Candidate>> 
     (first..=after).map(at).collect()
 }
 
-fn range(entry: &ShapeRules) -> Option<RangeInclusive<u64>> {
+fn measured_range(entry: &ShapeRules) -> Option<RangeInclusive<u64>> {
     Some(entry.measured.first()?.bytes..=entry.measured.last()?.bytes)
 }
 
@@ -219,18 +225,18 @@ fn log_seconds(entry: &ShapeRules, seconds: &[Option<f64>], bytes: u64) -> Optio
         .take_while(|(size, _)| *size <= bytes)
         .last()?;
     let right = known.clone().find(|(size, _)| *size >= bytes)?;
-    Some(interpolated([left, right], bytes).ln())
+    Some(interpolate_on_log_scales([left, right], bytes).ln())
 }
 
 /// Whether an algorithm serves the shape's number of ranks.
-fn serves(candidate: &Candidate, shape: CommShape) -> bool {
+fn serves_shape(candidate: &Candidate, shape: CommShape) -> bool {
     let Some((algorithm, parameters)) = candidate.as_ours() else {
         return true;
     };
     let request = Request {
         parameters: parameters.in_units(1),
-        ..Request::ranks(shape.ranks())
+        ..Request::among_ranks(shape.ranks())
     };
-    let algorithm = schedule::find(algorithm);
+    let algorithm = schedule::find_algorithm(algorithm);
     algorithm.is_some_and(|algorithm| Schedule::new(algorithm, &request).is_ok())
 }

@@ -9,7 +9,7 @@ use super::{Change, ChosenRange, Group, Side};
 use crate::{Confidence, Decision, Deployments, Operators, Query, ShapeMatch, ShapeRules, Table};
 
 /// A query to both tables, without a size.
-pub(super) struct Entry<'t> {
+pub(super) struct EntryPair<'t> {
     tables: [&'t Table; 2],
     query: Query,
     /// The entries that answer, if they are for exactly this shape.
@@ -26,12 +26,12 @@ pub(super) enum Outcome {
     Both(Vec<Change>),
 }
 
-impl<'t> Entry<'t> {
+impl<'t> EntryPair<'t> {
     pub(super) fn new(tables: [&'t Table; 2], query: Query) -> Self {
         let found = tables.map(|table| {
             let entries = table.collectives.get(&query.collective)?;
-            let mut covering = entries.iter().filter(|entry| entry.covers(&query));
-            covering.find(|entry| entry.shape == query.shape && entry.is_in(query.order))
+            let mut covering = entries.iter().filter(|entry| entry.holds_for_query(&query));
+            covering.find(|entry| entry.shape == query.shape && entry.holds_for_order(query.order))
         });
         Self {
             tables,
@@ -45,19 +45,19 @@ impl<'t> Entry<'t> {
             [None, None] => Outcome::Absent,
             [Some(_), None] => Outcome::Only(Side::Before),
             [None, Some(_)] => Outcome::Only(Side::After),
-            [Some(before), Some(after)] => Outcome::Both(self.ranges([before, after])),
+            [Some(before), Some(after)] => Outcome::Both(self.changed_ranges([before, after])),
         }
     }
 
     /// The ranges in which the choices differ; adjacent ranges with the same two choices are merged.
-    fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Change> {
+    fn changed_ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Change> {
         let starts: BTreeSet<u64> = entries
             .iter()
             .flat_map(|entry| entry.rules.iter().map(|rule| rule.from_bytes))
             .collect();
         let starts: Vec<u64> = starts.into_iter().collect();
         let pair = |bytes| {
-            self.decide(bytes)
+            self.decisions_at(bytes)
                 .map(|decision| decision.candidate.clone())
         };
         let mut pieces: Vec<(u64, [Candidate; 2])> = Vec::new();
@@ -73,11 +73,11 @@ impl<'t> Entry<'t> {
             .into_iter()
             .zip(ends)
             .filter(|((_, [before, after]), _)| before != after)
-            .map(|((from, _), below)| self.change(entries, from, below))
+            .map(|((from, _), below)| self.change_in_range(entries, from, below))
             .collect()
     }
 
-    fn decide(&self, bytes: u64) -> [Decision<'t>; 2] {
+    fn decisions_at(&self, bytes: u64) -> [Decision<'t>; 2] {
         let query = Query {
             bytes,
             ..self.query
@@ -92,7 +92,7 @@ impl<'t> Entry<'t> {
         })
     }
 
-    fn change(
+    fn change_in_range(
         &self,
         entries: [&ShapeRules; 2],
         from_bytes: u64,
@@ -108,8 +108,10 @@ impl<'t> Entry<'t> {
         if sizes.is_empty() {
             sizes.insert(from_bytes);
         }
-        let decisions: Vec<[Decision<'t>; 2]> =
-            sizes.iter().map(|bytes| self.decide(*bytes)).collect();
+        let decisions: Vec<[Decision<'t>; 2]> = sizes
+            .iter()
+            .map(|bytes| self.decisions_at(*bytes))
+            .collect();
         let choice = |side: usize| ChosenRange {
             candidate: decisions[0][side].candidate.clone(),
             speedup: {

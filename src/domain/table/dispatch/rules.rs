@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
-use super::group::Group;
+use super::group::SizeRanges;
 use crate::{Deployment, OperatorClass, Query, Rule, ShapeMatch, Table};
 
 /// A decision of a table.
@@ -21,7 +21,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn of(rule: &Rule) -> Self {
+    fn from_rule(rule: &Rule) -> Self {
         Self {
             speedup: match rule.candidate {
                 Candidate::Default => Some(1.0),
@@ -33,7 +33,7 @@ impl Choice {
     }
 
     /// The choice without any rule.
-    fn default() -> Self {
+    fn without_rule() -> Self {
         Self {
             candidate: Candidate::Default,
             speedup: Some(1.0),
@@ -52,7 +52,7 @@ pub struct CommunicatorRules {
     order: RankOrder,
     is_even: bool,
     /// Rules by collective, then class of operators.
-    groups: [(Group, Box<[Choice]>); GROUPS],
+    groups: [(SizeRanges, Box<[Choice]>); GROUPS],
     /// By group, how its shape was found in the table.
     matched: [ShapeMatch; GROUPS],
 }
@@ -61,16 +61,21 @@ impl CommunicatorRules {
     /// Compiles the rules that [`Table::lookup`] finds or interpolates for the shape and the order of ranks. Unless
     /// `extrapolate` is set, a shape that only a stand-in could serve is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
-        Self::compiled(table, (shape, order, true), extrapolate)
+        Self::compile_rules(table, (shape, order, true), extrapolate)
     }
 
     /// The same for communicators with fewer ranks on some nodes than on others; `shape` has the most ranks of a node.
     /// Tables have no such shapes, so even the rules of this shape are only a stand-in.
-    pub fn uneven(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
-        Self::compiled(table, (shape, order, false), extrapolate)
+    pub fn for_uneven(
+        table: &Table,
+        shape: CommShape,
+        order: RankOrder,
+        extrapolate: bool,
+    ) -> Self {
+        Self::compile_rules(table, (shape, order, false), extrapolate)
     }
 
-    fn compiled(
+    fn compile_rules(
         table: &Table,
         (shape, order, is_even): (CommShape, RankOrder, bool),
         extrapolate: bool,
@@ -85,10 +90,10 @@ impl CommunicatorRules {
         };
         let mut matched = [ShapeMatch::Absent; GROUPS];
         let groups = std::array::from_fn(|index| {
-            let (choices, how) = choices(table, &query(index), is_even, extrapolate);
+            let (choices, how) = choices_for_query(table, &query(index), is_even, extrapolate);
             matched[index] = how;
             let from = choices.iter().map(|choice| choice.from_bytes).collect();
-            (Group::new(from), choices)
+            (SizeRanges::new(from), choices)
         });
         Self {
             shape,
@@ -120,18 +125,18 @@ impl CommunicatorRules {
     /// The decision is that of [`Table::lookup`]; it needs no allocation and a few nanoseconds.
     #[inline]
     pub fn decide(&self, collective: Collective, operators: OperatorClass, bytes: u64) -> &Choice {
-        let (group, choices) = &self.groups[place(collective, operators)];
-        &choices[group.find(bytes)]
+        let (group, choices) = &self.groups[group_index(collective, operators)];
+        &choices[group.range_holding(bytes)]
     }
 
     /// All choices for a collective and a class of operators, by size.
     pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
-        &self.groups[place(collective, operators)].1
+        &self.groups[group_index(collective, operators)].1
     }
 
     /// A checksum that differs between rules interpolated by processors with different rounding; 0 if no rule is
     /// interpolated.
-    pub fn rounding(&self) -> u32 {
+    pub fn rounding_checksum(&self) -> u32 {
         let is_interpolated =
             |matched: &ShapeMatch| matches!(matched, ShapeMatch::Interpolated(..));
         if !self.matched.iter().any(is_interpolated) {
@@ -145,30 +150,30 @@ impl CommunicatorRules {
     }
 
     /// How the shape and the order of ranks were found in the table. A stand-in is used only if the rules extrapolate.
-    pub fn matched(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
-        self.matched[place(collective, operators)]
+    pub fn shape_match(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
+        self.matched[group_index(collective, operators)]
     }
 }
 
 #[inline]
-fn place(collective: Collective, operators: OperatorClass) -> usize {
+fn group_index(collective: Collective, operators: OperatorClass) -> usize {
     let row = collective as usize;
     debug_assert!(Collective::MEASURED[row] == collective);
     row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
 }
 
 /// The rules of the entry that answers a query, or else the default alone, and how the shape was found.
-fn choices(
+fn choices_for_query(
     table: &Table,
     query: &Query,
     is_even: bool,
     extrapolate: bool,
 ) -> (Box<[Choice]>, ShapeMatch) {
-    let default = || Box::new([Choice::default()]);
+    let default = || Box::new([Choice::without_rule()]);
     let answering = match is_even {
-        true => table.answering(query),
-        false => table.nearest(query).map(|entry| {
-            let matched = entry.matched(query);
+        true => table.answering_entry(query),
+        false => table.nearest_entry(query).map(|entry| {
+            let matched = entry.shape_match(query);
             let is_stand_in = matched.is_stand_in();
             let stand_in = if is_stand_in {
                 matched
@@ -182,7 +187,9 @@ fn choices(
         return (default(), ShapeMatch::Absent);
     };
     match extrapolate || !matched.is_stand_in() {
-        true if !entry.rules.is_empty() => (entry.rules.iter().map(Choice::of).collect(), matched),
+        true if !entry.rules.is_empty() => {
+            (entry.rules.iter().map(Choice::from_rule).collect(), matched)
+        }
         _ => (default(), matched),
     }
 }

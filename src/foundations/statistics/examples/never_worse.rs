@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use statistics::{holm, median, median_interval, sign_test};
+use statistics::{holm_rejections, median, median_interval, sign_test};
 
 /// A point counts as slower if it is slower by more than this share and by more than these seconds.
 const SHARE: f64 = 0.10;
@@ -130,7 +130,7 @@ fn remaining(fresh: &Times) -> Vec<(Point, f64, f64)> {
         let above = launches.iter().filter(|seconds| seconds.more() > 0.0);
         sign_test(above.count() as u32, launches.len() as u32)
     });
-    let refuted = holm(&probabilities.collect::<Vec<_>>(), LEVEL);
+    let refuted = holm_rejections(&probabilities.collect::<Vec<_>>(), LEVEL);
     let sure: Vec<&Point> = fresh
         .keys()
         .zip(refuted)

@@ -1,6 +1,6 @@
 //! A clock as a linear function of another one.
 
-use super::{Nanoseconds, Offset, seconds};
+use super::{Nanoseconds, Offset, span_in_seconds};
 
 /// The assumed largest error of the drift, in standard errors of the slope.
 const STANDARD_ERRORS: f64 = 3.0;
@@ -32,10 +32,10 @@ impl Clock {
     };
 
     /// A clock that was always found to equal the other one, as within a node, by messages of such a half round trip.
-    pub fn shared(with: &Offset) -> Self {
+    pub fn shared_with(with: &Offset) -> Self {
         Self {
             anchor: with.at,
-            offset_error_seconds: seconds(with.half_round_trip),
+            offset_error_seconds: span_in_seconds(with.half_round_trip),
             ..Self::GLOBAL
         }
     }
@@ -44,14 +44,14 @@ impl Clock {
     ///
     /// Least squares, weighted with the inverse square of the round trip, since a batch that was disturbed throughout
     /// is inaccurate.
-    pub fn fit(offsets: &[Offset]) -> Option<Self> {
+    pub fn fit_line(offsets: &[Offset]) -> Option<Self> {
         let first = offsets.first()?;
         let shortest = offsets.iter().map(|offset| offset.half_round_trip).min()?;
         let points: Vec<[f64; 3]> = offsets
             .iter()
             .map(|found| {
-                let x = seconds(found.at - first.at);
-                let y = seconds(found.offset - first.offset);
+                let x = span_in_seconds(found.at - first.at);
+                let y = span_in_seconds(found.offset - first.offset);
                 let relative = found.half_round_trip.max(1) as f64 / shortest.max(1) as f64;
                 [x, y, relative.powi(-2)]
             })
@@ -72,21 +72,21 @@ impl Clock {
             false => f64::INFINITY,
         };
         Some(Self {
-            anchor: first.at + super::nanoseconds(center),
-            offset: first.offset + super::nanoseconds(level),
+            anchor: first.at + super::span_in_nanoseconds(center),
+            offset: first.offset + super::span_in_nanoseconds(level),
             drift,
-            offset_error_seconds: seconds(shortest) + deviation,
+            offset_error_seconds: span_in_seconds(shortest) + deviation,
             drift_error,
         })
     }
 
     /// The composition of this clock with the clock that it takes as global time: for a rank that synchronised with one
     /// that had synchronised before. Errors add up.
-    pub fn then(&self, other: &Self) -> Self {
-        let between = self.global(self.anchor);
+    pub fn composed_with(&self, other: &Self) -> Self {
+        let between = self.global_time(self.anchor);
         Self {
             anchor: self.anchor,
-            offset: other.global(between) - self.anchor,
+            offset: other.global_time(between) - self.anchor,
             drift: (1.0 + self.drift) * (1.0 + other.drift) - 1.0,
             offset_error_seconds: self.offset_error_seconds + other.error_seconds(between),
             drift_error: self.drift_error + other.drift_error,
@@ -94,20 +94,20 @@ impl Clock {
     }
 
     /// The global time at a local one.
-    pub fn global(&self, local: Nanoseconds) -> Nanoseconds {
+    pub fn global_time(&self, local: Nanoseconds) -> Nanoseconds {
         let since = (local - self.anchor) as f64;
         local + self.offset + (self.drift * since).round() as Nanoseconds
     }
 
     /// The local time at a global one.
-    pub fn local(&self, global: Nanoseconds) -> Nanoseconds {
+    pub fn local_time(&self, global: Nanoseconds) -> Nanoseconds {
         let since = (global - self.offset - self.anchor) as f64;
         self.anchor + (since / (1.0 + self.drift)).round() as Nanoseconds
     }
 
     /// The global time minus the local one at a local time, in seconds.
     pub fn offset_seconds(&self, local: Nanoseconds) -> f64 {
-        seconds(self.global(local) - local)
+        span_in_seconds(self.global_time(local) - local)
     }
 
     /// Seconds that the global clock gains per second.
@@ -122,7 +122,7 @@ impl Clock {
 
     /// The largest error of the global time at a local one, according to the synchronisation.
     pub fn error_seconds(&self, local: Nanoseconds) -> f64 {
-        let age_seconds = seconds(local - self.anchor).abs();
+        let age_seconds = span_in_seconds(local - self.anchor).abs();
         // At the anchor, an unknown drift has no effect yet.
         let growth = if age_seconds > 0.0 {
             self.drift_error * age_seconds
@@ -134,12 +134,12 @@ impl Clock {
 
     /// The difference between this clock and a fresh offset to the global time, in seconds.
     pub fn disagreement_seconds(&self, fresh: &Offset) -> f64 {
-        seconds(self.global(fresh.at) - fresh.at - fresh.offset).abs()
+        span_in_seconds(self.global_time(fresh.at) - fresh.at - fresh.offset).abs()
     }
 
     /// The largest error of the global time, in seconds, if a fresh offset to it is right.
     pub fn residual_seconds(&self, fresh: &Offset) -> f64 {
-        self.disagreement_seconds(fresh) + seconds(fresh.half_round_trip)
+        self.disagreement_seconds(fresh) + span_in_seconds(fresh.half_round_trip)
     }
 
     /// Whether a fresh offset to the global time shows that the clock must be synchronised again: they disagree by more
@@ -147,7 +147,7 @@ impl Clock {
     /// not attributed to this one.
     pub fn is_stale(&self, fresh: &Offset, asked_error_seconds: f64) -> bool {
         self.disagreement_seconds(fresh)
-            > seconds(fresh.half_round_trip) + TOLERANCE_SECONDS + asked_error_seconds
+            > span_in_seconds(fresh.half_round_trip) + TOLERANCE_SECONDS + asked_error_seconds
     }
 
     /// Whether a clock with this error of its drift must be checked again, as this much time has passed since it was

@@ -19,35 +19,36 @@ use super::{Clock, Exchange, Offset};
 /// assert_eq!(clock.offset_seconds(now), 1.0);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Learning {
+pub struct ClockLearning {
     offsets: Vec<Offset>,
 }
 
-impl Learning {
+impl ClockLearning {
     /// The number of batches, unless both clocks are the same.
     pub const BATCHES: usize = 12;
 
     /// Adds a batch of exchanges with the other clock.
-    pub fn add(&mut self, exchanges: &[Exchange]) {
+    pub fn add_batch(&mut self, exchanges: &[Exchange]) {
         self.offsets.extend(Offset::by_shortest(exchanges));
     }
 
     /// Whether another batch is needed, some milliseconds later. One batch is enough if both clocks seem to be the
     /// same: a chance agreement within microseconds is very unlikely, and a later divergence would be noticed.
     pub fn is_unfinished(&self) -> bool {
-        self.offsets.len() < Self::BATCHES && self.shared().is_none()
+        self.offsets.len() < Self::BATCHES && self.shared_clock().is_none()
     }
 
     /// The other clock as a function of this one; `None` without exchanges.
-    pub fn clock(&self) -> Option<Clock> {
-        self.shared().or_else(|| Clock::fit(&self.offsets))
+    pub fn learned_clock(&self) -> Option<Clock> {
+        self.shared_clock()
+            .or_else(|| Clock::fit_line(&self.offsets))
     }
 
-    fn shared(&self) -> Option<Clock> {
+    fn shared_clock(&self) -> Option<Clock> {
         let is_shared = self.offsets.iter().all(Offset::may_be_none);
         self.offsets
             .first()
             .filter(|_| is_shared)
-            .map(Clock::shared)
+            .map(Clock::shared_with)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Nanoseconds, RepetitionTimes, Windows, nanoseconds};
+use super::{Nanoseconds, RepetitionTimes, Windows, span_in_nanoseconds};
 
 /// The first estimate of the time from a plan to its first start, before which all ranks must have the plan.
 const FIRST_LEAD_SECONDS: f64 = 200e-6;
@@ -43,7 +43,7 @@ impl RecentTimes {
     /// likely.
     const MOST_MEDIANS: f64 = 8.0;
 
-    fn add(&mut self, seconds: f64) {
+    fn add_time(&mut self, seconds: f64) {
         if self.seconds.len() == Self::MEMORY {
             self.seconds.pop_front();
         }
@@ -86,11 +86,16 @@ impl Default for Pace {
 impl Pace {
     /// The next windows, planned at a global time with clocks of this largest error, for a last rank that arrives this
     /// much later than the start.
-    pub fn plan(&self, now: Nanoseconds, residual_seconds: f64, latest_seconds: f64) -> Windows {
+    pub fn plan_windows(
+        &self,
+        now: Nanoseconds,
+        residual_seconds: f64,
+        latest_seconds: f64,
+    ) -> Windows {
         let length_seconds = self.length_seconds + 2.0 * residual_seconds + latest_seconds;
         Windows {
-            first: now + nanoseconds(self.lead_seconds),
-            length: nanoseconds(length_seconds),
+            first: now + span_in_nanoseconds(self.lead_seconds),
+            length: span_in_nanoseconds(length_seconds),
         }
     }
 
@@ -102,18 +107,19 @@ impl Pace {
 
     /// The longest that a rank waits for a start, unless its clock is wrong.
     pub fn longest_wait(&self, windows: &Windows) -> Nanoseconds {
-        2 * windows.length.max(nanoseconds(self.lead_seconds)) + 1_000_000
+        2 * windows.length.max(span_in_nanoseconds(self.lead_seconds)) + 1_000_000
     }
 
     /// Adapts to a series, as seen by all ranks together, of which `invalid` repetitions are invalid.
-    pub fn adapt(&mut self, spans: &[RepetitionTimes], invalid: usize) {
+    pub fn adapt_to_series(&mut self, spans: &[RepetitionTimes], invalid: usize) {
         let Some(first) = spans.first() else {
             return;
         };
-        self.plans.add(self.lead_seconds + first.ready_seconds);
+        self.plans.add_time(self.lead_seconds + first.ready_seconds);
         for span in spans {
             // A late start of a rank does not lengthen the call.
-            self.repetitions.add(span.end_seconds - span.latest_seconds);
+            self.repetitions
+                .add_time(span.end_seconds - span.latest_seconds);
         }
         if let Some(seconds) = self.plans.allowance_seconds() {
             self.lead_seconds = seconds.clamp(LEAST_LEAD_SECONDS, MOST_LEAD_SECONDS);

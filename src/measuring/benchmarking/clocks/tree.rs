@@ -15,13 +15,13 @@ pub struct ClockPair {
 /// The first ranks of the nodes come first, in `ceil(log2 nodes)` rounds, since paths between nodes are longer and few
 /// should follow one another; then the ranks of each node, all nodes at a time. In each round every synchronised rank
 /// is the reference of one more.
-pub fn rounds(nodes: &[Vec<u32>]) -> Vec<Vec<ClockPair>> {
+pub fn synchronisation_rounds(nodes: &[Vec<u32>]) -> Vec<Vec<ClockPair>> {
     let leaders: Vec<u32> = nodes
         .iter()
         .filter_map(|node| node.first().copied())
         .collect();
-    let mut rounds = doubling(&leaders);
-    let within: Vec<_> = nodes.iter().map(|node| doubling(node)).collect();
+    let mut rounds = doubling_rounds(&leaders);
+    let within: Vec<_> = nodes.iter().map(|node| doubling_rounds(node)).collect();
     let most = within.iter().map(Vec::len).max().unwrap_or_default();
     for round in 0..most {
         let pairs = within.iter().filter_map(|node| node.get(round));
@@ -30,7 +30,7 @@ pub fn rounds(nodes: &[Vec<u32>]) -> Vec<Vec<ClockPair>> {
     rounds
 }
 
-fn doubling(ranks: &[u32]) -> Vec<Vec<ClockPair>> {
+fn doubling_rounds(ranks: &[u32]) -> Vec<Vec<ClockPair>> {
     let mut rounds = Vec::new();
     let mut knowing = 1;
     while knowing < ranks.len() {

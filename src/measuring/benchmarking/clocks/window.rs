@@ -2,7 +2,7 @@
 
 use vocabulary::Pattern;
 
-use super::{Nanoseconds, seconds};
+use super::{Nanoseconds, span_in_seconds};
 
 /// The largest delay of a rank that waits for a start and has a core: a few readings of the clock, or an interrupt; or
 /// this share of the window, since long calls do not depend on it.
@@ -20,18 +20,18 @@ pub struct Windows {
 
 impl Windows {
     /// The start of a repetition.
-    pub fn start(&self, repetition: usize) -> Nanoseconds {
+    pub fn start_of_repetition(&self, repetition: usize) -> Nanoseconds {
         self.first + self.length * repetition as Nanoseconds
     }
 
     /// The largest allowed delay of a waiting rank after a start.
     pub fn punctuality_seconds(&self) -> f64 {
-        PUNCTUAL_SECONDS.max(PUNCTUAL_SHARE * seconds(self.length))
+        PUNCTUAL_SECONDS.max(PUNCTUAL_SHARE * span_in_seconds(self.length))
     }
 
     /// The times of a rank in a repetition in which it was to arrive `offset` after the start, by its readings of the
     /// global clock.
-    pub fn span(
+    pub fn times_of_rank(
         &self,
         repetition: usize,
         offset: Nanoseconds,
@@ -43,14 +43,14 @@ impl Windows {
             timed,
             end,
         } = readings;
-        let due = self.start(repetition);
+        let due = self.start_of_repetition(repetition);
         RepetitionTimes {
-            ready_seconds: seconds(ready - due - offset),
-            late_seconds: seconds(begin - due - offset),
-            begin_seconds: seconds(begin - due),
-            latest_seconds: seconds(begin - due),
-            end_seconds: seconds(end - due),
-            own_seconds: seconds(end - timed),
+            ready_seconds: span_in_seconds(ready - due - offset),
+            late_seconds: span_in_seconds(begin - due - offset),
+            begin_seconds: span_in_seconds(begin - due),
+            latest_seconds: span_in_seconds(begin - due),
+            end_seconds: span_in_seconds(end - due),
+            own_seconds: span_in_seconds(end - timed),
         }
     }
 
@@ -87,7 +87,7 @@ pub struct Readings {
 
 impl Readings {
     /// The readings by another clock.
-    pub fn map(self, clock: impl Fn(Nanoseconds) -> Nanoseconds) -> Self {
+    pub fn by_clock(self, clock: impl Fn(Nanoseconds) -> Nanoseconds) -> Self {
         Self {
             ready: clock(self.ready),
             begin: clock(self.begin),
@@ -128,7 +128,7 @@ impl RepetitionTimes {
     }
 
     /// The repetition by its maxima over ranks.
-    pub fn of_maxima([ready, late, begin, latest, end, own]: [f64; 6]) -> Self {
+    pub fn from_maxima([ready, late, begin, latest, end, own]: [f64; 6]) -> Self {
         Self {
             ready_seconds: ready,
             late_seconds: late,
@@ -158,7 +158,7 @@ impl RepetitionTimes {
 
 /// The result of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judged {
+pub struct JudgedSeries {
     /// The time of each repetition ([`RepetitionTimes::seconds`]).
     pub seconds: Vec<f64>,
     /// The indices of invalid repetitions, ascending.
@@ -168,19 +168,19 @@ pub struct Judged {
 /// Determines which repetitions of a series, as seen by all ranks together, are valid: every rank waited for the start
 /// and then began within `punctuality_seconds` of its arrival, and all finished before the next start was due, so that
 /// no rank was disturbed by others in the next repetition.
-pub fn judge(
+pub fn judge_series(
     spans: &[RepetitionTimes],
     pattern: Pattern,
     punctuality_seconds: f64,
     length: Nanoseconds,
-) -> Judged {
-    let length_seconds = seconds(length);
+) -> JudgedSeries {
+    let length_seconds = span_in_seconds(length);
     let is_last = |place: usize| place + 1 == spans.len();
     let is_invalid = |(place, span): &(usize, &RepetitionTimes)| {
         span.is_late(punctuality_seconds) || (span.end_seconds > length_seconds && !is_last(*place))
     };
     let invalid = spans.iter().enumerate().filter(is_invalid);
-    Judged {
+    JudgedSeries {
         invalid: invalid.map(|(place, _)| place as u32).collect(),
         seconds: spans.iter().map(|span| span.seconds(pattern)).collect(),
     }

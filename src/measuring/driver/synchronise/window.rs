@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use benchmarking::clocks::{
-    Clock, ClockPair, Nanoseconds, Pace, Readings, RepetitionTimes, Windows, judge, rounds,
+    Clock, ClockPair, Nanoseconds, Pace, Readings, RepetitionTimes, Windows, judge_series,
+    synchronisation_rounds,
 };
 use benchmarking::{Calls, Samples};
 use exec::{Communicator, Wait};
@@ -45,7 +46,7 @@ impl<'a> WindowSynchroniser<'a> {
         let window = Self {
             clock,
             communicator,
-            pairs: rounds(nodes),
+            pairs: synchronisation_rounds(nodes),
             wait,
             current_seconds: Cell::new(0.0),
             worst_seconds: Cell::new(0.0),
@@ -105,7 +106,7 @@ impl<'a> WindowSynchroniser<'a> {
         let mut plan = Vec::new();
         if self.communicator.rank() == 0 {
             let (now, residual_seconds) = (self.clock.now()?, self.current_seconds.get());
-            let windows = pace.plan(now, residual_seconds, calls.latest_seconds());
+            let windows = pace.plan_windows(now, residual_seconds, calls.latest_seconds());
             plan = windows.to_bytes().to_vec();
         }
         self.communicator.share(&mut plan, 0)?;
@@ -150,7 +151,7 @@ impl WindowSeries<'_> {
     #[inline]
     pub(super) fn start(&mut self) -> Result<(), DriverError> {
         let repetition = self.readings.len();
-        let due = self.windows.start(repetition) + self.offset(repetition);
+        let due = self.windows.start_of_repetition(repetition) + self.offset(repetition);
         let due = self.window.clock.local(due);
         let mut ready = clock::now()?;
         let mut begin = ready;
@@ -198,8 +199,9 @@ impl WindowSeries<'_> {
         let busy = self.readings.iter().map(|taken| taken.end - taken.ready);
         let busy_seconds = busy.sum::<Nanoseconds>() as f64 * 1e-9 + self.comparing_seconds;
         let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
-            let readings = readings.map(|reading| window.clock.global(reading));
-            self.windows.span(place, self.offset(place), readings)
+            let readings = readings.by_clock(|reading| window.clock.global(reading));
+            self.windows
+                .times_of_rank(place, self.offset(place), readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
         maxima.push(window.compared.get().elapsed().as_secs_f64());
@@ -211,7 +213,7 @@ impl WindowSeries<'_> {
             .as_chunks()
             .0
             .iter()
-            .map(|maxima| RepetitionTimes::of_maxima(*maxima))
+            .map(|maxima| RepetitionTimes::from_maxima(*maxima))
             .collect();
         let punctuality_seconds = match window.wait {
             Wait::Block => self.windows.punctuality_seconds(),
@@ -219,8 +221,8 @@ impl WindowSeries<'_> {
             Wait::Yield => f64::INFINITY,
         };
         let length = self.windows.length;
-        let judged = judge(&spans, self.pattern, punctuality_seconds, length);
-        self.pace.adapt(&spans, judged.invalid.len());
+        let judged = judge_series(&spans, self.pattern, punctuality_seconds, length);
+        self.pace.adapt_to_series(&spans, judged.invalid.len());
         // A clock that has become wrong makes many repetitions invalid.
         let is_suspect = 2 * judged.invalid.len() > spans.len();
         let is_old = age_seconds > PERIOD_SECONDS

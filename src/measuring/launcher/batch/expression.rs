@@ -27,7 +27,7 @@ pub(super) fn too_long(template: &str) -> Option<usize> {
             continue;
         }
         let end = if tag == "{{" { "}}" } else { "%}" };
-        rest = match inside_of(inside, end) {
+        rest = match count_operators_until(inside, end) {
             (operators, _) if operators > MOST_OPERATORS => return Some(line),
             (_, length) => &inside[length..],
         };
@@ -43,7 +43,7 @@ fn behind_tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// The number of operators up to a tag's end, and the position of this end.
-fn inside_of(text: &str, end: &str) -> (usize, usize) {
+fn count_operators_until(text: &str, end: &str) -> (usize, usize) {
     let (mut operators, mut open) = (0, 0_usize);
     let mut word = String::new();
     let mut chars = text.char_indices();

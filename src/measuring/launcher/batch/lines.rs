@@ -7,22 +7,22 @@ use std::process::Command;
 use libraries::NodeSource;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
-use super::order::Folder;
+use super::order::JobFolder;
 use super::place;
-use super::script::{Launch, Variable};
+use super::script::{LaunchCommands, Variable};
 use crate::BatchOptions;
-use crate::command::{Start, command};
+use crate::command::{CommandParts, launcher_command};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// The launch of a script: mpirun's command lines and their environment.
-pub(super) fn launch(
+pub(super) fn launch_commands(
     installation: &Installation,
     options: &BatchOptions,
     job: &Job,
-    folder: &Folder,
-) -> Result<Launch, LaunchError> {
-    let hosts = folder.hosts();
-    let start = Start {
+    folder: &JobFolder,
+) -> Result<LaunchCommands, LaunchError> {
+    let hosts = folder.hosts_path();
+    let start = CommandParts {
         options: &options.options,
         own: &options.environment,
         environment: &job.environment,
@@ -32,13 +32,13 @@ pub(super) fn launch(
             None => NodeSource::File(&hosts, options.placement),
         },
     };
-    let line = |binding| command(installation, &start, job.shape(), binding);
+    let line = |binding| launcher_command(installation, &start, job.shape(), binding);
     let (bound, unbound) = (line(Binding::Bound)?, line(Binding::Free)?);
     let words = |command: &Command| {
         let program = absolute(command.get_program());
         let program = program.map_or_else(|_| command.get_program().into(), OsString::from);
         let words = std::iter::once(program).chain(command.get_args().map(Into::into));
-        words.map(place::text).collect::<Result<Vec<_>, _>>()
+        words.map(place::utf8_text).collect::<Result<Vec<_>, _>>()
     };
     let variables = bound
         .get_envs()
@@ -47,13 +47,13 @@ pub(super) fn launch(
         .filter(|(name, _)| *name != LAUNCHER_VARIABLE)
         .map(|(name, value)| {
             Ok(Variable {
-                name: place::variable(name)?,
-                value: place::text(value.into())?,
+                name: place::variable_name(name)?,
+                value: place::utf8_text(value.into())?,
             })
         })
         .collect::<Result<_, LaunchError>>()?;
     let (bound, unbound) = (words(&bound)?, words(&unbound)?);
-    Ok(Launch {
+    Ok(LaunchCommands {
         unbound: (unbound != bound).then_some(unbound),
         bound,
         environment,

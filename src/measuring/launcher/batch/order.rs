@@ -15,11 +15,11 @@ use crate::{LaunchError, Outcome};
 
 /// The folder of a job, beside the plans of the launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct JobFolder(PathBuf);
 
 /// The information that a ready job gives about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct ReadyJob {
     /// The time in seconds since 1970 after which no measurement is begun.
     until: u64,
     /// Its nodes.
@@ -37,13 +37,13 @@ pub(crate) enum Stage {
     Ended(Outcome),
 }
 
-impl Folder {
-    pub(crate) fn at(path: PathBuf) -> Self {
+impl JobFolder {
+    pub(crate) fn at_path(path: PathBuf) -> Self {
         Self(path)
     }
 
     /// The folder of the nth job that begins with a launch: `NUMBER.alloc`, then `NUMBER-2.alloc`.
-    pub(super) fn nth(launches: &Path, number: &str, count: u32) -> Self {
+    pub(super) fn for_nth_job(launches: &Path, number: &str, count: u32) -> Self {
         Self(launches.join(match count {
             1 => format!("{number}.alloc"),
             _ => format!("{number}-{count}.alloc"),
@@ -51,14 +51,14 @@ impl Folder {
     }
 
     /// A new folder for the next job that begins with a launch.
-    pub(crate) fn create(launches: &Path, number: &str) -> Result<Self, LaunchError> {
+    pub(crate) fn create_next(launches: &Path, number: &str) -> Result<Self, LaunchError> {
         let mut count = 1;
         loop {
-            let folder = Self::nth(launches, number, count);
+            let folder = Self::for_nth_job(launches, number, count);
             match fs::create_dir(&folder.0) {
                 Ok(()) => return Ok(folder),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
-                Err(source) => return Err(LaunchError::file("create", &folder.0, source)),
+                Err(source) => return Err(LaunchError::for_file("create", &folder.0, source)),
             }
         }
     }
@@ -68,21 +68,21 @@ impl Folder {
     }
 
     /// The file in which a script lists its hosts for launchers that need it.
-    pub(super) fn hosts(&self) -> PathBuf {
+    pub(super) fn hosts_path(&self) -> PathBuf {
         self.0.join("hosts")
     }
 
     /// The output of the job.
-    pub(super) fn output(&self) -> PathBuf {
+    pub(super) fn output_path(&self) -> PathBuf {
         self.0.join("output")
     }
 
-    pub(super) fn script(&self) -> PathBuf {
+    pub(super) fn script_path(&self) -> PathBuf {
         self.0.join("script.sh")
     }
 
     /// Orders a launch with a time limit, or without one.
-    pub(super) fn order(
+    pub(super) fn write_order(
         &self,
         number: &str,
         plan: &str,
@@ -91,72 +91,82 @@ impl Folder {
     ) -> Result<(), LaunchError> {
         let seconds = limit.map_or(0, |limit| limit.as_secs().max(1));
         let text = format!("{plan}\n{log}\n{seconds}\n");
-        write(&self.0.join(format!("{number}.order")), &text)
+        write_atomically(&self.0.join(format!("{number}.order")), &text)
     }
 
     /// Withdraws an order; returns false if the job has begun it.
-    pub(crate) fn withdraw(&self, number: &str) -> Result<bool, LaunchError> {
+    pub(crate) fn withdraw_order(&self, number: &str) -> Result<bool, LaunchError> {
         let path = self.0.join(format!("{number}.order"));
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(LaunchError::file("remove", &path, source)),
+            Err(source) => Err(LaunchError::for_file("remove", &path, source)),
         }
     }
 
     /// The stage of an order.
-    pub(crate) fn stage(&self, number: &str) -> Result<Stage, LaunchError> {
-        let names = self.names()?;
+    pub(crate) fn read_stage(&self, number: &str) -> Result<Stage, LaunchError> {
+        let names = self.file_names()?;
         let exit = format!("{number}.exit");
         if names.contains(&exit) {
             let path = self.0.join(exit);
-            let text = read(&path)?;
-            return Ok(Stage::Ended(outcome(&path, &text)?));
+            let text = read_file(&path)?;
+            return Ok(Stage::Ended(parse_outcome(&path, &text)?));
         }
         let begun = format!("{number}.begun");
         if names.contains(&begun) {
             let path = self.0.join(begun);
             let changed = fs::metadata(&path).and_then(|meta| meta.modified());
-            let since = changed.map_err(|source| LaunchError::file("look at", &path, source))?;
+            let since =
+                changed.map_err(|source| LaunchError::for_file("look at", &path, source))?;
             return Ok(Stage::Begun { since });
         }
         let closed = match names.contains("closed") {
-            true => Some(read(&self.0.join("closed"))?.trim().parse().unwrap_or(1)),
+            true => Some(
+                read_file(&self.0.join("closed"))?
+                    .trim()
+                    .parse()
+                    .unwrap_or(1),
+            ),
             false => None,
         };
         Ok(Stage::Waiting { closed })
     }
 
     /// The job's information about itself, once it is ready.
-    pub(crate) fn opened(&self) -> Option<Opened> {
+    pub(crate) fn read_ready_job(&self) -> Option<ReadyJob> {
         let text = files::read_text(&self.0.join("open")).ok()?;
         let mut lines = text.lines();
         let until = lines.next()?.parse().ok()?;
         let nodes = lines.map(str::to_owned).collect();
-        Some(Opened { until, nodes })
+        Some(ReadyJob { until, nodes })
     }
 
     /// The nodes of the job; empty until it is ready.
     pub(crate) fn nodes(&self) -> Vec<String> {
-        self.opened().map(|opened| opened.nodes).unwrap_or_default()
+        self.read_ready_job()
+            .map(|opened| opened.nodes)
+            .unwrap_or_default()
     }
 
     /// Whether the job may begin a launch that needs this much time; true for a job that is not yet ready.
     pub(super) fn has_time(&self, least: Duration) -> bool {
-        let closed = self.names().map_or(true, |names| names.contains("closed"));
+        let closed = self
+            .file_names()
+            .map_or(true, |names| names.contains("closed"));
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let needed = now.unwrap_or_default() + least;
-        let in_time = |opened: Opened| opened.until >= needed.as_secs();
-        !closed && self.opened().is_none_or(in_time)
+        let in_time = |opened: ReadyJob| opened.until >= needed.as_secs();
+        !closed && self.read_ready_job().is_none_or(in_time)
     }
 
     /// Makes the job end when its orders are carried out.
-    pub(super) fn finish(&self) -> Result<(), LaunchError> {
-        write(&self.0.join("finish"), "")
+    pub(super) fn request_end(&self) -> Result<(), LaunchError> {
+        write_atomically(&self.0.join("finish"), "")
     }
 
-    fn names(&self) -> Result<BTreeSet<String>, LaunchError> {
-        let failed = |source| LaunchError::file("list", &self.0, source);
+    fn file_names(&self) -> Result<BTreeSet<String>, LaunchError> {
+        let failed = |source| LaunchError::for_file("list", &self.0, source);
         let entries = fs::read_dir(&self.0).map_err(failed)?;
         entries
             .map(|entry| Ok(entry.map_err(failed)?.file_name().to_string_lossy().into()))
@@ -164,7 +174,7 @@ impl Folder {
     }
 }
 
-fn outcome(path: &Path, text: &str) -> Result<Outcome, LaunchError> {
+fn parse_outcome(path: &Path, text: &str) -> Result<Outcome, LaunchError> {
     match text.trim() {
         "timeout" => Ok(Outcome::TimedOut),
         "0" => Ok(Outcome::Success),
@@ -178,15 +188,15 @@ fn outcome(path: &Path, text: &str) -> Result<Outcome, LaunchError> {
     }
 }
 
-fn read(path: &Path) -> Result<String, LaunchError> {
-    files::read_text(path).map_err(|source| LaunchError::file("read", path, source))
+fn read_file(path: &Path) -> Result<String, LaunchError> {
+    files::read_text(path).map_err(|source| LaunchError::for_file("read", path, source))
 }
 
 /// Writes a file atomically.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), LaunchError> {
+pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), LaunchError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
-    let failed = |source| LaunchError::file("write", path, source);
+    let failed = |source| LaunchError::for_file("write", path, source);
     fs::write(&new, text).map_err(failed)?;
     fs::rename(&new, path).map_err(failed)
 }

@@ -8,13 +8,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 
-use super::order::{self, Folder};
+use super::order::{self, JobFolder};
 use crate::BatchSystem;
 use crate::{Job, LaunchError, Submission};
 
 /// The files of a launch, by absolute paths, since jobs run in other directories. All are beside the plan, and begin
 /// with the launch's number, as the plan does.
-pub(super) struct Place {
+pub(super) struct LaunchFiles {
     pub(super) launches: PathBuf,
     pub(super) number: String,
     pub(super) driver: String,
@@ -22,39 +22,46 @@ pub(super) struct Place {
     plan: String,
 }
 
-impl Place {
-    pub(super) fn of(job: &Job) -> Result<Self, LaunchError> {
-        let full =
-            |path: &Path| absolute(path).map_err(|source| LaunchError::file("find", path, source));
+impl LaunchFiles {
+    pub(super) fn for_job(job: &Job) -> Result<Self, LaunchError> {
+        let full = |path: &Path| {
+            absolute(path).map_err(|source| LaunchError::for_file("find", path, source))
+        };
         let plan = full(&job.plan)?;
         let name = plan.file_name().unwrap_or_default().to_string_lossy();
         let number = name.split('.').next().unwrap_or_default().to_owned();
         Ok(Self {
             launches: plan.parent().unwrap_or(Path::new("/")).to_owned(),
             number,
-            driver: line(full(&job.driver)?)?,
+            driver: path_without_line_breaks(full(&job.driver)?)?,
             log: full(&job.log)?,
-            plan: line(plan)?,
+            plan: path_without_line_breaks(plan)?,
         })
     }
 
     /// Orders the launch from a job.
-    pub(super) fn order(
+    pub(super) fn order_launch(
         &self,
-        folder: &Folder,
+        folder: &JobFolder,
         limit: Option<Duration>,
     ) -> Result<(), LaunchError> {
-        folder.order(&self.number, &self.plan, &line(self.log.clone())?, limit)
+        folder.write_order(
+            &self.number,
+            &self.plan,
+            &path_without_line_breaks(self.log.clone())?,
+            limit,
+        )
     }
 
     /// The folder of the first job that begins with this launch.
-    pub(super) fn first_folder(&self) -> Folder {
-        Folder::nth(&self.launches, &self.number, 1)
+    pub(super) fn first_folder(&self) -> JobFolder {
+        JobFolder::for_nth_job(&self.launches, &self.number, 1)
     }
 
     /// The folder of the last job that began with this launch.
-    pub(super) fn last_folder(&self) -> Option<Folder> {
-        let folders = (1..).map(|count| Folder::nth(&self.launches, &self.number, count));
+    pub(super) fn last_folder(&self) -> Option<JobFolder> {
+        let folders =
+            (1..).map(|count| JobFolder::for_nth_job(&self.launches, &self.number, count));
         folders.take_while(|folder| folder.path().is_dir()).last()
     }
 
@@ -63,7 +70,7 @@ impl Place {
         &self,
         system: &dyn BatchSystem,
         campaign: &str,
-        folder: &Folder,
+        folder: &JobFolder,
     ) -> String {
         let path = folder.path().as_os_str().as_encoded_bytes();
         let mark = files::hexadecimal(&Sha256::digest(path)[..4]);
@@ -75,31 +82,31 @@ impl Place {
     }
 
     /// Records the job that carries out the launch.
-    pub(super) fn record(&self, submission: &Submission) -> Result<(), LaunchError> {
-        submission.write(&self.record_path())
+    pub(super) fn record_submission(&self, submission: &Submission) -> Result<(), LaunchError> {
+        submission.write_to(&self.record_path())
     }
 
     /// The job that carries out the launch, if it was recorded.
-    pub(super) fn recorded(&self) -> Result<Option<Submission>, LaunchError> {
-        Submission::read(&self.record_path())
+    pub(super) fn read_submission(&self) -> Result<Option<Submission>, LaunchError> {
+        Submission::read_from(&self.record_path())
     }
 }
 
 impl Submission {
-    pub(crate) fn write(&self, path: &Path) -> Result<(), LaunchError> {
+    pub(crate) fn write_to(&self, path: &Path) -> Result<(), LaunchError> {
         let text = serde_json::to_string_pretty(self).map_err(|error| LaunchError::Record {
             path: path.to_owned(),
             message: error.to_string(),
         })?;
-        order::write(path, &text)
+        order::write_atomically(path, &text)
     }
 
     /// Reads a submission; `None` if there is no such file.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>, LaunchError> {
+    pub(crate) fn read_from(path: &Path) -> Result<Option<Self>, LaunchError> {
         let text = match files::read_text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(LaunchError::file("read", path, source)),
+            Err(source) => return Err(LaunchError::for_file("read", path, source)),
         };
         let refused = |message| LaunchError::Record {
             path: path.to_owned(),
@@ -123,7 +130,7 @@ fn is_argument(text: &str) -> bool {
 }
 
 /// The modification time of a file, in seconds since 1970.
-pub(super) fn changed(path: &Path) -> u64 {
+pub(super) fn modification_time(path: &Path) -> u64 {
     let changed = fs::metadata(path).and_then(|meta| meta.modified());
     let since = changed
         .ok()
@@ -132,22 +139,22 @@ pub(super) fn changed(path: &Path) -> u64 {
 }
 
 /// A path without line breaks, as text.
-fn line(path: PathBuf) -> Result<String, LaunchError> {
-    let text = text(path.into())?;
+fn path_without_line_breaks(path: PathBuf) -> Result<String, LaunchError> {
+    let text = utf8_text(path.into())?;
     match text.contains('\n') {
         true => Err(LaunchError::NotText { what: text.into() }),
         false => Ok(text),
     }
 }
 
-pub(super) fn text(word: OsString) -> Result<String, LaunchError> {
+pub(super) fn utf8_text(word: OsString) -> Result<String, LaunchError> {
     word.into_string()
         .map_err(|what| LaunchError::NotText { what })
 }
 
 /// The name of a variable, if shells allow it.
-pub(super) fn variable(name: &OsStr) -> Result<String, LaunchError> {
-    let name = text(name.to_owned())?;
+pub(super) fn variable_name(name: &OsStr) -> Result<String, LaunchError> {
+    let name = utf8_text(name.to_owned())?;
     match is_variable(&name) {
         true => Ok(name),
         false => Err(LaunchError::NotText { what: name.into() }),

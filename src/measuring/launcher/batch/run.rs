@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::order::{Folder, Stage};
-use super::place::Place;
-use crate::batch_system::{BatchSystem, End, JobId, JobStatus};
+use super::order::{JobFolder, Stage};
+use super::place::LaunchFiles;
+use crate::batch_system::{BatchSystem, JobEnd, JobId, JobStatus};
 use crate::commands::Commands;
-use crate::local::tail;
+use crate::local::read_log_tail;
 use crate::{BatchEnd, Exit, JobState, LaunchError, Outcome, Running, Submission};
 
 /// The interval between queries to the batch system at first, and the later interval.
@@ -33,7 +33,7 @@ pub(super) struct BatchRun {
     system: &'static dyn BatchSystem,
     commands: Commands<'static>,
     job: JobId,
-    folder: Folder,
+    folder: JobFolder,
     number: String,
     log: PathBuf,
     output: PathBuf,
@@ -45,15 +45,15 @@ pub(super) struct BatchRun {
     was_known: bool,
     /// The time since which the batch system has not answered.
     silent: Option<Instant>,
-    over: Option<Over>,
+    over: Option<ReportedEnd>,
     exit: Option<Exit>,
 }
 
 /// The end of a job as its batch system reports it.
-struct Over {
+struct ReportedEnd {
     /// The time since which it is known.
     since: Instant,
-    end: End,
+    end: JobEnd,
     failed_nodes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl BatchRun {
         system: &'static dyn BatchSystem,
         commands: Commands<'static>,
         submission: &Submission,
-        place: &Place,
+        place: &LaunchFiles,
         timeout: Option<Duration>,
     ) -> Self {
         let now = Instant::now();
@@ -70,7 +70,7 @@ impl BatchRun {
             system,
             commands,
             job: super::job_id(submission),
-            folder: Folder::at(submission.allocation.clone()),
+            folder: JobFolder::at_path(submission.allocation.clone()),
             number: place.number.clone(),
             log: place.log.clone(),
             output: submission.output.clone(),
@@ -89,34 +89,34 @@ impl BatchRun {
     }
 
     /// The same for a job that the batch system knows.
-    pub(super) fn known(self) -> Self {
+    pub(super) fn known_to_system(self) -> Self {
         Self {
             was_known: true,
             ..self
         }
     }
 
-    fn look(&mut self) -> Result<(), LaunchError> {
-        match self.folder.stage(&self.number)? {
+    fn check_progress(&mut self) -> Result<(), LaunchError> {
+        match self.folder.read_stage(&self.number)? {
             Stage::Ended(outcome) => {
-                self.conclude(outcome, Vec::new());
+                self.conclude_with(outcome, Vec::new());
                 return Ok(());
             }
             Stage::Begun { since } => {
-                self.runs();
+                self.mark_running();
                 let allowed = self.timeout.map(|timeout| timeout + GRACE);
                 let taken = SystemTime::now().duration_since(since).unwrap_or_default();
                 if allowed.is_some_and(|allowed| taken > allowed) {
-                    return self.end(Outcome::TimedOut);
+                    return self.cancel_job(Outcome::TimedOut);
                 }
             }
             Stage::Waiting { closed: Some(code) } if code != ASKED_TO_END => {
-                if self.folder.withdraw(&self.number)? {
-                    self.conclude_unbegun(End::Exited(code), Vec::new());
+                if self.folder.withdraw_order(&self.number)? {
+                    self.conclude_unbegun(JobEnd::Exited(code), Vec::new());
                     return Ok(());
                 }
             }
-            Stage::Waiting { .. } if self.folder.opened().is_some() => self.runs(),
+            Stage::Waiting { .. } if self.folder.read_ready_job().is_some() => self.mark_running(),
             Stage::Waiting { .. } => {}
         }
         if let Some(over) = &self.over {
@@ -127,11 +127,11 @@ impl BatchRun {
         }
         match Instant::now() < self.ask_at {
             true => Ok(()),
-            false => self.ask(),
+            false => self.query_status(),
         }
     }
 
-    fn runs(&mut self) {
+    fn mark_running(&mut self) {
         if !matches!(&self.standing, JobState::Running { nodes } if !nodes.is_empty()) {
             let nodes = self.folder.nodes();
             self.standing = JobState::Running { nodes };
@@ -139,10 +139,10 @@ impl BatchRun {
     }
 
     /// Asks the batch system for the job's status.
-    fn ask(&mut self) -> Result<(), LaunchError> {
+    fn query_status(&mut self) -> Result<(), LaunchError> {
         let is_new = self.followed.elapsed() < SOON;
         self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
-        let status = match self.system.status_of(&self.commands, &self.job) {
+        let status = match self.system.query_status(&self.commands, &self.job) {
             Err(error @ LaunchError::Silent { .. }) => {
                 let since = *self.silent.get_or_insert_with(Instant::now);
                 return match since.elapsed() > PATIENCE {
@@ -162,9 +162,9 @@ impl BatchRun {
                 let id = self.job.id.clone();
                 self.standing = JobState::Queued { id, reason };
             }
-            JobStatus::Running => self.runs(),
+            JobStatus::Running => self.mark_running(),
             JobStatus::Ended { end, failed_nodes } => {
-                self.over = Some(Over {
+                self.over = Some(ReportedEnd {
                     since: Instant::now(),
                     end,
                     failed_nodes,
@@ -177,14 +177,14 @@ impl BatchRun {
     /// Whether the batch system knows a job of this name, though not by its id.
     fn is_known_by_name(&self) -> bool {
         matches!(
-            self.system.find(&self.commands, &self.job.name),
+            self.system.find_job_named(&self.commands, &self.job.name),
             Ok(Some(_))
         )
     }
 
     /// Concludes the launch's outcome from the job's end, if the job has not written it.
     fn conclude_unreported(&mut self) -> Result<(), LaunchError> {
-        let Some(Over {
+        let Some(ReportedEnd {
             end,
             failed_nodes: nodes,
             ..
@@ -192,38 +192,38 @@ impl BatchRun {
         else {
             return Ok(());
         };
-        match (self.folder.stage(&self.number)?, end) {
-            (Stage::Ended(outcome), _) => self.conclude(outcome, Vec::new()),
-            (Stage::Waiting { .. }, end) if self.folder.withdraw(&self.number)? => {
-                if end == End::By(BatchEnd::Lost) {
+        match (self.folder.read_stage(&self.number)?, end) {
+            (Stage::Ended(outcome), _) => self.conclude_with(outcome, Vec::new()),
+            (Stage::Waiting { .. }, end) if self.folder.withdraw_order(&self.number)? => {
+                if end == JobEnd::By(BatchEnd::Lost) {
                     // It may still wait: without an order it would only occupy its nodes.
                     let JobId { name, cluster, .. } = &self.job;
                     let cluster = cluster.as_deref();
-                    let _ = self.system.cancel_named(&self.commands, name, cluster);
+                    let _ = self.system.cancel_jobs_named(&self.commands, name, cluster);
                 }
                 self.conclude_unbegun(end, nodes);
             }
-            (_, end) => self.conclude(end.of_launch(true), nodes),
+            (_, end) => self.conclude_with(end.launch_outcome(true), nodes),
         }
         Ok(())
     }
 
     /// Handles a job that ended before it began the launch.
-    fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
+    fn conclude_unbegun(&mut self, end: JobEnd, nodes: Vec<String>) {
         // The reason is in the script's output, since nothing else ran.
         self.log.clone_from(&self.output);
         let outcome = match end {
             // Whether it has ended is in doubt.
-            End::By(BatchEnd::Lost) if self.was_known => Outcome::Ended(BatchEnd::Lost),
-            end => end.of_launch(false),
+            JobEnd::By(BatchEnd::Lost) if self.was_known => Outcome::Ended(BatchEnd::Lost),
+            end => end.launch_outcome(false),
         };
-        self.conclude(outcome, nodes);
+        self.conclude_with(outcome, nodes);
     }
 
-    fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
+    fn conclude_with(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
         self.standing = JobState::Ended;
         // An unreadable log must not hide the launch's outcome.
-        let tail = tail(&self.log).unwrap_or_default();
+        let tail = read_log_tail(&self.log).unwrap_or_default();
         self.exit = Some(Exit {
             outcome,
             log: self.log.clone(),
@@ -233,15 +233,15 @@ impl BatchRun {
     }
 
     /// Cancels the whole job; the launch gets this outcome unless it has already ended.
-    fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
+    fn cancel_job(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
         if self.exit.is_some() {
             return Ok(());
         }
-        self.folder.withdraw(&self.number)?;
+        self.folder.withdraw_order(&self.number)?;
         cancel_and_wait(self.system, &self.commands, &self.job)?;
-        match self.folder.stage(&self.number)? {
-            Stage::Ended(ended) => self.conclude(ended, Vec::new()),
-            Stage::Waiting { .. } | Stage::Begun { .. } => self.conclude(outcome, Vec::new()),
+        match self.folder.read_stage(&self.number)? {
+            Stage::Ended(ended) => self.conclude_with(ended, Vec::new()),
+            Stage::Waiting { .. } | Stage::Begun { .. } => self.conclude_with(outcome, Vec::new()),
         }
         Ok(())
     }
@@ -261,11 +261,11 @@ pub(crate) fn cancel_and_wait(
     loop {
         let mut answer = match cancelled {
             true => Ok(()),
-            false => system.cancel(commands, job),
+            false => system.cancel_job(commands, job),
         };
         cancelled = answer.is_ok();
         if cancelled {
-            answer = match system.status_of(commands, job) {
+            answer = match system.query_status(commands, job) {
                 Ok(JobStatus::Ended { .. }) => return Ok(()),
                 answer => answer.map(drop),
             };
@@ -287,7 +287,7 @@ pub(crate) fn cancel_and_wait(
 impl Running for BatchRun {
     fn poll(&mut self) -> Result<Option<Exit>, LaunchError> {
         if self.exit.is_none() {
-            self.look()?;
+            self.check_progress()?;
         }
         Ok(self.exit.clone())
     }
@@ -296,11 +296,11 @@ impl Running for BatchRun {
         Some(&self.job.id)
     }
 
-    fn standing(&self) -> JobState {
+    fn last_known_state(&self) -> JobState {
         self.standing.clone()
     }
 
     fn kill(&mut self) -> Result<(), LaunchError> {
-        self.end(Outcome::Killed)
+        self.cancel_job(Outcome::Killed)
     }
 }

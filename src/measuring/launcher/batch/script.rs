@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Serialize;
-use vocabulary::quote;
+use vocabulary::quote_for_shell;
 
-use super::order::Folder;
+use super::order::JobFolder;
 use super::{expression, place};
 use crate::LaunchError;
 use crate::{BatchOptions, Template};
@@ -31,14 +31,14 @@ pub(super) struct Purpose<'a> {
     pub(super) nodes: u32,
     pub(super) ppn: u32,
     pub(super) driver: &'a str,
-    pub(super) folder: &'a Folder,
+    pub(super) folder: &'a JobFolder,
     /// The time that a job waits for another order.
     pub(super) idle: Duration,
-    pub(super) launch: Launch,
+    pub(super) launch: LaunchCommands,
 }
 
 /// The launcher's command lines.
-pub(super) struct Launch {
+pub(super) struct LaunchCommands {
     /// The command line that binds ranks to cores.
     pub(super) bound: Vec<String>,
     /// The command line that leaves the placement on cores to the kernel, if it differs.
@@ -58,7 +58,7 @@ pub(super) struct Variable {
 
 /// The division of a job's wall time, in seconds.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct WallTimeDivision {
     /// The whole wall time.
     wall: u64,
     /// The time at its end in which running measurements may finish.
@@ -67,8 +67,8 @@ pub(super) struct Times {
     least: u64,
 }
 
-impl Times {
-    pub(super) fn of(wall: Duration) -> Self {
+impl WallTimeDivision {
+    pub(super) fn from_wall_time(wall: Duration) -> Self {
         let margin = (wall / MARGIN_PART)
             .clamp(LEAST_MARGIN, MOST_MARGIN)
             .min(wall / 2);
@@ -81,15 +81,18 @@ impl Times {
     }
 
     /// The least wall time in which a launch may begin.
-    pub(super) fn least(self) -> Duration {
+    pub(super) fn least_for_launch(self) -> Duration {
         Duration::from_secs(self.least)
     }
 }
 
 /// Renders the script of a job.
-pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<String, LaunchError> {
+pub(super) fn render_from_template(
+    options: &BatchOptions,
+    purpose: &Purpose<'_>,
+) -> Result<String, LaunchError> {
     let job = &options.job;
-    let times = Times::of(job.wall_time);
+    let times = WallTimeDivision::from_wall_time(job.wall_time);
     let launch = &purpose.launch;
     let known = context! {
         campaign => purpose.campaign,
@@ -108,25 +111,25 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
         least_seconds => times.least,
         idle_seconds => purpose.idle.as_secs(),
         driver => purpose.driver,
-        allocation => place::text(purpose.folder.path().into())?,
-        hostfile => place::text(purpose.folder.hosts().into())?,
-        output => place::text(purpose.folder.output().into())?,
+        allocation => place::utf8_text(purpose.folder.path().into())?,
+        hostfile => place::utf8_text(purpose.folder.hosts_path().into())?,
+        output => place::utf8_text(purpose.folder.output_path().into())?,
         slots => launch.slots,
         launch => launch.bound,
         launch_unbound => launch.unbound,
         environment => launch.environment,
     };
-    let serve = fill(Path::new("serve.sh.j2"), SERVE, known.clone())?;
+    let serve = fill_template(Path::new("serve.sh.j2"), SERVE, known.clone())?;
     let whole = context! { serve => serve.trim_end(), ..known };
     match &job.template {
         Some(Template { file, text }) => {
             let file = file.as_deref().unwrap_or(Path::new("(template)"));
-            fill(file, text, whole)
+            fill_template(file, text, whole)
         }
         None => {
             let system = options.system.words();
             let file = format!("{}.sh.j2", system.name);
-            fill(Path::new(&file), system.template, whole)
+            fill_template(Path::new(&file), system.template, whole)
         }
     }
 }
@@ -146,7 +149,7 @@ pub fn check_syntax(text: &str) -> Result<(), (usize, String)> {
             format!("an expression with more than {most} operators"),
         ));
     }
-    engine()
+    template_engine()
         .template_from_str(text)
         .map(drop)
         .map_err(line_and_text)
@@ -158,8 +161,8 @@ pub fn takes_orders(script: &str) -> bool {
     first.is_some_and(|line| script.contains(line))
 }
 
-fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
-    let engine = engine();
+fn fill_template(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
+    let engine = template_engine();
     let template = engine.template_from_str(text);
     template
         .and_then(|template| template.render(known))
@@ -186,7 +189,7 @@ fn line_and_text(error: minijinja::Error) -> (usize, String) {
     (error.line().unwrap_or(1), message)
 }
 
-fn engine() -> Environment<'static> {
+fn template_engine() -> Environment<'static> {
     let mut engine = Environment::new();
     // So that errors have the part of the template that they concern.
     engine.set_debug(true);
@@ -195,6 +198,6 @@ fn engine() -> Environment<'static> {
     engine.set_keep_trailing_newline(true);
     engine.set_trim_blocks(true);
     engine.set_lstrip_blocks(true);
-    engine.add_filter("sh", |text: &str| quote(text));
+    engine.add_filter("sh", |text: &str| quote_for_shell(text));
     engine
 }

@@ -22,117 +22,117 @@ const MOST_DAYS: u32 = 3660;
 type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// The context of a check.
-struct Check<'a> {
+struct Checker<'a> {
     document: &'a Document<'a>,
     /// The absolute folder that relative paths are relative to.
     base: PathBuf,
 }
 
 /// Reads a configuration from the text of a file in the folder `base`.
-pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
+pub(super) fn read_configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
     let document = Document::parse(&KIND, path, text)?;
-    let definition: Definition = document.read()?;
-    let check = Check {
+    let definition: Definition = document.read_values()?;
+    let checker = Checker {
         document: &document,
         base,
     };
-    let folder = check.folder(definition.folder.as_deref())?;
-    let default = Configuration::default_of(folder);
+    let folder = checker.check_folder(definition.folder.as_deref())?;
+    let default = Configuration::defaults_for(folder);
     let listen = match definition.listen {
-        Some(listen) => check.listen(&listen.0)?,
+        Some(listen) => checker.parse_listen(&listen.0)?,
         None => default.listen,
     };
     let tls = definition.tls.as_ref();
-    let tls = tls.map(|tls| check.tls(tls, &listen)).transpose()?;
+    let tls = tls.map(|tls| checker.check_tls(tls, &listen)).transpose()?;
     let behind_proxy = definition.behind_proxy.unwrap_or(default.behind_proxy);
     if let (Listen::Address(address), None, false) = (&listen, &tls, behind_proxy)
         && !listen.is_local()
     {
         let problem = Problem::Unencrypted { address: *address };
-        return Err(document.at_value(&Field::of("listen"), problem));
+        return Err(document.error_at_value(&Field::from_key("listen"), problem));
     }
     let is_closed_to_others = listen.is_local() && !behind_proxy;
     Ok(Configuration {
         folder: default.folder,
         state: match definition.state {
-            Some(state) => check.path(&Field::of("state"), &state)?,
+            Some(state) => checker.resolve_path(&Field::from_key("state"), &state)?,
             None => default.state,
         },
         open_reading: definition.open_reading.unwrap_or(is_closed_to_others),
         listen,
         tls,
         behind_proxy,
-        names: check.names(definition.names)?,
+        names: checker.check_names(definition.names)?,
         machines: match definition.machines {
-            Some(machines) => check.machines(machines)?,
+            Some(machines) => checker.check_machines(machines)?,
             None => default.machines,
         },
         validation_days: match definition.gates.and_then(|gates| gates.validation_days) {
             Some(days) => {
-                let field = Field::of("gates").key("validation_days");
-                check.count(&field, days, MOST_DAYS)?
+                let field = Field::from_key("gates").key("validation_days");
+                checker.check_count(&field, days, MOST_DAYS)?
             }
             None => default.validation_days,
         },
         longest_wall_time: match definition.longest_wall_time {
-            Some(time) => check.duration("longest_wall_time", &time.0)?,
+            Some(time) => checker.parse_duration("longest_wall_time", &time.0)?,
             None => default.longest_wall_time,
         },
     })
 }
 
-impl Check<'_> {
-    fn error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
-        self.document.at_value(field, problem)
+impl Checker<'_> {
+    fn error_at(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
+        self.document.error_at_value(field, problem)
     }
 
-    fn path(&self, field: &Field, path: &Path) -> Checked<PathBuf> {
+    fn resolve_path(&self, field: &Field, path: &Path) -> Checked<PathBuf> {
         match path.as_os_str().is_empty() {
-            true => Err(self.error(field, Problem::NoPath)),
-            false => Ok(joined(&self.base, path)),
+            true => Err(self.error_at(field, Problem::NoPath)),
+            false => Ok(resolve_relative(&self.base, path)),
         }
     }
 
-    fn folder(&self, path: Option<&Path>) -> Checked<PathBuf> {
-        let field = Field::of("folder");
-        let path = self.path(&field, path.unwrap_or(Path::new(".")))?;
+    fn check_folder(&self, path: Option<&Path>) -> Checked<PathBuf> {
+        let field = Field::from_key("folder");
+        let path = self.resolve_path(&field, path.unwrap_or(Path::new(".")))?;
         let listed = std::fs::read_dir(&path).and_then(|_| path.canonicalize());
         listed.map_err(|error| {
             let reason = error.to_string();
-            self.error(&field, Problem::Folder { path, reason })
+            self.error_at(&field, Problem::Folder { path, reason })
         })
     }
 
-    fn listen(&self, text: &str) -> Checked<Listen> {
-        let field = Field::of("listen");
+    fn parse_listen(&self, text: &str) -> Checked<Listen> {
+        let field = Field::from_key("listen");
         if let Some(path) = text.strip_prefix("unix:") {
-            let path = self.path(&field, Path::new(path))?;
+            let path = self.resolve_path(&field, Path::new(path))?;
             let bytes = path.as_os_str().len();
             return match bytes > LONGEST_SOCKET {
-                true => Err(self.error(&field, Problem::LongSocket { bytes })),
+                true => Err(self.error_at(&field, Problem::LongSocket { bytes })),
                 false => Ok(Listen::Socket(path)),
             };
         }
         let address = text.parse::<SocketAddr>();
         address.map(Listen::Address).map_err(|_| {
             let text = text.to_owned();
-            self.error(&field, Problem::Listen { text })
+            self.error_at(&field, Problem::Listen { text })
         })
     }
 
-    fn tls(&self, tls: &Tls, listen: &Listen) -> Checked<Tls> {
-        let field = Field::of("tls");
+    fn check_tls(&self, tls: &Tls, listen: &Listen) -> Checked<Tls> {
+        let field = Field::from_key("tls");
         if let Listen::Socket(_) = listen {
-            return Err(self.document.at_key(&field, Problem::TlsOnSocket));
+            return Err(self.document.error_at_key(&field, Problem::TlsOnSocket));
         }
         let file = |key, path: &Path| {
             let field = field.key(key);
-            let path = self.path(&field, path)?;
-            match files::open(&path) {
+            let path = self.resolve_path(&field, path)?;
+            match files::open_regular(&path) {
                 Ok(_) => Ok(path),
                 Err(error) => {
                     let reason = error.to_string();
-                    Err(self.error(&field, Problem::File { path, reason }))
+                    Err(self.error_at(&field, Problem::File { path, reason }))
                 }
             }
         };
@@ -142,87 +142,94 @@ impl Check<'_> {
         })
     }
 
-    fn names(&self, names: Option<OneOrMany<String>>) -> Checked<Vec<String>> {
+    fn check_names(&self, names: Option<OneOrMany<String>>) -> Checked<Vec<String>> {
         let names = names.map(|names| names.0).unwrap_or_default();
         match names.iter().position(|name| !is_host_name(name)) {
             Some(index) => {
                 let name = names[index].clone();
-                let field = Field::of("names").index(index);
-                Err(self.error(&field, Problem::HostName { name }))
+                let field = Field::from_key("names").index(index);
+                Err(self.error_at(&field, Problem::HostName { name }))
             }
             None => Ok(names),
         }
     }
 
-    fn machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<ServiceMachine>> {
-        let field = Field::of("machines");
+    fn check_machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<ServiceMachine>> {
+        let field = Field::from_key("machines");
         if definitions.is_empty() {
-            return Err(self.error(&field, Problem::EmptyList));
+            return Err(self.error_at(&field, Problem::EmptyList));
         }
         let mut machines: Vec<ServiceMachine> = Vec::new();
         for (index, definition) in definitions.into_iter().enumerate() {
             let field = field.index(index);
-            let machine = self.machine(&field, definition)?;
+            let machine = self.check_machine(&field, definition)?;
             if machines.iter().any(|other| other.name == machine.name) {
                 let name = machine.name;
-                return Err(self.error(&field.key("name"), Problem::SameName { name }));
+                return Err(self.error_at(&field.key("name"), Problem::SameName { name }));
             }
             machines.push(machine);
         }
         Ok(machines)
     }
 
-    fn machine(&self, field: &Field, definition: MachineDefinition) -> Checked<ServiceMachine> {
+    fn check_machine(
+        &self,
+        field: &Field,
+        definition: MachineDefinition,
+    ) -> Checked<ServiceMachine> {
         let name = definition.name.0;
         if !is_machine_name(&name) {
-            return Err(self.error(&field.key("name"), Problem::Name { name }));
+            return Err(self.error_at(&field.key("name"), Problem::Name { name }));
         }
-        let mut machine = ServiceMachine::default_of(name);
+        let mut machine = ServiceMachine::defaults_for(name);
         if let Some(patterns) = definition.campaigns {
             let field = field.key("campaigns");
             machine.campaigns = patterns.0;
             if machine.campaigns.is_empty() {
-                return Err(self.error(&field, Problem::EmptyList));
+                return Err(self.error_at(&field, Problem::EmptyList));
             }
             let mut patterns = machine.campaigns.iter().enumerate();
             if let Some((index, pattern)) = patterns.find(|(_, pattern)| !is_within(pattern)) {
                 let pattern = pattern.clone();
-                return Err(self.error(&field.index(index), Problem::Pattern { pattern }));
+                return Err(self.error_at(&field.index(index), Problem::Pattern { pattern }));
             }
         }
         if let Some(tasks) = definition.tasks {
-            machine.tasks = self.count(&field.key("tasks"), tasks, MOST_TASKS)?;
+            machine.tasks = self.check_count(&field.key("tasks"), tasks, MOST_TASKS)?;
         }
         machine.node_hours = definition.node_hours;
         match machine.node_hours {
             // NaN is outside the range, too.
             Some(hours) if !(hours > 0.0 && hours <= MOST_NODE_HOURS) => {
                 let expected = format!("a number above 0, up to {MOST_NODE_HOURS}");
-                Err(self.document.unfit(&field.key("node_hours"), &expected))
+                Err(self
+                    .document
+                    .unfit_value_error(&field.key("node_hours"), &expected))
             }
             _ => Ok(machine),
         }
     }
 
-    fn count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {
+    fn check_count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {
         match (1..=most).contains(&number) {
             true => Ok(number),
             false => {
                 let expected = format!("a whole number from 1 to {most}");
-                Err(self.document.unfit(field, &expected))
+                Err(self.document.unfit_value_error(field, &expected))
             }
         }
     }
 
-    fn duration(&self, key: &str, text: &str) -> Checked<Duration> {
+    fn parse_duration(&self, key: &str, text: &str) -> Checked<Duration> {
         let seconds = parse_seconds(text);
-        let seconds = seconds.map_err(|error| self.error(&Field::of(key), error.into()))?;
+        let seconds =
+            seconds.map_err(|error| self.error_at(&Field::from_key(key), error.into()))?;
         Ok(Duration::from_secs_f64(seconds))
     }
 }
 
 /// Resolves a path relative to a folder, without `.` and `..`.
-fn joined(base: &Path, path: &Path) -> PathBuf {
+fn resolve_relative(base: &Path, path: &Path) -> PathBuf {
     path.components().fold(base.to_owned(), |mut path, step| {
         match step {
             Component::CurDir => {}

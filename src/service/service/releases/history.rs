@@ -2,25 +2,25 @@
 
 use rusqlite::{Connection, Row, Transaction, params};
 
-use crate::database::{from_json, machine_id, rows, timestamp, unreadable};
-use crate::tasks::word;
+use crate::database::{json_column, machine_id, query_rows, to_timestamp, unreadable_column};
+use crate::tasks::word_column;
 use crate::{ChannelKey, Digest, Release, ReleaseAction, ServiceError, Slice};
 
 const SELECT: &str = "SELECT sequence, machine.name, library, channel, action, digest, actor, reason, gates, at \
                       FROM release JOIN machine ON machine.id = release.machine";
 
 /// The newest release of each channel.
-pub(super) fn newest_of_all(connection: &Connection) -> Result<Vec<Release>, ServiceError> {
+pub(super) fn query_newest(connection: &Connection) -> Result<Vec<Release>, ServiceError> {
     let query = format!(
         "{SELECT} WHERE sequence IN \
          (SELECT max(sequence) FROM release GROUP BY machine, library, channel) \
          ORDER BY machine.name, library, channel"
     );
-    rows(connection, &query, [], release)
+    query_rows(connection, &query, [], release_from_row)
 }
 
 /// Releases of a channel, newest first, one more than the slice shows.
-pub(super) fn page(
+pub(super) fn query_page(
     connection: &Connection,
     key: &ChannelKey,
     slice: Slice,
@@ -33,21 +33,24 @@ pub(super) fn page(
         key.machine,
         key.library,
         key.channel.to_string(),
-        slice.end(),
-        slice.rows_and_one()
+        slice.upper_bound(),
+        slice.rows_to_query()
     ];
-    rows(connection, &query, of_page, release)
+    query_rows(connection, &query, of_page, release_from_row)
 }
 
 /// All releases of a channel, the newest last, reduced to the fields of [`Step`].
-pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Step>, ServiceError> {
+pub(super) fn query_steps(
+    connection: &Connection,
+    key: &ChannelKey,
+) -> Result<Vec<ReleaseStep>, ServiceError> {
     let query = "SELECT sequence, action, digest, served FROM release JOIN machine ON machine.id = release.machine \
                  WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY sequence";
     let of_channel = params![key.machine, key.library, key.channel.to_string()];
-    rows(connection, query, of_channel, |row| {
-        Ok(Step {
+    query_rows(connection, query, of_channel, |row| {
+        Ok(ReleaseStep {
             sequence: row.get(0)?,
-            action: word(row, 1)?,
+            action: word_column(row, 1)?,
             digest: row.get(2)?,
             served: row.get(3)?,
         })
@@ -55,13 +58,13 @@ pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Ste
 }
 
 /// Adds a release, made at a served time ([`crate::served`]), and returns the sequence that it gets.
-pub(super) fn add(
+pub(super) fn add_release(
     transaction: &Transaction<'_>,
     new: &Release,
     served: i64,
 ) -> Result<u64, ServiceError> {
     let machine = machine_id(transaction, &new.key.machine)?;
-    let gates = serde_json::to_string(&new.gates).map_err(unreadable)?;
+    let gates = serde_json::to_string(&new.gates).map_err(unreadable_column)?;
     transaction.execute(
         "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at, served) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -81,26 +84,26 @@ pub(super) fn add(
     Ok(transaction.last_insert_rowid().unsigned_abs())
 }
 
-fn release(row: &Row<'_>) -> rusqlite::Result<Release> {
+fn release_from_row(row: &Row<'_>) -> rusqlite::Result<Release> {
     Ok(Release {
         sequence: row.get(0)?,
         key: ChannelKey {
             machine: row.get(1)?,
             library: row.get(2)?,
-            channel: word(row, 3)?,
+            channel: word_column(row, 3)?,
         },
-        action: word(row, 4)?,
+        action: word_column(row, 4)?,
         digest: row.get(5)?,
         actor: row.get(6)?,
         reason: row.get(7)?,
-        gates: from_json(row, 8)?,
-        at: timestamp(row.get(9)?)?,
+        gates: json_column(row, 8)?,
+        at: to_timestamp(row.get(9)?)?,
     })
 }
 
 /// One release among those of its channel.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ReleaseStep {
     pub(super) sequence: u64,
     pub(super) action: ReleaseAction,
     pub(super) digest: Digest,
@@ -109,9 +112,9 @@ pub(super) struct Step {
 }
 
 /// The tables that became current and were not rolled back, in order; the current one last.
-pub(super) fn in_effect(steps: &[Step]) -> Vec<&Digest> {
+pub(super) fn tables_in_effect(steps: &[ReleaseStep]) -> Vec<&Digest> {
     let mut stack: Vec<&Digest> = Vec::new();
-    for Step { action, digest, .. } in steps {
+    for ReleaseStep { action, digest, .. } in steps {
         if *action == ReleaseAction::Rollback {
             stack.pop();
             // A rollback may return to an earlier release than the previous one.

@@ -1,14 +1,14 @@
 //! Making a release.
 
-use export::deploy::Prepared;
+use export::deploy::PreparedDeployment;
 use jiff::Timestamp;
 use rusqlite::Connection;
 use serde_json::json;
 use table::Table;
 use vocabulary::Library;
 
-use super::history::{self, Step};
-use crate::database::locked;
+use super::history::{self, ReleaseStep};
+use crate::database::lock_ignoring_poison;
 use crate::versions::is_plain_library;
 use crate::{
     Actor, ChannelKey, Digest, Gate, GateState, Notice, Release, ReleaseAction, ReleaseRequest,
@@ -21,7 +21,7 @@ const MOST_REASON: usize = 1000;
 const MOST_DIFFERENCE: usize = 256 << 10;
 
 /// What a request releases.
-struct Decided {
+struct DecidedRelease {
     digest: Digest,
     table: Table,
     gates: Vec<Gate>,
@@ -41,7 +41,7 @@ impl Service {
     /// current; [`ServiceError::Invalid`] if a reason or table is missing; [`ServiceError::Table`] and
     /// [`ServiceError::Damaged`] of a table that cannot be read; [`ServiceError::Deploy`] and [`ServiceError::File`]
     /// if it cannot be published.
-    pub fn release(
+    pub fn make_release(
         &self,
         actor: &Actor,
         key: &ChannelKey,
@@ -51,24 +51,24 @@ impl Service {
         self.require_channel(actor, key)?;
         check_reason(request)?;
         if request.override_gates {
-            actor.require(Scope::Admin, Some(&key.machine))?;
+            actor.require_scope(Scope::Admin, Some(&key.machine))?;
         }
         // Gates take long, so they are evaluated before the lock is taken: a withdrawal does not wait for them.
-        let seen = self.steps(key, expected)?;
-        let decided = self.decide(key, request, &seen)?;
-        let lock = self.released.lock_of(key);
-        let _lock = locked(&lock);
+        let seen = self.read_expected_steps(key, expected)?;
+        let decided = self.decide_release(key, request, &seen)?;
+        let lock = self.released.channel_lock(key);
+        let _lock = lock_ignoring_poison(&lock);
         // Another release may have been made meanwhile, to which the gates compare.
-        let mut steps = self.steps(key, expected)?;
-        let is_same = sequence_of(&steps) == sequence_of(&seen);
-        let Decided {
+        let mut steps = self.read_expected_steps(key, expected)?;
+        let is_same = newest_sequence(&steps) == newest_sequence(&seen);
+        let DecidedRelease {
             digest,
             table,
             gates,
         } = if is_same {
             decided
         } else {
-            self.decide(key, request, &steps)?
+            self.decide_release(key, request, &steps)?
         };
         let mut release = Release {
             sequence: 0,
@@ -82,18 +82,18 @@ impl Service {
         };
         let prepared = self.prepare_version(key, &release.digest, &table, &actor.name)?;
         let before = steps.last().map(|step| &step.digest);
-        let details = self.details(&release, before, &table);
+        let details = self.audit_details(&release, before, &table);
         let served = self.served.now();
-        release.sequence = self.write_down(&release, served, prepared, expected, &details)?;
-        steps.push(Step {
+        release.sequence = self.commit_release(&release, served, prepared, expected, &details)?;
+        steps.push(ReleaseStep {
             sequence: release.sequence,
             action: release.action,
             digest: release.digest.clone(),
             served,
         });
-        let since = self.served.since(self.configuration.longest_wall_time);
-        self.released.set(key, &steps, Some(table), since);
-        self.published(key);
+        let since = self.served.now_minus(self.configuration.longest_wall_time);
+        self.released.set_channel(key, &steps, Some(table), since);
+        self.prune_after_publishing(key);
         self.feed.send(Notice::Release {
             release: Box::new(release.clone()),
         });
@@ -107,30 +107,32 @@ impl Service {
     /// [`ServiceError::Forbidden`] without the scope `publish`; then [`ServiceError::NotFound`] of the machine, or of the
     /// channel if its library cannot be one.
     pub fn require_channel(&self, actor: &Actor, key: &ChannelKey) -> Result<(), ServiceError> {
-        actor.require(Scope::Publish, Some(&key.machine))?;
-        self.configuration.machine(&key.machine)?;
+        actor.require_scope(Scope::Publish, Some(&key.machine))?;
+        self.configuration.find_machine(&key.machine)?;
         let unknown = || ServiceError::not_found("channel", key);
-        library_of(&key.library).map(drop).ok_or_else(unknown)
+        parse_channel_library(&key.library)
+            .map(drop)
+            .ok_or_else(unknown)
     }
 
     /// Adds the row, and changes the link `current` just before the transaction is committed. If either fails, both
     /// stay as before.
-    fn write_down(
+    fn commit_release(
         &self,
         release: &Release,
         served: i64,
-        prepared: Prepared,
+        prepared: PreparedDeployment,
         expected: Option<u64>,
         details: &serde_json::Value,
     ) -> Result<u64, ServiceError> {
         let key = &release.key;
         let mut prepared = Some(prepared);
         let written = self.database.write(|transaction| {
-            check_expected(&history::steps(transaction, key)?, expected)?;
-            let sequence = history::add(transaction, release, served)?;
-            served::store_time(transaction, served)?;
+            check_expected(&history::query_steps(transaction, key)?, expected)?;
+            let sequence = history::add_release(transaction, release, served)?;
+            served::store_served_time(transaction, served)?;
             let action = format!("release.{}", release.action);
-            audit::record(
+            audit::record_action(
                 transaction,
                 &release.actor,
                 &action,
@@ -149,37 +151,41 @@ impl Service {
     }
 
     /// The releases of a channel, the newest last, if the newest is the expected one.
-    fn steps(&self, key: &ChannelKey, expected: Option<u64>) -> Result<Vec<Step>, ServiceError> {
-        let read = |connection: &Connection| history::steps(connection, key);
+    fn read_expected_steps(
+        &self,
+        key: &ChannelKey,
+        expected: Option<u64>,
+    ) -> Result<Vec<ReleaseStep>, ServiceError> {
+        let read = |connection: &Connection| history::query_steps(connection, key);
         let steps = self.database.read(read)?;
         check_expected(&steps, expected)?;
         Ok(steps)
     }
 
     /// Finds the table of a request, and evaluates its gates.
-    fn decide(
+    fn decide_release(
         &self,
         key: &ChannelKey,
         request: &ReleaseRequest,
-        steps: &[Step],
-    ) -> Result<Decided, ServiceError> {
-        let (digest, table) = self.target(key, request, steps)?;
-        Ok(Decided {
-            gates: self.gates_of(key, request, &digest, &table)?,
+        steps: &[ReleaseStep],
+    ) -> Result<DecidedRelease, ServiceError> {
+        let (digest, table) = self.find_target_table(key, request, steps)?;
+        Ok(DecidedRelease {
+            gates: self.check_gates(key, request, &digest, &table)?,
             digest,
             table,
         })
     }
 
     /// The table to release.
-    fn target(
+    fn find_target_table(
         &self,
         key: &ChannelKey,
         request: &ReleaseRequest,
-        steps: &[Step],
+        steps: &[ReleaseStep],
     ) -> Result<(Digest, Table), ServiceError> {
         let unknown = || ServiceError::not_found("channel", key);
-        let library = library_of(&key.library).ok_or_else(unknown)?;
+        let library = parse_channel_library(&key.library).ok_or_else(unknown)?;
         let invalid = |problem: String| Err(ServiceError::invalid("digest", problem));
         let current = steps.last().map(|step| &step.digest);
         let digest = match (request.action, &request.digest) {
@@ -192,7 +198,7 @@ impl Service {
             }
             (ReleaseAction::Rollback, digest) => {
                 current.ok_or_else(unknown)?;
-                back_to(digest.as_ref(), steps, key)?
+                rollback_digest(digest.as_ref(), steps, key)?
             }
             (ReleaseAction::Withdraw, Some(_)) => {
                 return invalid("leave it out: `withdraw` releases an empty table".to_owned());
@@ -201,7 +207,7 @@ impl Service {
                 let current = current.ok_or_else(unknown)?;
                 let empty = export::deploy::empty_table(library);
                 let digest = self.keep_blob(empty.to_yaml().as_bytes())?;
-                let is_withdrawn = |step: &Step| step.action == ReleaseAction::Withdraw;
+                let is_withdrawn = |step: &ReleaseStep| step.action == ReleaseAction::Withdraw;
                 if *current == digest || steps.last().is_some_and(is_withdrawn) {
                     let problem = format!("the table of {key} is already withdrawn");
                     return Err(ServiceError::Conflict(problem));
@@ -213,7 +219,7 @@ impl Service {
             let problem = format!("{key} already has the table {}", digest.short());
             return Err(ServiceError::Conflict(problem));
         }
-        let table = self.table(&digest)?;
+        let table = self.read_table(&digest)?;
         let made_for = &table.provenance.library;
         if made_for.name != library.name {
             return invalid(format!(
@@ -224,7 +230,7 @@ impl Service {
     }
 
     /// The gates of a release. Closed ones must be overridden, except in a rollback.
-    fn gates_of(
+    fn check_gates(
         &self,
         key: &ChannelKey,
         request: &ReleaseRequest,
@@ -248,7 +254,7 @@ impl Service {
     }
 
     /// The details of a release for the audit, including what it changes.
-    fn details(
+    fn audit_details(
         &self,
         release: &Release,
         before: Option<&Digest>,
@@ -260,14 +266,14 @@ impl Service {
             "reason": release.reason,
             "gates": release.gates,
         });
-        if let Some(Ok(released)) = before.map(|before| self.table(before)) {
+        if let Some(Ok(released)) = before.map(|before| self.read_table(before)) {
             let diff = released.diff(table);
-            let [more, less] = diff.more_and_less();
+            let [more, less] = diff.count_gains_and_losses();
             details["changes"] = json!({
                 "ranges": diff.changes.len(),
                 "promise_more": more,
                 "promise_less": less,
-                "turned_back": diff.turned_back(),
+                "turned_back": diff.count_turned_back(),
                 "only_in_one": diff.only_in_one.len(),
             });
             let whole = serde_json::to_string(&diff).unwrap_or_default();
@@ -294,12 +300,12 @@ fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {
 }
 
 /// The number of the newest release; 0 if there is none.
-fn sequence_of(steps: &[Step]) -> u64 {
+fn newest_sequence(steps: &[ReleaseStep]) -> u64 {
     steps.last().map_or(0, |step| step.sequence)
 }
 
-fn check_expected(steps: &[Step], expected: Option<u64>) -> Result<(), ServiceError> {
-    let found = sequence_of(steps);
+fn check_expected(steps: &[ReleaseStep], expected: Option<u64>) -> Result<(), ServiceError> {
+    let found = newest_sequence(steps);
     match expected {
         Some(expected) if expected != found => Err(ServiceError::Precondition { expected, found }),
         _ => Ok(()),
@@ -307,9 +313,9 @@ fn check_expected(steps: &[Step], expected: Option<u64>) -> Result<(), ServiceEr
 }
 
 /// The table to roll back to: one that the channel has had, by default the previous one.
-fn back_to(
+fn rollback_digest(
     digest: Option<&Digest>,
-    steps: &[Step],
+    steps: &[ReleaseStep],
     key: &ChannelKey,
 ) -> Result<Digest, ServiceError> {
     let found = match digest {
@@ -317,7 +323,7 @@ fn back_to(
             let mut earlier = steps.iter().map(|step| &step.digest);
             earlier.find(|earlier| *earlier == digest)
         }
-        None => match &history::in_effect(steps)[..] {
+        None => match &history::tables_in_effect(steps)[..] {
             [.., before, _] => Some(*before),
             _ => None,
         },
@@ -335,7 +341,7 @@ fn back_to(
 }
 
 /// Parses the library of a channel's name; `None` if no channel can have this name.
-pub(crate) fn library_of(text: &str) -> Option<Library> {
+pub(crate) fn parse_channel_library(text: &str) -> Option<Library> {
     let (name, version) = text.split_once('-').filter(|_| is_plain_library(text))?;
     Some(Library {
         name: name.to_owned(),

@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use table::Table;
 
-use super::history::{self, Step};
-use super::pulls::Noted;
-use crate::database::locked;
+use super::history::{self, ReleaseStep};
+use super::pulls::NotedPulls;
+use crate::database::lock_ignoring_poison;
 use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 
 /// The released tables.
 #[derive(Debug, Default)]
-pub(crate) struct Released {
+pub(crate) struct ReleasedTables {
     /// The locks of channels: the releases of a channel are made one at a time.
     making: Mutex<HashMap<ChannelKey, Weak<Mutex<()>>>>,
-    channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
-    pub(super) noted: Mutex<Noted>,
+    channels: RwLock<HashMap<ChannelKey, Arc<ChannelState>>>,
+    pub(super) noted: Mutex<NotedPulls>,
 }
 
 /// The state of a channel.
 #[derive(Debug)]
-struct Current {
+struct ChannelState {
     sequence: u64,
     digest: Digest,
     /// The current table; `None` if it could not be read.
@@ -30,10 +30,10 @@ struct Current {
     before: Vec<(Digest, i64)>,
 }
 
-impl Released {
+impl ReleasedTables {
     /// The lock of a channel's releases.
-    pub(super) fn lock_of(&self, key: &ChannelKey) -> Arc<Mutex<()>> {
-        let mut making = locked(&self.making);
+    pub(super) fn channel_lock(&self, key: &ChannelKey) -> Arc<Mutex<()>> {
+        let mut making = lock_ignoring_poison(&self.making);
         if let Some(known) = making.get(key).and_then(Weak::upgrade) {
             return known;
         }
@@ -43,14 +43,20 @@ impl Released {
         new
     }
 
-    fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {
+    fn find_channel(&self, key: &ChannelKey) -> Result<Arc<ChannelState>, ServiceError> {
         let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
         let found = channels.get(key).cloned();
         found.ok_or_else(|| ServiceError::not_found("channel", key))
     }
 
     /// Sets the state of a channel from its releases; tables replaced before the served time `since` are forgotten.
-    pub(super) fn set(&self, key: &ChannelKey, steps: &[Step], table: Option<Table>, since: i64) {
+    pub(super) fn set_channel(
+        &self,
+        key: &ChannelKey,
+        steps: &[ReleaseStep],
+        table: Option<Table>,
+        since: i64,
+    ) {
         let Some(newest) = steps.last() else {
             return;
         };
@@ -63,7 +69,7 @@ impl Released {
                 before.push((step.digest.clone(), end));
             }
         }
-        let current = Current {
+        let current = ChannelState {
             sequence: newest.sequence,
             digest: newest.digest.clone(),
             table: table.map(Arc::new),
@@ -82,9 +88,9 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] if the channel has no release.
-    pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
-        let current = self.released.get(key)?;
-        let since = self.served.since(self.configuration.longest_wall_time);
+    pub fn channel_manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
+        let current = self.released.find_channel(key)?;
+        let since = self.served.now_minus(self.configuration.longest_wall_time);
         let recent = current.before.iter().filter(|(_, end)| *end >= since);
         let others = recent.map(|(digest, _)| digest.clone());
         Ok(Manifest {
@@ -100,22 +106,24 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`] if the channel has no release; [`ServiceError::Damaged`].
     pub fn released_table(&self, key: &ChannelKey) -> Result<Arc<Table>, ServiceError> {
-        let current = self.released.get(key)?;
+        let current = self.released.find_channel(key)?;
         match &current.table {
             Some(table) => Ok(Arc::clone(table)),
             // The table's file may have been repaired since the start.
-            None => self.table(&current.digest).map(Arc::new),
+            None => self.read_table(&current.digest).map(Arc::new),
         }
     }
 
     /// Reads a channel's releases into memory.
-    pub(crate) fn remember(&self, key: &ChannelKey) -> Result<(), ServiceError> {
+    pub(crate) fn load_channel(&self, key: &ChannelKey) -> Result<(), ServiceError> {
         let steps = self
             .database
-            .read(|connection| history::steps(connection, key))?;
-        let table = steps.last().and_then(|step| self.table(&step.digest).ok());
-        let since = self.served.since(self.configuration.longest_wall_time);
-        self.released.set(key, &steps, table, since);
+            .read(|connection| history::query_steps(connection, key))?;
+        let table = steps
+            .last()
+            .and_then(|step| self.read_table(&step.digest).ok());
+        let since = self.served.now_minus(self.configuration.longest_wall_time);
+        self.released.set_channel(key, &steps, table, since);
         Ok(())
     }
 }

@@ -8,7 +8,9 @@ use rusqlite::params;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::database::{locked, machine_id, now, rows, timestamp};
+use crate::database::{
+    lock_ignoring_poison, machine_id, now_milliseconds, query_rows, to_timestamp,
+};
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
 /// The least time between two records of the same client and digest.
@@ -17,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(10 * 60);
 const MOST: usize = 50_000;
 
 /// The last recorded pull, by channel and client.
-pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, Instant)>;
+pub(super) type NotedPulls = HashMap<(ChannelKey, String), (Digest, Instant)>;
 
 /// A client's last pull.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -49,7 +51,7 @@ impl Service {
         }
         let place = (key.clone(), client.to_owned());
         let is_full = {
-            let mut noted = locked(&self.released.noted);
+            let mut noted = lock_ignoring_poison(&self.released.noted);
             let known = noted.get(&place);
             if known.is_some_and(|(known, at)| known == digest && at.elapsed() < PAUSE) {
                 return Ok(());
@@ -74,7 +76,7 @@ impl Service {
                 key.library,
                 channel,
                 digest,
-                now()
+                now_milliseconds()
             ])?;
             if is_full {
                 let oldest = "SELECT at FROM pull ORDER BY at DESC LIMIT 1 OFFSET ?1";
@@ -89,17 +91,17 @@ impl Service {
     ///
     /// # Errors
     /// SQLite.
-    pub fn pulls(&self, key: &ChannelKey) -> Result<Vec<Pull>, ServiceError> {
+    pub fn list_pulls(&self, key: &ChannelKey) -> Result<Vec<Pull>, ServiceError> {
         self.database.read(|connection| {
             let query = "SELECT client, digest, at FROM pull JOIN machine ON machine.id = pull.machine \
                  WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY at DESC, client LIMIT ?4";
             let channel = key.channel.to_string();
             let of_channel = params![key.machine, key.library, channel, MOST as i64];
-            rows(connection, query, of_channel, |row| {
+            query_rows(connection, query, of_channel, |row| {
                 Ok(Pull {
                     client: row.get(0)?,
                     digest: row.get(1)?,
-                    at: timestamp(row.get(2)?)?,
+                    at: to_timestamp(row.get(2)?)?,
                 })
             })
         })

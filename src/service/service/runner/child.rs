@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::lines::{keep_log, read_lines};
-use crate::database::locked;
+use crate::database::lock_ignoring_poison;
 use crate::disk::Disk;
 use crate::lower_priority;
 
@@ -29,7 +29,7 @@ const LONGEST_EVENT: usize = 64 << 10;
 
 /// The result of a child process.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct ChildExit {
     /// The exit code; absent if a signal ended the child.
     pub(super) code: Option<i32>,
     /// The signal that ended the child.
@@ -46,13 +46,13 @@ pub(super) struct ChildSignals(Mutex<Option<Pid>>);
 
 impl ChildSignals {
     /// Whether the child exists.
-    pub(super) fn holds(&self) -> bool {
-        self.child().is_some()
+    pub(super) fn is_running(&self) -> bool {
+        self.lock_pid().is_some()
     }
 
     /// Asks the child to end.
     pub(super) fn interrupt(&self) {
-        if let Some(pid) = *self.child() {
+        if let Some(pid) = *self.lock_pid() {
             // The child may have ended.
             let _ = kill(pid, Signal::SIGINT);
         }
@@ -60,32 +60,32 @@ impl ChildSignals {
 
     /// Kills the child's process group.
     pub(super) fn kill(&self) {
-        if let Some(pid) = *self.child() {
+        if let Some(pid) = *self.lock_pid() {
             let _ = killpg(pid, Signal::SIGKILL);
         }
     }
 
-    fn child(&self) -> MutexGuard<'_, Option<Pid>> {
-        locked(&self.0)
+    fn lock_pid(&self) -> MutexGuard<'_, Option<Pid>> {
+        lock_ignoring_poison(&self.0)
     }
 }
 
 /// Runs a command to its end, in its own process group, which is killed when the command ends. Each line of its
 /// standard output is JSON and is passed to `on_event`, except the outcome; standard error goes to the log, on this disk.
 /// No thread polls. The calling thread has a lower priority afterwards.
-pub(super) fn run(
+pub(super) fn run_to_end(
     mut command: Command,
     signals: &ChildSignals,
     log: &Path,
     disk: &Disk,
     mut on_event: impl FnMut(Value) + Send + 'static,
-) -> io::Result<Ended> {
+) -> io::Result<ChildExit> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let mut held = signals.child();
+    let mut held = signals.lock_pid();
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     *held = Some(pid);
@@ -93,7 +93,7 @@ pub(super) fn run(
     // The child inherited the old priority; the listener threads inherit the lowered one.
     lower_priority();
     let (out, err, log) = (child.stdout.take(), child.stderr.take(), log.to_owned());
-    let outcome = listener("output of a task", move || {
+    let outcome = spawn_listener("output of a task", move || {
         let mut outcome = None;
         let out = out?;
         // After a read error the child ends by itself.
@@ -110,21 +110,21 @@ pub(super) fn run(
         outcome
     });
     let disk = disk.clone();
-    let error = listener("log of a task", move || {
-        keep_log(err?, &log, |error| disk.note(error))
+    let error = spawn_listener("log of a task", move || {
+        keep_log(err?, &log, |error| disk.note_error(error))
             .ok()
             .flatten()
     });
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
     // The child is not reaped yet, so its number and its group's number are still valid.
-    let mut held = signals.child();
+    let mut held = signals.lock_pid();
     let _ = killpg(pid, Signal::SIGKILL);
     *held = None;
     let status = child.wait()?;
     drop(held);
     let drained = |from: Receiver<_>| from.recv_timeout(DRAIN_TIME).ok().flatten();
-    Ok(Ended {
+    Ok(ChildExit {
         code: status.code(),
         signal: status.signal(),
         outcome: drained(outcome?),
@@ -133,7 +133,7 @@ pub(super) fn run(
 }
 
 /// Runs `listen` in its own thread, which may outlive the caller.
-fn listener<T: Send + 'static>(
+fn spawn_listener<T: Send + 'static>(
     name: &str,
     listen: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> io::Result<Receiver<Option<T>>> {

@@ -8,37 +8,37 @@ use std::time::Instant;
 use rusqlite::params;
 
 use super::meter::Meter;
-use super::plan::{Plan, RunsOn, Waiting};
+use super::plan::{RunsOn, TaskPlan, WaitingTask};
 use super::steps::Stepping;
-use super::{Active, ITS_TURN, State};
-use crate::database::now;
+use super::{ActiveTask, ITS_TURN, QueueState};
+use crate::database::now_milliseconds;
 use crate::{Service, ServiceError, ServiceMachine, TaskId, TaskKind};
 
 impl Service {
     /// Starts every task that can start, the oldest first, and records what the others wait for.
-    pub(super) fn dispatch<'scope>(
+    pub(super) fn start_ready_tasks<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<(), ServiceError> {
-        let waiting = self.database.read(Waiting::all)?;
+        let waiting = self.database.read(WaitingTask::read_all)?;
         let mut accounts = HashMap::new();
         let mut reasons = Vec::new();
         for task in waiting {
-            let state = self.runner.state();
+            let state = self.runner.lock_state();
             let is_later = |retry: &super::Retry| retry.due > Instant::now();
             let is_later = state.retries.get(&task.id).is_some_and(is_later);
             if state.active.contains_key(&task.id) || is_later && !task.cancel_asked {
                 continue;
             }
             drop(state);
-            let plan = self.plan_of(&task)?;
+            let plan = self.cached_plan(&task)?;
             if task.cancel_asked && !plan.in_steps {
                 self.settle_cancelled(task.id, "cancelled; what was measured is kept")?;
             } else if let Some(outcome) = task.outcome.as_ref().filter(|_| !task.cancel_asked) {
                 self.settle_stored(&task, outcome)?;
             } else {
-                match self.obstacle(&task, &plan, &mut accounts)? {
-                    None => self.begin(scope, task, plan)?,
+                match self.find_obstacle(&task, &plan, &mut accounts)? {
+                    None => self.start_task(scope, task, plan)?,
                     Some(reason) if reason != task.reason => reasons.push((task.id, reason)),
                     Some(_) => {}
                 }
@@ -48,35 +48,37 @@ impl Service {
     }
 
     /// The plan of a task, computed once.
-    fn plan_of(&self, task: &Waiting) -> Result<Plan, ServiceError> {
-        if let Some(plan) = self.runner.state().plans.get(&task.id) {
+    fn cached_plan(&self, task: &WaitingTask) -> Result<TaskPlan, ServiceError> {
+        if let Some(plan) = self.runner.lock_state().plans.get(&task.id) {
             return Ok(plan.clone());
         }
-        let campaign = self.database.read(|connection| task.campaign(connection))?;
-        let plan = Plan::of(task, campaign.as_ref(), &self.configuration.folder);
-        let mut state = self.runner.state();
+        let campaign = self
+            .database
+            .read(|connection| task.read_campaign(connection))?;
+        let plan = TaskPlan::for_task(task, campaign.as_ref(), &self.configuration.folder);
+        let mut state = self.runner.lock_state();
         state.plans.insert(task.id, plan.clone());
         Ok(plan)
     }
 
     /// The reason why a task cannot start now; `None` if it can.
-    fn obstacle(
+    fn find_obstacle(
         &self,
-        task: &Waiting,
-        plan: &Plan,
+        task: &WaitingTask,
+        plan: &TaskPlan,
         accounts: &mut HashMap<String, f64>,
     ) -> Result<Option<String>, ServiceError> {
         // The task's jobs are cancelled regardless of other running tasks.
         if task.cancel_asked {
             return Ok(None);
         }
-        let Ok(machine) = self.configuration.machine(&task.machine) else {
+        let Ok(machine) = self.configuration.find_machine(&task.machine) else {
             let name = &task.machine;
             return Ok(Some(format!(
                 "the configuration has no machine `{name}` any more; add it, or cancel the task"
             )));
         };
-        if let Some(reason) = busy(&self.runner.state(), task, plan, machine) {
+        if let Some(reason) = busy_reason(&self.runner.lock_state(), task, plan, machine) {
             return Ok(Some(reason));
         }
         let Some(limit) = machine.node_hours.filter(|_| task.kind != TaskKind::Report) else {
@@ -98,11 +100,11 @@ impl Service {
     }
 
     /// Starts a task, unless it has been cancelled.
-    fn begin<'scope>(
+    fn start_task<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        task: Waiting,
-        plan: Plan,
+        task: WaitingTask,
+        plan: TaskPlan,
     ) -> Result<(), ServiceError> {
         let (id, in_steps, is_cancelled) = (task.id, plan.in_steps, task.cancel_asked);
         let reason = match task.kind {
@@ -118,7 +120,7 @@ impl Service {
             RunsOn::Here if task.kind != TaskKind::Report => plan.nodes,
             _ => 0.0,
         };
-        let active = Active {
+        let active = ActiveTask {
             signals: Arc::default(),
             meter: Arc::new(Mutex::new(Meter::new(busy_nodes))),
             cancel: is_cancelled,
@@ -127,23 +129,23 @@ impl Service {
             task,
             plan,
         };
-        self.runner.state().active.insert(id, active);
+        self.runner.lock_state().active.insert(id, active);
         let begun = self.database.write(|transaction| {
             let changed = transaction.execute(
                 "UPDATE task SET state = 'running', reason = ?2, started_at = coalesce(started_at, ?3), \
                  attempts = attempts + 1, not_before = NULL, exit_code = NULL, outcome = NULL \
                  WHERE id = ?1 AND state = 'waiting' AND cancel_asked = ?4",
-                params![id, reason, now(), is_cancelled],
+                params![id, reason, now_milliseconds(), is_cancelled],
             )?;
             Ok(changed == 1)
         });
         if !matches!(begun, Ok(true)) {
-            self.runner.state().active.remove(&id);
+            self.runner.lock_state().active.remove(&id);
             return begun.map(|_| ());
         }
         self.announce_tasks(&[id]);
         if !in_steps {
-            scope.spawn(move || self.carry_out(id));
+            scope.spawn(move || self.carry_out_task(id));
         }
         Ok(())
     }
@@ -168,7 +170,12 @@ impl Service {
 }
 
 /// The reason why a task cannot start beside the running ones; `None` if it can.
-fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &ServiceMachine) -> Option<String> {
+fn busy_reason(
+    state: &QueueState,
+    task: &WaitingTask,
+    plan: &TaskPlan,
+    machine: &ServiceMachine,
+) -> Option<String> {
     let mut active = state.active.iter();
     let of_store =
         active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);

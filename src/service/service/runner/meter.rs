@@ -24,7 +24,7 @@ impl Meter {
     }
 
     /// Sets the number of busy nodes from now on.
-    pub(super) fn set(&mut self, nodes: f64) {
+    pub(super) fn set_nodes(&mut self, nodes: f64) {
         let now = Instant::now();
         self.seconds += self.nodes * (now - self.since).as_secs_f64();
         self.since = now;
@@ -32,34 +32,36 @@ impl Meter {
     }
 
     /// Adds node-seconds, such as those that passed while the service did not run.
-    pub(super) fn add(&mut self, seconds: f64) {
+    pub(super) fn add_seconds(&mut self, seconds: f64) {
         self.seconds += seconds;
     }
 
     /// Whether nodes are busy.
-    pub(super) fn runs(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.nodes > 0.0
     }
 
     /// Returns the node-seconds since the last call.
-    pub(super) fn take(&mut self) -> f64 {
-        self.set(self.nodes);
+    pub(super) fn take_seconds(&mut self) -> f64 {
+        self.set_nodes(self.nodes);
         std::mem::take(&mut self.seconds)
     }
 
     /// Updates the number of busy nodes from an event of a child that waits for its jobs; `most` is the number of
     /// nodes of a job that does not name its nodes.
-    pub(super) fn update(&mut self, event: &Value, most: f64) {
+    pub(super) fn update_from_event(&mut self, event: &Value, most: f64) {
         match event["event"].as_str() {
-            Some("running") => self.set(nodes_in(event).unwrap_or(most)),
-            Some("queued" | "launch" | "wall_time" | "died" | "budget_spent") => self.set(0.0),
+            Some("running") => self.set_nodes(count_job_nodes(event).unwrap_or(most)),
+            Some("queued" | "launch" | "wall_time" | "died" | "budget_spent") => {
+                self.set_nodes(0.0)
+            }
             _ => {}
         }
     }
 }
 
 /// The number of nodes on which a job runs, if it names them.
-pub(super) fn nodes_in(job: &Value) -> Option<f64> {
+pub(super) fn count_job_nodes(job: &Value) -> Option<f64> {
     let nodes = job["nodes"].as_array().map(Vec::len)?;
     let nodes = u32::try_from(nodes).ok()?;
     (nodes > 0).then(|| nodes.into())

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use campaign::Campaign;
 
-use super::plan::{Plan, Waiting};
+use super::plan::{TaskPlan, WaitingTask};
 use crate::blobs;
 use crate::modes::OWN_MODE;
 use crate::tasks::with_outputs;
-use crate::validations::activated;
+use crate::validations::activated_deployments;
 use crate::{Digest, Service, ServiceError, TaskId, TaskKind};
 
 /// The work of a task's child.
@@ -33,19 +33,20 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Campaign`] if the campaign can no longer be read; [`ServiceError::Conflict`] if there is none;
     /// files and SQLite.
-    pub(super) fn command(
+    pub(super) fn prepare_command(
         &self,
-        task: &Waiting,
-        plan: &Plan,
+        task: &WaitingTask,
+        plan: &TaskPlan,
         order: Order,
     ) -> Result<Command, ServiceError> {
         let folder = self.task_folder(task.id);
-        files::create_folder(&folder, OWN_MODE).map_err(ServiceError::file("create", &folder))?;
+        files::create_folder(&folder, OWN_MODE)
+            .map_err(ServiceError::on_file("create", &folder))?;
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
-        let campaign = self.campaign_file(task, &folder)?;
+        let campaign = self.write_campaign_file(task, &folder)?;
         if let Some(digest) = &task.digest {
-            self.measure_table(&mut command, task, digest, &campaign)?;
+            self.add_table_arguments(&mut command, task, digest, &campaign)?;
             return Ok(command);
         }
         match (order, task.kind) {
@@ -72,21 +73,24 @@ impl Service {
     /// Adds the arguments that measure a table. The child never takes a campaign or a store from the table, which
     /// anybody with the scope `publish` may have written: it gets the task's campaign, and uses that campaign's store if
     /// the table was made with it.
-    fn measure_table(
+    fn add_table_arguments(
         &self,
         command: &mut Command,
-        task: &Waiting,
+        task: &WaitingTask,
         digest: &Digest,
         campaign: &Path,
     ) -> Result<(), ServiceError> {
-        let table = self.table(digest)?;
+        let table = self.read_table(digest)?;
         let deployment = match task.deployment {
             Some(deployment) => deployment,
-            None => activated(&table).first().copied().unwrap_or_default(),
+            None => activated_deployments(&table)
+                .first()
+                .copied()
+                .unwrap_or_default(),
         };
         command
             .arg(task.kind.to_string())
-            .arg(blobs::place(&self.configuration.state, digest))
+            .arg(blobs::file_path(&self.configuration.state, digest))
             .arg("--campaign")
             .arg(campaign);
         if !Campaign::load(campaign)?.has_digest(&table.provenance.campaign) {
@@ -103,7 +107,11 @@ impl Service {
     /// Writes the campaign as it was submitted. If it has overrides, or is that of a table that was made with some, its
     /// results go elsewhere: the table and the report to the folder of the task that has the overrides, and the store
     /// to the folder of stores, as the nodes of a batch system must be able to reach it.
-    fn campaign_file(&self, task: &Waiting, folder: &Path) -> Result<PathBuf, ServiceError> {
+    fn write_campaign_file(
+        &self,
+        task: &WaitingTask,
+        folder: &Path,
+    ) -> Result<PathBuf, ServiceError> {
         let Some(campaign) = task.campaign else {
             return Err(ServiceError::Conflict(
                 "an earlier version of the service submitted this task without a campaign; submit it again".to_owned(),
@@ -135,7 +143,7 @@ impl Service {
             }
         };
         let file = folder.join("campaign.yaml");
-        files::write(&file, text.as_bytes()).map_err(ServiceError::file("write", &file))?;
+        files::write(&file, text.as_bytes()).map_err(ServiceError::on_file("write", &file))?;
         Ok(file)
     }
 }

@@ -1,16 +1,16 @@
 //! Evaluation of a child's outcome.
 
 use serde_json::Value;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
 use crate::TaskKind;
-use crate::validations::unjudged;
+use crate::validations::count_unjudged;
 
 /// The longest outcome that is stored with its points, in bytes.
 const LONGEST_OUTCOME: usize = 256 << 10;
 
 /// An outcome as it is stored.
-pub(super) fn shortened(mut outcome: Value) -> String {
+pub(super) fn shorten_outcome(mut outcome: Value) -> String {
     let text = outcome.to_string();
     match outcome.as_object_mut() {
         Some(fields) if text.len() > LONGEST_OUTCOME => {
@@ -22,7 +22,7 @@ pub(super) fn shortened(mut outcome: Value) -> String {
 }
 
 /// The numbers of points of a validation or check.
-pub(super) struct Counts {
+pub(super) struct PointCounts {
     /// Those that are slower, or fail.
     pub(super) slower: u64,
     pub(super) faster: u64,
@@ -31,8 +31,8 @@ pub(super) struct Counts {
     pub(super) all: u64,
 }
 
-impl Counts {
-    pub(super) fn of(outcome: &Value) -> Self {
+impl PointCounts {
+    pub(super) fn from_outcome(outcome: &Value) -> Self {
         let points = || outcome["points"].as_array().into_iter().flatten();
         let all = points().count() as u64;
         let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
@@ -51,21 +51,21 @@ impl Counts {
         Self {
             slower: number("slower") + number("broken"),
             faster: number("faster"),
-            unjudged: unjudged(outcome),
+            unjudged: count_unjudged(outcome),
             all,
         }
     }
 }
 
 /// Describes how a task ended successfully.
-pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
-    let Counts {
+pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
+    let PointCounts {
         slower,
         unjudged,
         all,
         ..
-    } = Counts::of(outcome);
-    let judged = counted(all.saturating_sub(unjudged), "point");
+    } = PointCounts::from_outcome(outcome);
+    let judged = format_counted(all.saturating_sub(unjudged), "point");
     let found = match kind {
         TaskKind::Tune => {
             return format!(

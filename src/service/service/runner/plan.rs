@@ -6,13 +6,13 @@ use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension};
 use table::Deployment;
 
-use crate::database::{from_json, rows};
-use crate::tasks::word;
+use crate::database::{json_column, query_rows};
+use crate::tasks::word_column;
 use crate::{Digest, ServiceError, TaskId, TaskKind, TaskRequest};
 
 /// A waiting task as its row describes it. A task that waits for another task's result is not one of these.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingTask {
     pub(super) id: TaskId,
     pub(super) kind: TaskKind,
     /// The machine's name.
@@ -28,9 +28,9 @@ pub(super) struct Waiting {
     pub(super) has_overrides: bool,
 }
 
-impl Waiting {
+impl WaitingTask {
     /// Reads all of these tasks, the oldest first.
-    pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
+    pub(super) fn read_all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
         // Tasks of tables that an earlier version submitted have no campaign of their own.
         let query = "SELECT task.id, kind, machine.name, \
              coalesce(campaign, (SELECT version.campaign FROM version \
@@ -38,11 +38,11 @@ impl Waiting {
              digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request \
              FROM task JOIN machine ON machine.id = task.machine \
              WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
-        rows(connection, query, [], |row| {
-            let request: TaskRequest = from_json(row, 8)?;
+        query_rows(connection, query, [], |row| {
+            let request: TaskRequest = json_column(row, 8)?;
             Ok(Self {
                 id: row.get(0)?,
-                kind: word(row, 1)?,
+                kind: word_column(row, 1)?,
                 machine: row.get(2)?,
                 campaign: row.get(3)?,
                 digest: row.get(4)?,
@@ -56,7 +56,7 @@ impl Waiting {
     }
 
     /// The campaign with the task's launcher.
-    pub(super) fn campaign(
+    pub(super) fn read_campaign(
         &self,
         connection: &Connection,
     ) -> Result<Option<Campaign>, ServiceError> {
@@ -80,7 +80,7 @@ pub(super) enum RunsOn {
 
 /// The way a task is carried out.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct TaskPlan {
     pub(super) runs_on: RunsOn,
     /// Whether other work on this host disturbs the task.
     pub(super) measures: bool,
@@ -92,8 +92,8 @@ pub(super) struct Plan {
     pub(super) store: Option<PathBuf>,
 }
 
-impl Plan {
-    pub(super) fn of(task: &Waiting, campaign: Option<&Campaign>, folder: &Path) -> Self {
+impl TaskPlan {
+    pub(super) fn for_task(task: &WaitingTask, campaign: Option<&Campaign>, folder: &Path) -> Self {
         let is_report = task.kind == TaskKind::Report;
         let launcher = campaign.map(|campaign| &campaign.launcher);
         let is_batch = matches!(launcher, Some(LauncherConfig::Batch(_))) && !is_report;
@@ -108,14 +108,14 @@ impl Plan {
                 && !is_report
                 && !matches!(launcher, Some(LauncherConfig::Simulated(_))),
             in_steps: is_batch && task.kind == TaskKind::Tune,
-            nodes: campaign.map_or(1.0, nodes_of),
+            nodes: campaign.map_or(1.0, largest_node_count),
             store: store.map(|campaign| folder.join(&campaign.output.store)),
         }
     }
 }
 
 /// The largest number of nodes that a campaign uses at once; 1 if its ranks run on this host.
-pub(crate) fn nodes_of(campaign: &Campaign) -> f64 {
+pub(crate) fn largest_node_count(campaign: &Campaign) -> f64 {
     let is_here = match &campaign.launcher {
         LauncherConfig::Local(options) => options.hosts.is_none(),
         LauncherConfig::Simulated(_) => true,

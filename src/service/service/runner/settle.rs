@@ -6,13 +6,13 @@ use rusqlite::{Transaction, params};
 use serde_json::{Value, json};
 
 use super::Retry;
-use super::child::Ended;
+use super::child::ChildExit;
 use super::orders::REPORT;
-use super::outcome::{Counts, sentence, shortened};
-use super::plan::Waiting;
-use super::steps::described;
-use super::whole::Failure;
-use crate::database::{locked, machine_id, now, unreadable};
+use super::outcome::{PointCounts, describe_outcome, shorten_outcome};
+use super::plan::WaitingTask;
+use super::steps::describe_failure;
+use super::whole::StartFailure;
+use crate::database::{lock_ignoring_poison, machine_id, now_milliseconds, unreadable_column};
 use crate::tasks::cancel;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
@@ -24,7 +24,7 @@ pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::fr
 const INTERRUPTED: Duration = Duration::from_secs(5);
 
 /// The next step of a task after its child has ended.
-enum Next {
+enum Settlement {
     /// The task succeeded.
     Done(Value),
     /// The task failed permanently.
@@ -40,37 +40,37 @@ impl Service {
     ///
     /// # Errors
     /// If the result cannot be recorded; the call may be repeated.
-    pub(super) fn settle(
+    pub(super) fn settle_task(
         &self,
-        task: &Waiting,
-        ended: &Result<Ended, Failure>,
+        task: &WaitingTask,
+        ended: &Result<ChildExit, StartFailure>,
         failures: u32,
     ) -> Result<(), ServiceError> {
         let id = task.id;
-        self.account_for(id)?;
+        self.account_for_task(id)?;
         let code = ended.as_ref().ok().and_then(|ended| ended.code);
         let is_cancelled: bool = self.database.read(|connection| {
             let asked = "SELECT cancel_asked FROM task WHERE id = ?1";
             Ok(connection.query_row(asked, [id], |row| row.get(0))?)
         })?;
-        match self.next(task, ended, failures, is_cancelled) {
-            Next::Done(outcome) => self.settle_done(task, code, outcome)?,
-            Next::Failed(reason) => self.settle_failed(id, code, &reason)?,
-            Next::Cancelled => {
+        match self.decide_settlement(task, ended, failures, is_cancelled) {
+            Settlement::Done(outcome) => self.settle_done(task, code, outcome)?,
+            Settlement::Failed(reason) => self.settle_failed(id, code, &reason)?,
+            Settlement::Cancelled => {
                 self.settle_cancelled(id, "cancelled; what was measured is kept")?;
             }
-            Next::Again { reason, pause } => self.settle_again(id, code, &reason, pause)?,
+            Settlement::Again { reason, pause } => self.settle_again(id, code, &reason, pause)?,
         }
         Ok(())
     }
 
-    fn next(
+    fn decide_settlement(
         &self,
-        task: &Waiting,
-        ended: &Result<Ended, Failure>,
+        task: &WaitingTask,
+        ended: &Result<ChildExit, StartFailure>,
         failures: u32,
         is_cancelled: bool,
-    ) -> Next {
+    ) -> Settlement {
         let answers = matches!(task.kind, TaskKind::Validate | TaskKind::Check);
         let outcome = match ended {
             Ok(ended) => ended.outcome.clone(),
@@ -80,18 +80,20 @@ impl Service {
         match (code, outcome) {
             (Some(0), _) if task.kind == TaskKind::Report => {
                 let report = self.task_folder(task.id).join(REPORT);
-                return Next::Done(json!({"report": report.to_string_lossy()}));
+                return Settlement::Done(json!({"report": report.to_string_lossy()}));
             }
-            (Some(0), Some(outcome)) => return Next::Done(outcome),
-            (Some(1), Some(outcome)) if answers => return Next::Done(outcome),
-            _ if is_cancelled => return Next::Cancelled,
+            (Some(0), Some(outcome)) => return Settlement::Done(outcome),
+            (Some(1), Some(outcome)) if answers => return Settlement::Done(outcome),
+            _ if is_cancelled => return Settlement::Cancelled,
             (Some(0 | 1), None) if code == Some(0) || answers => {
-                return Next::Failed("colltune ended without an outcome; see the log".to_owned());
+                return Settlement::Failed(
+                    "colltune ended without an outcome; see the log".to_owned(),
+                );
             }
             _ => {}
         }
-        let is_stopping = self.runner.state().is_stopping;
-        let interrupted = |reason: &str| Next::Again {
+        let is_stopping = self.runner.lock_state().is_stopping;
+        let interrupted = |reason: &str| Settlement::Again {
             reason: reason.to_owned(),
             pause: INTERRUPTED,
         };
@@ -99,26 +101,27 @@ impl Service {
             _ if is_stopping => interrupted(
                 "interrupted because the service stopped; continues from the stored measurements",
             ),
-            Ok(Ended {
+            Ok(ChildExit {
                 code: Some(130), ..
             }) => interrupted("interrupted; continues from the stored measurements"),
-            _ if !is_transient(ended) => Next::Failed(described(ended)),
-            _ if failures >= MOST_FAILURES => {
-                Next::Failed(format!("{} ({failures} times in a row)", described(ended)))
-            }
-            _ => Next::Again {
-                reason: described(ended),
+            _ if !is_transient(ended) => Settlement::Failed(describe_failure(ended)),
+            _ if failures >= MOST_FAILURES => Settlement::Failed(format!(
+                "{} ({failures} times in a row)",
+                describe_failure(ended)
+            )),
+            _ => Settlement::Again {
+                reason: describe_failure(ended),
                 pause: RETRIES[failures.max(1) as usize - 1],
             },
         }
     }
 
     /// Counts a failure of the environment, and returns the number of such failures since the last progress.
-    pub(super) fn count_failure(&self, id: TaskId, ended: &Result<Ended, Failure>) -> u32 {
-        let progress = self.feed.progress(id);
+    pub(super) fn count_failure(&self, id: TaskId, ended: &Result<ChildExit, StartFailure>) -> u32 {
+        let progress = self.feed.last_progress(id);
         let done = progress.and_then(|event| event["progress"]["done"].as_u64());
         let done = done.unwrap_or(0);
-        let mut state = self.runner.state();
+        let mut state = self.runner.lock_state();
         if !is_transient(ended) {
             return 0;
         }
@@ -142,13 +145,13 @@ impl Service {
         reason: &str,
         pause: Duration,
     ) -> Result<(), ServiceError> {
-        let pause = self.runner.scaled(pause);
-        let later = now() + i64::try_from(pause.as_millis()).unwrap_or(0);
+        let pause = self.runner.scale_time(pause);
+        let later = now_milliseconds() + i64::try_from(pause.as_millis()).unwrap_or(0);
         self.database.execute(
             "UPDATE task SET state = 'waiting', reason = ?2, exit_code = ?3, not_before = ?4 WHERE id = ?1",
             params![id, reason, code, later],
         )?;
-        let mut state = self.runner.state();
+        let mut state = self.runner.lock_state();
         let due = Instant::now() + pause;
         let retry = state.retries.entry(id).or_insert(Retry {
             failures: 0,
@@ -162,8 +165,10 @@ impl Service {
     }
 
     pub(super) fn settle_cancelled(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
-        self.account_for(id)?;
-        self.finish(id, |transaction| cancel::end(transaction, id, reason))
+        self.account_for_task(id)?;
+        self.finish_task(id, |transaction| {
+            cancel::mark_cancelled(transaction, id, reason)
+        })
     }
 
     fn settle_failed(
@@ -172,8 +177,8 @@ impl Service {
         code: Option<i32>,
         reason: &str,
     ) -> Result<(), ServiceError> {
-        self.finish(id, |transaction| {
-            end(transaction, id, "failed", reason, code, None)
+        self.finish_task(id, |transaction| {
+            end_with_followers(transaction, id, "failed", reason, code, None)
         })
     }
 
@@ -181,7 +186,7 @@ impl Service {
     /// the next start adds the table that it names without measuring again.
     fn settle_done(
         &self,
-        task: &Waiting,
+        task: &WaitingTask,
         code: Option<i32>,
         outcome: Value,
     ) -> Result<(), ServiceError> {
@@ -193,12 +198,12 @@ impl Service {
             )?;
             return self.settle_tuned(task, outcome);
         }
-        let reason = sentence(task.kind, &outcome);
-        self.finish(id, |transaction| {
+        let reason = describe_outcome(task.kind, &outcome);
+        self.finish_task(id, |transaction| {
             // Only `validate` counts for the gates; `check` compares a table with its own recorded times.
             if let (TaskKind::Validate, Some(digest)) = (task.kind, &task.digest) {
                 let machine = machine_id(transaction, &task.machine)?;
-                let counts = Counts::of(&outcome);
+                let counts = PointCounts::from_outcome(&outcome);
                 transaction.execute(
                     "INSERT INTO validation (machine, digest, task, at, slower, faster, points, details) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -206,7 +211,7 @@ impl Service {
                         machine,
                         digest.as_str(),
                         id,
-                        now(),
+                        now_milliseconds(),
                         counts.slower,
                         counts.faster,
                         counts.all,
@@ -214,52 +219,60 @@ impl Service {
                     ],
                 )?;
             }
-            let outcome = shortened(outcome.clone());
-            end(transaction, id, "done", &reason, code, Some(&outcome))
+            let outcome = shorten_outcome(outcome.clone());
+            end_with_followers(transaction, id, "done", &reason, code, Some(&outcome))
         })
     }
 
     /// Continues after a service that stopped between the two steps of [`Service::settle_done`].
-    pub(super) fn settle_stored(&self, task: &Waiting, outcome: &str) -> Result<(), ServiceError> {
-        let outcome = serde_json::from_str(outcome).map_err(unreadable)?;
+    pub(super) fn settle_stored(
+        &self,
+        task: &WaitingTask,
+        outcome: &str,
+    ) -> Result<(), ServiceError> {
+        let outcome = serde_json::from_str(outcome).map_err(unreadable_column)?;
         self.settle_tuned(task, outcome)
     }
 
-    fn settle_tuned(&self, task: &Waiting, mut outcome: Value) -> Result<(), ServiceError> {
+    fn settle_tuned(&self, task: &WaitingTask, mut outcome: Value) -> Result<(), ServiceError> {
         let id = task.id;
         let Some(table) = outcome["table"].as_str() else {
             return self.settle_failed(id, Some(0), "the outcome names no table");
         };
         let path = self.configuration.folder.join(table);
         let taken = files::read_text(&path)
-            .map_err(ServiceError::file("read", &path))
-            .and_then(|text| self.take_in_of_task(id, &task.machine, task.campaign, &text));
+            .map_err(ServiceError::on_file("read", &path))
+            .and_then(|text| self.add_task_table(id, &task.machine, task.campaign, &text));
         let digest = match taken {
             Ok(digest) => digest,
             // The caller retries, as the task is not at fault.
             Err(error @ ServiceError::Database(_)) => return Err(error),
-            Err(error) if error.is_of_disk() => return Err(error),
+            Err(error) if error.is_disk_fault() => return Err(error),
             Err(error) => {
                 let reason = format!("its table cannot be added: {error}");
                 return self.settle_failed(id, Some(0), &reason);
             }
         };
         outcome["digest"] = json!(digest);
-        let reason = sentence(task.kind, &outcome);
-        let outcome = shortened(outcome);
-        self.finish(id, |transaction| {
-            end(transaction, id, "done", &reason, Some(0), Some(&outcome))
+        let reason = describe_outcome(task.kind, &outcome);
+        let outcome = shorten_outcome(outcome);
+        self.finish_task(id, |transaction| {
+            end_with_followers(transaction, id, "done", &reason, Some(0), Some(&outcome))
         })
     }
 
     /// Stores the node-seconds of all running tasks.
-    pub(super) fn account(&self) -> Result<(), ServiceError> {
-        let active: Vec<TaskId> = self.runner.state().active.keys().copied().collect();
-        active.into_iter().try_for_each(|id| self.account_for(id))
+    pub(super) fn account_for_all(&self) -> Result<(), ServiceError> {
+        let active: Vec<TaskId> = self.runner.lock_state().active.keys().copied().collect();
+        active
+            .into_iter()
+            .try_for_each(|id| self.account_for_task(id))
     }
 
-    pub(super) fn account_for(&self, id: TaskId) -> Result<(), ServiceError> {
-        let taken = self.active(id, |active| locked(&active.meter).take());
+    pub(super) fn account_for_task(&self, id: TaskId) -> Result<(), ServiceError> {
+        let taken = self.with_active(id, |active| {
+            lock_ignoring_poison(&active.meter).take_seconds()
+        });
         let Some(seconds) = taken.filter(|seconds| *seconds > 0.0) else {
             return Ok(());
         };
@@ -268,19 +281,21 @@ impl Service {
             params![id, seconds],
         );
         if written.is_err() {
-            self.active(id, |active| locked(&active.meter).add(seconds));
+            self.with_active(id, |active| {
+                lock_ignoring_poison(&active.meter).add_seconds(seconds)
+            });
         }
         written.map(drop)
     }
 
     /// Runs the transaction that ends a task and returns all tasks that it changes; then announces these.
-    fn finish(
+    fn finish_task(
         &self,
         id: TaskId,
         end: impl FnOnce(&Transaction<'_>) -> Result<Vec<TaskId>, ServiceError>,
     ) -> Result<(), ServiceError> {
         let changed = self.database.write(end)?;
-        let mut state = self.runner.state();
+        let mut state = self.runner.lock_state();
         state.retries.remove(&id);
         state.plans.remove(&id);
         drop(state);
@@ -304,16 +319,16 @@ impl Service {
 }
 
 /// Whether the environment caused the failure, so that another attempt may succeed.
-pub(super) fn is_transient(ended: &Result<Ended, Failure>) -> bool {
+pub(super) fn is_transient(ended: &Result<ChildExit, StartFailure>) -> bool {
     match ended {
         Ok(ended) => matches!(ended.code, None | Some(3)),
-        Err(Failure::Here(_)) => true,
-        Err(Failure::Task(_)) => false,
+        Err(StartFailure::Here(_)) => true,
+        Err(StartFailure::Task(_)) => false,
     }
 }
 
 /// Ends a task, and the tasks that wait for its result. Returns all of them.
-fn end(
+fn end_with_followers(
     transaction: &Transaction<'_>,
     id: TaskId,
     state: &str,
@@ -324,17 +339,17 @@ fn end(
     transaction.execute(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6, not_before = NULL \
          WHERE id = ?1",
-        params![id, state, reason, code, outcome, now()],
+        params![id, state, reason, code, outcome, now_milliseconds()],
     )?;
     let mut statement = transaction.prepare_cached(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6 \
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
     let reason = format!("as task {id}: {reason}");
-    let followers = statement
-        .query_map(params![id, state, reason, code, outcome, now()], |row| {
-            row.get(0)
-        })?;
+    let followers = statement.query_map(
+        params![id, state, reason, code, outcome, now_milliseconds()],
+        |row| row.get(0),
+    )?;
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
     Ok(changed)

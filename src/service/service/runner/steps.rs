@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use rusqlite::params;
 use serde_json::{Value, json};
 
-use super::child::Ended;
-use super::meter::nodes_in;
+use super::child::ChildExit;
+use super::meter::count_job_nodes;
 use super::orders::Order;
-use super::plan::{Plan, Waiting};
+use super::plan::{TaskPlan, WaitingTask};
 use super::settle::{MOST_FAILURES, RETRIES, is_transient};
-use super::whole::Failure;
-use crate::database::locked;
+use super::whole::StartFailure;
+use crate::database::lock_ignoring_poison;
 use crate::{Notice, Service, ServiceError, TaskId};
 
 /// The least time between two steps, of any tasks.
@@ -61,10 +61,10 @@ impl Stepping {
 
 impl Service {
     /// Starts the step that has been due for the longest time, unless a step is running.
-    pub(super) fn next_step<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
-        let mut state = self.runner.state();
+    pub(super) fn start_next_step<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let mut state = self.runner.lock_state();
         let now = Instant::now();
-        let least = self.runner.scaled(LEAST);
+        let least = self.runner.scale_time(LEAST);
         if state.is_stepping || state.last_step.is_some_and(|last| now - last < least) {
             return;
         }
@@ -77,19 +77,19 @@ impl Service {
         state.last_step = Some(now);
         drop(state);
         scope.spawn(move || {
-            self.step(id);
-            self.runner.state().is_stepping = false;
+            self.run_step(id);
+            self.runner.lock_state().is_stepping = false;
             self.runner.wake();
         });
     }
 
     /// Calls `look` with the state of a task that runs in steps.
-    fn stepping<T>(&self, id: TaskId, look: impl FnOnce(&mut Stepping) -> T) -> Option<T> {
-        self.active(id, |active| active.stepping.as_mut().map(look))?
+    fn with_stepping<T>(&self, id: TaskId, look: impl FnOnce(&mut Stepping) -> T) -> Option<T> {
+        self.with_active(id, |active| active.stepping.as_mut().map(look))?
     }
 
-    fn step(&self, id: TaskId) {
-        let begun = self.active(id, |active| {
+    fn run_step(&self, id: TaskId) {
+        let begun = self.with_active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.is_cancelling = active.cancel;
             let order = match active.cancel {
@@ -102,7 +102,7 @@ impl Service {
             return;
         };
         let ended = self.run_child(&task, &plan, order);
-        if self.runner.state().is_stopping && !is_whole(&ended) {
+        if self.runner.lock_state().is_stopping && !is_complete(&ended) {
             self.leave_to_jobs(id);
             return;
         }
@@ -113,9 +113,14 @@ impl Service {
     }
 
     /// Records how the step ended, and schedules the next one.
-    fn after_step(&self, task: &Waiting, plan: &Plan, ended: Result<Ended, Failure>) {
+    fn after_step(
+        &self,
+        task: &WaitingTask,
+        plan: &TaskPlan,
+        ended: Result<ChildExit, StartFailure>,
+    ) {
         let id = task.id;
-        if let Ok(Ended {
+        if let Ok(ChildExit {
             code: Some(0),
             outcome: Some(outcome),
             ..
@@ -129,7 +134,7 @@ impl Service {
         // An interrupt from outside the service is retried like a failure of the environment.
         let is_interrupted = matches!(&ended, Ok(ended) if ended.code == Some(130));
         let is_transient = is_interrupted || is_transient(&ended);
-        let failures = self.active(id, |active| {
+        let failures = self.with_active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.failures += 1;
             if active.cancel {
@@ -139,16 +144,20 @@ impl Service {
         });
         match failures.flatten() {
             // The next step cancels the jobs.
-            Some((true, _)) if !is_whole(&ended) => {}
+            Some((true, _)) if !is_complete(&ended) => {}
             Some((false, failures)) if is_transient && failures < MOST_FAILURES => {
-                let pause = self.runner.scaled(RETRIES[failures as usize - 1]);
-                self.stepping(id, |stepping| stepping.due = Instant::now() + pause);
-                let reason = format!("{}; retried in {} s", described(&ended), pause.as_secs());
+                let pause = self.runner.scale_time(RETRIES[failures as usize - 1]);
+                self.with_stepping(id, |stepping| stepping.due = Instant::now() + pause);
+                let reason = format!(
+                    "{}; retried in {} s",
+                    describe_failure(&ended),
+                    pause.as_secs()
+                );
                 self.retry_until_stored(id, || self.note_reason(id, &reason));
             }
             _ => {
-                self.count_unseen(id, plan, None);
-                self.retry_until_stored(id, || self.settle(task, &ended, MOST_FAILURES));
+                self.account_unseen_job(id, plan, None);
+                self.retry_until_stored(id, || self.settle_task(task, &ended, MOST_FAILURES));
                 self.remove_active(id);
             }
         }
@@ -158,25 +167,25 @@ impl Service {
     fn note_job(
         &self,
         id: TaskId,
-        plan: &Plan,
+        plan: &TaskPlan,
         reported: &(Value, Value),
     ) -> Result<(), ServiceError> {
         let (job, done) = reported;
         let (name, state) = (job["id"].as_str().unwrap_or("?"), job["state"].as_str());
         let state = state.unwrap_or_default();
-        self.count_unseen(id, plan, Some(job));
+        self.account_unseen_job(id, plan, Some(job));
         let why = job["reason"].as_str().map(|why| format!(" ({why})"));
         let reason = match state {
             "running" => format!("job {name} runs; measurements stored: {done}"),
             _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
         };
-        let is_news = self.stepping(id, |stepping| {
+        let is_news = self.with_stepping(id, |stepping| {
             let is_news = stepping.reported.as_ref() != Some(reported);
             stepping.pause = match is_news {
                 true => LEAST,
                 false => (stepping.pause * 2).min(MOST),
             };
-            stepping.due = Instant::now() + self.runner.scaled(stepping.pause);
+            stepping.due = Instant::now() + self.runner.scale_time(stepping.pause);
             stepping.last = Instant::now();
             stepping.failures = 0;
             stepping.reported = Some(reported.clone());
@@ -190,45 +199,48 @@ impl Service {
             self.feed.send(Notice::Progress { task: id, progress });
             self.note_reason(id, &reason)?;
         }
-        self.account_for(id)
+        self.account_for_task(id)
     }
 
     /// Sets the number of busy nodes. If a job ended before any step saw it running, adds the time since the last
     /// step for it.
-    fn count_unseen(&self, id: TaskId, plan: &Plan, job: Option<&Value>) {
-        self.active(id, |active| {
-            let mut meter = locked(&active.meter);
+    fn account_unseen_job(&self, id: TaskId, plan: &TaskPlan, job: Option<&Value>) {
+        self.with_active(id, |active| {
+            let mut meter = lock_ignoring_poison(&active.meter);
             let is_same = |before: &Value| job.is_some_and(|job| job["id"] == before["id"]);
             if let Some(stepping) = &active.stepping
                 && let Some((before, _)) = &stepping.reported
-                && !meter.runs()
+                && !meter.is_running()
                 && !is_same(before)
             {
-                meter.add(plan.nodes * stepping.last.elapsed().as_secs_f64());
+                meter.add_seconds(plan.nodes * stepping.last.elapsed().as_secs_f64());
             }
             let runs = job.filter(|job| job["state"] == "running");
-            meter.set(runs.map_or(0.0, |job| nodes_in(job).unwrap_or(plan.nodes)));
+            meter.set_nodes(runs.map_or(0.0, |job| count_job_nodes(job).unwrap_or(plan.nodes)));
         });
     }
 
-    fn after_cancel(&self, id: TaskId, ended: &Result<Ended, Failure>) {
-        let is_cancelled = matches!(ended, Ok(Ended { code: Some(0), .. }));
-        let failures = self.stepping(id, |stepping| {
+    fn after_cancel(&self, id: TaskId, ended: &Result<ChildExit, StartFailure>) {
+        let is_cancelled = matches!(ended, Ok(ChildExit { code: Some(0), .. }));
+        let failures = self.with_stepping(id, |stepping| {
             stepping.failures += 1;
             let pause = RETRIES[RETRIES.len().min(stepping.failures as usize) - 1];
-            stepping.due = Instant::now() + self.runner.scaled(pause);
+            stepping.due = Instant::now() + self.runner.scale_time(pause);
             stepping.failures
         });
         let reason = match (is_cancelled, failures) {
             (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),
             (false, Some(failures)) if failures < MOST_FAILURES => {
-                let reason = format!("is being cancelled: {}; retried later", described(ended));
+                let reason = format!(
+                    "is being cancelled: {}; retried later",
+                    describe_failure(ended)
+                );
                 self.retry_until_stored(id, || self.note_reason(id, &reason));
                 return;
             }
             (false, _) => format!(
                 "cancelled, but its jobs could not be cancelled: {}; end them with `colltune cancel`",
-                described(ended)
+                describe_failure(ended)
             ),
         };
         self.retry_until_stored(id, || self.settle_cancelled(id, &reason));
@@ -239,7 +251,7 @@ impl Service {
     pub(super) fn leave_to_jobs(&self, id: TaskId) {
         let reason = "waits until the service runs again; its jobs continue";
         // If this fails, the next start does the same.
-        let _ = self.account_for(id).and_then(|()| {
+        let _ = self.account_for_task(id).and_then(|()| {
             self.database.execute(
                 "UPDATE task SET state = 'waiting', reason = ?2 WHERE id = ?1 AND state = 'running'",
                 params![id, reason],
@@ -259,21 +271,21 @@ impl Service {
 }
 
 /// Whether the child has completed the task.
-fn is_whole(ended: &Result<Ended, Failure>) -> bool {
-    matches!(ended, Ok(Ended { code: Some(0), outcome: Some(outcome), .. }) if !outcome["job"].is_object())
+fn is_complete(ended: &Result<ChildExit, StartFailure>) -> bool {
+    matches!(ended, Ok(ChildExit { code: Some(0), outcome: Some(outcome), .. }) if !outcome["job"].is_object())
 }
 
 /// Describes what went wrong.
-pub(super) fn described(ended: &Result<Ended, Failure>) -> String {
+pub(super) fn describe_failure(ended: &Result<ChildExit, StartFailure>) -> String {
     match ended {
-        Err(Failure::Task(what) | Failure::Here(what)) => what.clone(),
-        Ok(Ended {
+        Err(StartFailure::Task(what) | StartFailure::Here(what)) => what.clone(),
+        Ok(ChildExit {
             error: Some(error), ..
         }) => error.clone(),
-        Ok(Ended {
+        Ok(ChildExit {
             code: Some(code), ..
         }) => format!("colltune ended with exit code {code}"),
-        Ok(Ended {
+        Ok(ChildExit {
             signal: Some(signal),
             ..
         }) => format!("signal {signal} ended colltune"),

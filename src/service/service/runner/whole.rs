@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::child::{self, Ended};
+use super::child::{self, ChildExit};
 use super::meter::Meter;
 use super::orders::Order;
-use super::plan::{Plan, RunsOn, Waiting};
-use super::{Active, ERROR_PAUSE, TICK};
-use crate::database::locked;
+use super::plan::{RunsOn, TaskPlan, WaitingTask};
+use super::{ActiveTask, ERROR_PAUSE, TICK};
+use crate::database::lock_ignoring_poison;
 use crate::{Notice, Service, ServiceError, TaskId};
 
 /// The least time between two notices of stored measurements.
@@ -19,35 +19,37 @@ const NEWS: Duration = Duration::from_millis(500);
 
 impl Service {
     /// Runs the child of a started task, and records its result.
-    pub(super) fn carry_out(&self, id: TaskId) {
+    pub(super) fn carry_out_task(&self, id: TaskId) {
         let Some((task, plan)) =
-            self.active(id, |active| (active.task.clone(), active.plan.clone()))
+            self.with_active(id, |active| (active.task.clone(), active.plan.clone()))
         else {
             return;
         };
         let ended = self.run_child(&task, &plan, Order::Work);
         let failures = self.count_failure(id, &ended);
-        self.retry_until_stored(id, || self.settle(&task, &ended, failures));
+        self.retry_until_stored(id, || self.settle_task(&task, &ended, failures));
         self.remove_active(id);
     }
 
     /// Runs a child of an active task to its end.
     pub(super) fn run_child(
         &self,
-        task: &Waiting,
-        plan: &Plan,
+        task: &WaitingTask,
+        plan: &TaskPlan,
         order: Order,
-    ) -> Result<Ended, Failure> {
-        let command = self.disk.note_refusal(self.command(task, plan, order))?;
-        let Some((signals, meter)) = self.active(task.id, |active| {
+    ) -> Result<ChildExit, StartFailure> {
+        let command = self
+            .disk
+            .note_refusal(self.prepare_command(task, plan, order))?;
+        let Some((signals, meter)) = self.with_active(task.id, |active| {
             active.interrupted_at = None;
             (Arc::clone(&active.signals), Arc::clone(&active.meter))
         }) else {
-            return Ok(Ended::default());
+            return Ok(ChildExit::default());
         };
         let log = self.task_folder(task.id).join("log");
         let on_event = self.event_handler(task.id, plan, meter);
-        let ended = child::run(command, &signals, &log, &self.disk, on_event)?;
+        let ended = child::run_to_end(command, &signals, &log, &self.disk, on_event)?;
         Ok(ended)
     }
 
@@ -55,7 +57,7 @@ impl Service {
     fn event_handler(
         &self,
         id: TaskId,
-        plan: &Plan,
+        plan: &TaskPlan,
         meter: Arc<Mutex<Meter>>,
     ) -> impl FnMut(Value) + Send + 'static + use<> {
         let (feed, most) = (self.feed.clone(), plan.nodes);
@@ -63,7 +65,7 @@ impl Service {
         let mut sent: Option<Instant> = None;
         move |event| {
             if counts {
-                locked(&meter).update(&event, most);
+                lock_ignoring_poison(&meter).update_from_event(&event, most);
             }
             let is_stored = event["event"] == "stored";
             let progress = feed.note_progress(id, event);
@@ -76,14 +78,18 @@ impl Service {
     }
 
     /// Calls `look` with a running task; `None` if the task does not run.
-    pub(super) fn active<T>(&self, id: TaskId, look: impl FnOnce(&mut Active) -> T) -> Option<T> {
-        self.runner.state().active.get_mut(&id).map(look)
+    pub(super) fn with_active<T>(
+        &self,
+        id: TaskId,
+        look: impl FnOnce(&mut ActiveTask) -> T,
+    ) -> Option<T> {
+        self.runner.lock_state().active.get_mut(&id).map(look)
     }
 
     /// Removes a task from the running ones.
     pub(super) fn remove_active(&self, id: TaskId) {
         self.feed.forget_progress(id);
-        let mut state = self.runner.state();
+        let mut state = self.runner.lock_state();
         state.active.remove(&id);
         state.is_woken = true;
         drop(state);
@@ -100,28 +106,28 @@ impl Service {
         let subject = format!("task {id}");
         while let Err(error) = write() {
             self.problems.note_transient(subject.clone(), &error);
-            let end = Instant::now() + self.runner.scaled(ERROR_PAUSE);
+            let end = Instant::now() + self.runner.scale_time(ERROR_PAUSE);
             while Instant::now() < end {
-                if self.runner.state().is_stopping {
+                if self.runner.lock_state().is_stopping {
                     return;
                 }
-                std::thread::sleep(self.runner.scaled(TICK));
+                std::thread::sleep(self.runner.scale_time(TICK));
             }
         }
-        self.problems.note(subject, None);
+        self.problems.note_problem(subject, None);
     }
 }
 
 /// The reason why no child was started.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum StartFailure {
     /// The task is at fault.
     Task(String),
     /// The environment is at fault; another attempt may succeed.
     Here(String),
 }
 
-impl From<ServiceError> for Failure {
+impl From<ServiceError> for StartFailure {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::File { .. } | ServiceError::Database(_) => Self::Here(error.to_string()),
@@ -130,7 +136,7 @@ impl From<ServiceError> for Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for StartFailure {
     fn from(error: io::Error) -> Self {
         Self::Here(format!("colltune could not be started: {error}"))
     }

@@ -43,7 +43,7 @@ impl Service {
         if let Some(maker) = self.find_maker(machine, digest)? {
             return Ok(maker);
         }
-        let table = self.table(digest)?;
+        let table = self.read_table(digest)?;
         let mut campaigns: Vec<TaskCampaign> = self
             .campaign_paths(machine)
             .into_iter()
@@ -70,7 +70,7 @@ impl Service {
         machine: &ServiceMachine,
         path: &str,
     ) -> Result<TaskCampaign, ServiceError> {
-        let (campaign, _) = self.campaign_for(machine, path)?;
+        let (campaign, _) = self.read_campaign_for(machine, path)?;
         Ok(TaskCampaign {
             text: campaign.text().to_owned(),
             campaign,

@@ -3,8 +3,8 @@
 use rusqlite::{Transaction, params};
 use serde_json::json;
 
-use super::fetch;
-use crate::database::now;
+use super::fetch_task;
+use crate::database::now_milliseconds;
 use crate::{
     Actor, Notice, Scope, Service, ServiceError, Task, TaskId, TaskKind, TaskState, audit,
 };
@@ -17,14 +17,14 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Forbidden`]; [`ServiceError::NotFound`], also if the actor may not read about the task's machine;
     /// [`ServiceError::Conflict`] if the task is done or has failed.
-    pub fn cancel(&self, actor: &Actor, id: TaskId) -> Result<Task, ServiceError> {
+    pub fn cancel_task(&self, actor: &Actor, id: TaskId) -> Result<Task, ServiceError> {
         let (task, changed) = self.database.write(|transaction| {
-            let task = fetch(transaction, id)?;
+            let task = fetch_task(transaction, id)?;
             let machine = task.request.machine.as_deref();
-            if !actor.may(Scope::Submit, machine) && !self.may_read(actor, machine) {
+            if !actor.has_scope(Scope::Submit, machine) && !self.may_read(actor, machine) {
                 return Err(ServiceError::not_found("task", id));
             }
-            actor.require(Scope::Submit, machine)?;
+            actor.require_scope(Scope::Submit, machine)?;
             let mut changed = Vec::new();
             match task.state {
                 TaskState::Cancelled => return Ok((task, changed)),
@@ -35,7 +35,7 @@ impl Service {
                     )));
                 }
                 TaskState::Waiting if !may_have_job(&task) => {
-                    changed.extend(end(transaction, id, "cancelled before it began")?);
+                    changed.extend(mark_cancelled(transaction, id, "cancelled before it began")?);
                 }
                 TaskState::Waiting | TaskState::Running => {
                     transaction.execute(
@@ -46,8 +46,8 @@ impl Service {
                 }
             }
             let subject = format!("task {id}");
-            audit::record(transaction, &actor.name, "task.cancel", &subject, &json!({}))?;
-            Ok((fetch(transaction, id)?, changed))
+            audit::record_action(transaction, &actor.name, "task.cancel", &subject, &json!({}))?;
+            Ok((fetch_task(transaction, id)?, changed))
         })?;
         self.announce_tasks(&changed);
         self.runner.ask_to_end(id);
@@ -56,14 +56,14 @@ impl Service {
 
     /// Whether an actor may read about a machine.
     fn may_read(&self, actor: &Actor, machine: Option<&str>) -> bool {
-        self.configuration.open_reading || actor.may(Scope::Read, machine)
+        self.configuration.open_reading || actor.has_scope(Scope::Read, machine)
     }
 
     /// Sends the current state of tasks to the feed.
     pub(crate) fn announce_tasks(&self, ids: &[TaskId]) {
         for id in ids {
             // A failed read is ignored: clients read tasks again anyway.
-            if let Ok(task) = self.task(*id) {
+            if let Ok(task) = self.read_task(*id) {
                 let task = Box::new(task);
                 self.feed.send(Notice::Task { task });
             }
@@ -78,14 +78,14 @@ fn may_have_job(task: &Task) -> bool {
 
 /// Marks a task as cancelled. The first of the tasks that wait for its result takes its place. Returns all changed
 /// tasks.
-pub(crate) fn end(
+pub(crate) fn mark_cancelled(
     transaction: &Transaction<'_>,
     id: TaskId,
     reason: &str,
 ) -> Result<Vec<TaskId>, ServiceError> {
     transaction.execute(
         "UPDATE task SET state = 'cancelled', reason = ?2, ended_at = ?3, not_before = NULL WHERE id = ?1",
-        params![id, reason, now()],
+        params![id, reason, now_milliseconds()],
     )?;
     let mut statement = transaction.prepare_cached(
         "SELECT id FROM task WHERE follows = ?1 AND state = 'waiting' ORDER BY id",

@@ -30,12 +30,12 @@ impl Overrides {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`], also of an override that makes the campaign invalid.
-    pub(crate) fn apply(
+    pub(crate) fn apply_to(
         &self,
         campaign: &Campaign,
         path: &str,
     ) -> Result<(Campaign, String), ServiceError> {
-        self.check()?;
+        self.check_limits()?;
         let mut values = Vec::new();
         if let Some(budget) = &self.budget {
             values.push(("budget", json!(budget).to_string()));
@@ -61,10 +61,10 @@ impl Overrides {
             }
             values.push(("shapes", json!(shapes).to_string()));
         }
-        with_keys(campaign.text(), path, &values).map_err(of_override)
+        with_keys(campaign.text(), path, &values).map_err(name_override)
     }
 
-    fn check(&self) -> Result<(), ServiceError> {
+    fn check_limits(&self) -> Result<(), ServiceError> {
         let collectives = self.collectives.iter().flatten();
         let mut texts = collectives.chain(&self.budget).chain(&self.sizes);
         let lists = [
@@ -87,7 +87,7 @@ impl Overrides {
 }
 
 /// Names the override that is wrong, in place of a line of the changed text, which is in no file.
-fn of_override(error: ServiceError) -> ServiceError {
+fn name_override(error: ServiceError) -> ServiceError {
     match error {
         ServiceError::Campaign(CampaignError::Invalid(found)) => {
             let (field, message, help) = (found.field.to_string(), &found.message, &found.help);

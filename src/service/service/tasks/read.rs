@@ -9,7 +9,9 @@ use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
-use crate::database::{from_json, machine_id, rows, time, timestamp, unreadable};
+use crate::database::{
+    json_column, machine_id, query_rows, timestamp_column, to_timestamp, unreadable_column,
+};
 use crate::{
     Digest, LogText, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState,
 };
@@ -26,15 +28,19 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].
-    pub fn task(&self, id: TaskId) -> Result<Task, ServiceError> {
-        self.database.read(|connection| fetch(connection, id))
+    pub fn read_task(&self, id: TaskId) -> Result<Task, ServiceError> {
+        self.database.read(|connection| fetch_task(connection, id))
     }
 
     /// Lists tasks, newest first.
     ///
     /// # Errors
     /// SQLite.
-    pub fn tasks(&self, filter: &TaskFilter, slice: Slice) -> Result<Page<Task>, ServiceError> {
+    pub fn list_tasks(
+        &self,
+        filter: &TaskFilter,
+        slice: Slice,
+    ) -> Result<Page<Task>, ServiceError> {
         self.database.read(|connection| {
             let query = format!(
                 "{COLUMNS} WHERE task.id < ?1 AND (?2 IS NULL OR state = ?2) \
@@ -44,15 +50,15 @@ impl Service {
                  ORDER BY task.id DESC LIMIT ?6"
             );
             let bounds = params![
-                slice.end(),
+                slice.upper_bound(),
                 filter.state.map(|state| state.to_string()),
                 filter.machine,
                 filter.campaign,
                 filter.machines.as_ref().map(|names| json!(names).to_string()),
-                slice.rows_and_one()
+                slice.rows_to_query()
             ];
-            let tasks = rows(connection, &query, bounds, task_of)?;
-            Ok(slice.page(tasks, |task| task.id))
+            let tasks = query_rows(connection, &query, bounds, task_from_row)?;
+            Ok(slice.to_page(tasks, |task| task.id))
         })
     }
 
@@ -64,8 +70,8 @@ impl Service {
         self.database.read(|connection| {
             let query = "SELECT machine.name, state, count(*) FROM task JOIN machine ON machine.id = task.machine \
                          GROUP BY task.machine, state ORDER BY machine.name, state";
-            let count = |row: &Row<'_>| Ok((row.get(0)?, word(row, 1)?, row.get(2)?));
-            rows(connection, query, [], count)
+            let count = |row: &Row<'_>| Ok((row.get(0)?, word_column(row, 1)?, row.get(2)?));
+            query_rows(connection, query, [], count)
         })
     }
 
@@ -92,8 +98,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
-    pub fn log(&self, id: TaskId, from: u64) -> Result<LogText, ServiceError> {
-        self.task(id)?;
+    pub fn read_log(&self, id: TaskId, from: u64) -> Result<LogText, ServiceError> {
+        self.read_task(id)?;
         let path = self.task_folder(id).join("log");
         let read = || -> io::Result<_> {
             let mut file = File::open(&path)?;
@@ -113,7 +119,7 @@ impl Service {
         };
         read().map_err(|error| match error.kind() {
             ErrorKind::NotFound => ServiceError::NoLog(id),
-            _ => ServiceError::file("read", &path)(error),
+            _ => ServiceError::on_file("read", &path)(error),
         })
     }
 }
@@ -132,48 +138,48 @@ fn count_unfinished(bytes: &[u8]) -> usize {
 ///
 /// # Errors
 /// [`ServiceError::NotFound`]; SQLite.
-pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, ServiceError> {
+pub(super) fn fetch_task(connection: &Connection, id: TaskId) -> Result<Task, ServiceError> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE task.id = ?1"))?;
     // No row has a larger number.
     let row = i64::try_from(id).unwrap_or(i64::MAX);
-    let task = statement.query_row([row], task_of).optional()?;
+    let task = statement.query_row([row], task_from_row).optional()?;
     task.ok_or_else(|| ServiceError::not_found("task", id))
 }
 
 /// Parses a word in a column, such as a state.
-pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(crate) fn word_column<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let word: String = row.get(column)?;
-    let unknown = |_| unreadable(io::Error::other(format!("the unknown word `{word}`")));
+    let unknown = |_| unreadable_column(io::Error::other(format!("the unknown word `{word}`")));
     word.parse().map_err(unknown)
 }
 
-fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
+fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
     let outcome: Option<String> = row.get(14)?;
     let outcome: Option<Value> = outcome
         .map(|text| serde_json::from_str(&text))
         .transpose()
-        .map_err(unreadable)?;
+        .map_err(unreadable_column)?;
     Ok(Task {
         id: row.get(0)?,
-        request: from_json(row, 1)?,
+        request: json_column(row, 1)?,
         name: row.get(2)?,
-        state: word(row, 3)?,
+        state: word_column(row, 3)?,
         reason: row.get(4)?,
         follows: row.get(5)?,
         actor: row.get(6)?,
-        submitted_at: timestamp(row.get(7)?)?,
-        started_at: time(row, 8)?,
-        ended_at: time(row, 9)?,
+        submitted_at: to_timestamp(row.get(7)?)?,
+        started_at: timestamp_column(row, 8)?,
+        ended_at: timestamp_column(row, 9)?,
         attempts: row.get(10)?,
         exit_code: row.get(11)?,
         expected_node_seconds: row.get(12)?,
         node_seconds: row.get(13)?,
-        made: outcome.as_ref().and_then(made),
+        made: outcome.as_ref().and_then(made_table),
         outcome,
     })
 }
 
 /// The table that an outcome names.
-fn made(outcome: &Value) -> Option<Digest> {
+fn made_table(outcome: &Value) -> Option<Digest> {
     outcome.get("digest")?.as_str()?.parse().ok()
 }

@@ -5,9 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
 use super::campaign::TaskCampaign;
-use super::fetch;
-use crate::database::{machine_id, now};
-use crate::runner::nodes_of;
+use super::fetch_task;
+use crate::database::{machine_id, now_milliseconds};
+use crate::runner::largest_node_count;
 use crate::versions::has_version;
 use crate::{
     Actor, Notice, Scope, Service, ServiceError, ServiceMachine, Submitted, Task, TaskId, TaskKind,
@@ -20,7 +20,7 @@ const MOST_WAITING: i64 = 10_000;
 const LONGEST_KEY: usize = 255;
 
 /// A checked request, ready to be written.
-struct Prepared {
+struct CheckedRequest {
     request: TaskRequest,
     /// The request as it is stored.
     json: String,
@@ -35,20 +35,20 @@ impl Service {
     /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of the machine, campaign or
     /// table; [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs
     /// to another request, or if 10000 tasks wait.
-    pub fn submit(
+    pub fn submit_task(
         &self,
         actor: &Actor,
         request: &TaskRequest,
         idempotency_key: Option<&str>,
     ) -> Result<Submitted, ServiceError> {
         let machine = self.requested_machine(actor, request)?;
-        check_key(idempotency_key)?;
+        check_idempotency_key(idempotency_key)?;
         let mut request = request.clone();
         request.machine = Some(machine.name.clone());
         let json = serde_json::to_string(&request).map_err(invalid_json)?;
         let earlier = self
             .database
-            .read(|connection| earlier(connection, actor, idempotency_key, &json))?;
+            .read(|connection| find_earlier_task(connection, actor, idempotency_key, &json))?;
         if let Some(task) = earlier {
             let is_new = false;
             return Ok(Submitted { task, is_new });
@@ -56,7 +56,7 @@ impl Service {
         let prepared = self.read_request(machine, request, json)?;
         let submitted = self
             .database
-            .write(|transaction| add(transaction, actor, &prepared, idempotency_key))?;
+            .write(|transaction| add_task(transaction, actor, &prepared, idempotency_key))?;
         if submitted.is_new {
             self.feed.send(Notice::Task {
                 task: Box::new(submitted.task.clone()),
@@ -73,11 +73,11 @@ impl Service {
         request: &TaskRequest,
     ) -> Result<&ServiceMachine, ServiceError> {
         if let Some(name) = &request.machine {
-            actor.require(Scope::Submit, Some(name))?;
-            return self.configuration.machine(name);
+            actor.require_scope(Scope::Submit, Some(name))?;
+            return self.configuration.find_machine(name);
         }
         let all = self.configuration.machines.iter();
-        let own = all.filter(|machine| actor.may(Scope::Submit, Some(&machine.name)));
+        let own = all.filter(|machine| actor.has_scope(Scope::Submit, Some(&machine.name)));
         let own: Vec<&ServiceMachine> = own.collect();
         match own[..] {
             [] => Err(ServiceError::Forbidden {
@@ -99,7 +99,7 @@ impl Service {
         machine: &ServiceMachine,
         request: TaskRequest,
         json: String,
-    ) -> Result<Prepared, ServiceError> {
+    ) -> Result<CheckedRequest, ServiceError> {
         let kind = request.kind;
         let refuse = |field, problem: String| Err(ServiceError::invalid(field, problem));
         if kind != TaskKind::Tune && !request.overrides.is_empty() {
@@ -118,7 +118,7 @@ impl Service {
                 if request.overrides.is_empty() {
                     found
                 } else {
-                    let (campaign, text) = request.overrides.apply(&found.campaign, path)?;
+                    let (campaign, text) = request.overrides.apply_to(&found.campaign, path)?;
                     TaskCampaign {
                         campaign,
                         text,
@@ -139,7 +139,7 @@ impl Service {
             }
             (true, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
         };
-        Ok(Prepared {
+        Ok(CheckedRequest {
             request,
             json,
             campaign,
@@ -147,7 +147,7 @@ impl Service {
     }
 }
 
-fn check_key(key: Option<&str>) -> Result<(), ServiceError> {
+fn check_idempotency_key(key: Option<&str>) -> Result<(), ServiceError> {
     let is_good = |key: &str| {
         (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
@@ -165,7 +165,7 @@ fn invalid_json(error: serde_json::Error) -> ServiceError {
 }
 
 /// The task that an actor submitted earlier with this key.
-fn earlier(
+fn find_earlier_task(
     connection: &Connection,
     actor: &Actor,
     key: Option<&str>,
@@ -179,7 +179,7 @@ fn earlier(
         .optional()?;
     match found {
         None => Ok(None),
-        Some((id, request)) if request == json => fetch(connection, id).map(Some),
+        Some((id, request)) if request == json => fetch_task(connection, id).map(Some),
         Some((id, _)) => Err(ServiceError::Conflict(format!(
             "the idempotency key belongs to task {id}, which another request made; use a new key"
         ))),
@@ -187,18 +187,18 @@ fn earlier(
 }
 
 /// Adds a task, unless a concurrent request with the same key has added it.
-fn add(
+fn add_task(
     transaction: &Transaction<'_>,
     actor: &Actor,
-    prepared: &Prepared,
+    prepared: &CheckedRequest,
     key: Option<&str>,
 ) -> Result<Submitted, ServiceError> {
-    let Prepared {
+    let CheckedRequest {
         request,
         json,
         campaign,
     } = prepared;
-    if let Some(task) = earlier(transaction, actor, key, json)? {
+    if let Some(task) = find_earlier_task(transaction, actor, key, json)? {
         let is_new = false;
         return Ok(Submitted { task, is_new });
     }
@@ -241,18 +241,18 @@ fn add(
     let campaign = &campaign.campaign;
     let is_simulated = matches!(campaign.launcher, LauncherConfig::Simulated(_));
     let expected = (request.kind == TaskKind::Tune && !is_simulated)
-        .then(|| campaign.budget_seconds * nodes_of(campaign));
+        .then(|| campaign.budget_seconds * largest_node_count(campaign));
     transaction.execute(
         "INSERT INTO task (kind, machine, campaign, digest, request, state, reason, follows, actor, \
          idempotency_key, submitted_at, expected_node_seconds) \
          VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
-            kind, machine, row, table, json, reason, follows, actor.name, key, now(), expected
+            kind, machine, row, table, json, reason, follows, actor.name, key, now_milliseconds(), expected
         ],
     )?;
     let id = TaskId::try_from(transaction.last_insert_rowid()).unwrap_or_default();
     let details: Value = serde_json::from_str(json).map_err(invalid_json)?;
-    audit::record(
+    audit::record_action(
         transaction,
         &actor.name,
         "task.submit",
@@ -260,7 +260,7 @@ fn add(
         &details,
     )?;
     Ok(Submitted {
-        task: fetch(transaction, id)?,
+        task: fetch_task(transaction, id)?,
         is_new: true,
     })
 }
@@ -277,7 +277,13 @@ fn campaign_row(
     transaction.execute(
         "INSERT INTO campaign (digest, name, path, text, added_at) VALUES (?1, ?2, ?3, ?4, ?5) \
          ON CONFLICT (digest) DO NOTHING",
-        params![campaign.digest(), campaign.name, path, text, now()],
+        params![
+            campaign.digest(),
+            campaign.name,
+            path,
+            text,
+            now_milliseconds()
+        ],
     )?;
     let id = transaction.query_row(
         "SELECT id FROM campaign WHERE digest = ?1",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use service::{ChannelKey, Digest, Gate, Manifest, Page, Release, ReleaseRequest, Slice};
 use utoipa::IntoParams;
 
-use crate::conditions::{Expected, channel_tag, mark, unchanged};
+use crate::conditions::{ExpectedRelease, channel_etag, not_modified_response, set_cache_headers};
 use crate::extract::{self, Path, Query};
 use crate::json::Json;
 use crate::state::Encoded;
@@ -24,12 +24,12 @@ const ASK_AGAIN: &str = "no-cache";
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn list(
+pub(crate) async fn list_channels(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Json<Vec<Release>>, Problem> {
     visitor.require_read_anything()?;
-    let mut channels = app.run_reading(service::Service::channels).await?;
+    let mut channels = app.run_reading(service::Service::newest_releases).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     Ok(Json(channels))
 }
@@ -45,7 +45,7 @@ pub(crate) struct Pull {
 }
 
 impl Pull {
-    fn client(self) -> Result<Option<String>, Problem> {
+    fn checked_client(self) -> Result<Option<String>, Problem> {
         let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || b".-_".contains(&letter);
         match self.client {
             Some(name) if !(1..=253).contains(&name.len()) || !name.bytes().all(is_plain) => {
@@ -71,7 +71,7 @@ impl Pull {
         (status = 404, description = "No such channel, or it has no releases", body = Problem),
     )
 )]
-pub(crate) async fn manifest(
+pub(crate) async fn get_manifest(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
@@ -79,17 +79,21 @@ pub(crate) async fn manifest(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     visitor.require_read(Some(&key.machine))?;
-    let client = pull.client()?;
-    let manifest = app.service.manifest(&key)?;
+    let client = pull.checked_client()?;
+    let manifest = app.service.channel_manifest(&key)?;
     if let Some(client) = client {
-        app.shared.pulls.note(client, key, manifest.digest.clone());
+        app.shared
+            .pulls
+            .note_pull(client, key, manifest.digest.clone());
     }
-    let tag = channel_tag(manifest.sequence, &manifest.digest);
-    Ok(unchanged(&headers, &tag, ASK_AGAIN).unwrap_or_else(|| {
-        let mut response = Json(manifest).into_response();
-        mark(&mut response, &tag, ASK_AGAIN);
-        response
-    }))
+    let tag = channel_etag(manifest.sequence, &manifest.digest);
+    Ok(
+        not_modified_response(&headers, &tag, ASK_AGAIN).unwrap_or_else(|| {
+            let mut response = Json(manifest).into_response();
+            set_cache_headers(&mut response, &tag, ASK_AGAIN);
+            response
+        }),
+    )
 }
 
 /// The releases of a channel, newest first.
@@ -102,14 +106,14 @@ pub(crate) async fn manifest(
         (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn releases(
+pub(crate) async fn list_releases(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
     Query(slice): Query<Slice>,
 ) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&key.machine))?;
-    app.read_as_json(move |service| service.releases(&key, slice))
+    app.read_as_json(move |service| service.list_releases(&key, slice))
         .await
 }
 
@@ -133,7 +137,7 @@ pub(crate) async fn releases(
         (status = 507, description = "The disk is full", body = Problem),
     )
 )]
-pub(crate) async fn release(
+pub(crate) async fn make_release(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
@@ -142,10 +146,12 @@ pub(crate) async fn release(
 ) -> Result<impl IntoResponse, Problem> {
     // Conditions count only where the request would otherwise be carried out, and tell nothing to others.
     app.service.require_channel(&visitor.actor, &key)?;
-    let expected = Expected::of(&headers)?;
-    let expected = expected.sequence(app.service.manifest(&key).ok().as_ref())?;
-    let release = app.release(visitor.actor, key, request, expected).await?;
-    let tag = channel_tag(release.sequence, &release.digest);
+    let expected = ExpectedRelease::from_headers(&headers)?;
+    let expected = expected.expected_sequence(app.service.channel_manifest(&key).ok().as_ref())?;
+    let release = app
+        .make_release(visitor.actor, key, request, expected)
+        .await?;
+    let tag = channel_etag(release.sequence, &release.digest);
     Ok((StatusCode::CREATED, [(header::ETAG, tag)], Json(release)))
 }
 
@@ -173,7 +179,7 @@ pub(crate) struct Candidate {
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn gates(
+pub(crate) async fn evaluate_gates(
     State(app): State<App>,
     visitor: Visitor,
     Path(of): Path<Candidate>,
@@ -184,6 +190,6 @@ pub(crate) async fn gates(
         library: of.library,
         channel: of.channel,
     };
-    let gates = app.run_heavy(move |service| service.gates(&key, &of.digest));
+    let gates = app.run_heavy(move |service| service.evaluate_gates(&key, &of.digest));
     gates.await.map(Json)
 }

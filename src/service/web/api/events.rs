@@ -14,10 +14,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::tasks::seen;
-use crate::extract::{Path, text_of};
-use crate::pools::refuse;
-use crate::shares::Place;
+use super::tasks::find_visible_task;
+use crate::extract::{Path, header_text};
+use crate::pools::refuse_full;
+use crate::shares::TakenPlace;
 use crate::{App, Peer, Problem, Visitor};
 
 /// The interval of the comments that are sent while there are no events; they detect dead connections.
@@ -41,13 +41,13 @@ const CHECK: Duration = Duration::from_secs(1);
         (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
-pub(crate) async fn all(
+pub(crate) async fn stream_all_events(
     State(app): State<App>,
     visitor: Visitor,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     visitor.require_read(None)?;
-    stream_of(app, visitor, &headers, None)
+    open_event_stream(app, visitor, &headers, None)
 }
 
 /// The events of a task, as long as the token or session with which they were requested is valid.
@@ -61,30 +61,30 @@ pub(crate) async fn all(
         (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
-pub(crate) async fn of_task(
+pub(crate) async fn stream_task_events(
     State(app): State<App>,
     visitor: Visitor,
     headers: HeaderMap,
     Path(id): Path<TaskId>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    seen(&app, &visitor, id).await?;
-    stream_of(app, visitor, &headers, Some(id))
+    find_visible_task(&app, &visitor, id).await?;
+    open_event_stream(app, visitor, &headers, Some(id))
 }
 
-fn stream_of(
+fn open_event_stream(
     app: App,
     visitor: Visitor,
     headers: &HeaderMap,
     task: Option<TaskId>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Problem> {
-    let place = app.shared.streams.take(Peer::current());
+    let place = app.shared.streams.take_place(Peer::current_client());
     let place = place.map_err(|full| {
-        refuse(full, "event streams are open").retry_after(Duration::from_secs(10))
+        refuse_full(full, "event streams are open").retry_after(Duration::from_secs(10))
     })?;
-    let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
+    let last = header_text(headers, &HeaderName::from_static("last-event-id"))?;
     // The service sends only valid numbers. An invalid one counts as 0, so the client gets the event `lost`.
     let after = last.map(|last| last.trim().parse().unwrap_or(0));
-    let (missed, receiver) = app.service.feed().listen(after);
+    let (missed, receiver) = app.service.feed().listen_after(after);
     let mut checks = interval(CHECK);
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let state = Listening {
@@ -99,7 +99,7 @@ fn stream_of(
         _place: place,
     };
     let events = stream::unfold(state, |mut state| async {
-        let event = state.next().await?;
+        let event = state.next_event().await?;
         Some((Ok(event), state))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
@@ -115,11 +115,11 @@ struct Listening {
     app: App,
     visitor: Visitor,
     checks: Interval,
-    _place: Place,
+    _place: TakenPlace,
 }
 
 /// What comes next on an event stream.
-enum Step {
+enum StreamStep {
     Send(Event),
     /// Nothing, but time has passed.
     Check,
@@ -128,22 +128,22 @@ enum Step {
 
 impl Listening {
     /// The next event; `None` at the end, which also comes when the visitor's token or session has ended.
-    async fn next(&mut self) -> Option<Event> {
+    async fn next_event(&mut self) -> Option<Event> {
         loop {
             let step = self.wait_for_step().await;
-            if matches!(step, Step::End) || !self.visitor.is_still_valid(&self.app).await {
+            if matches!(step, StreamStep::End) || !self.visitor.is_still_valid(&self.app).await {
                 return None;
             }
-            if let Step::Send(event) = step {
+            if let StreamStep::Send(event) = step {
                 return Some(event);
             }
         }
     }
 
-    async fn wait_for_step(&mut self) -> Step {
+    async fn wait_for_step(&mut self) -> StreamStep {
         loop {
             if std::mem::take(&mut self.is_lost) {
-                return Step::Send(Event::default().event("lost").data("{}"));
+                return StreamStep::Send(Event::default().event("lost").data("{}"));
             }
             let item = match self.waiting.pop_front() {
                 Some(item) => item,
@@ -154,20 +154,20 @@ impl Listening {
                             self.is_lost = true;
                             continue;
                         }
-                        Err(RecvError::Closed) => return Step::End,
+                        Err(RecvError::Closed) => return StreamStep::End,
                     },
-                    _ = self.checks.tick() => return Step::Check,
-                    _ = self.ending.wait_for(|ends| *ends) => return Step::End,
+                    _ = self.checks.tick() => return StreamStep::Check,
+                    _ = self.ending.wait_for(|ends| *ends) => return StreamStep::End,
                 },
             };
-            if let Some(event) = self.event(&item) {
-                return Step::Send(event);
+            if let Some(event) = self.event_of_item(&item) {
+                return StreamStep::Send(event);
             }
         }
     }
 
     /// The event to send, unless it belongs to another task.
-    fn event(&self, item: &FeedItem) -> Option<Event> {
+    fn event_of_item(&self, item: &FeedItem) -> Option<Event> {
         let (name, of) = match &item.notice {
             Notice::Task { task } => ("task", Some(task.id)),
             Notice::Progress { task, .. } => ("progress", Some(*task)),

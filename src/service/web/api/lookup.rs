@@ -46,7 +46,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    fn query(&self) -> Result<table::Query, String> {
+    fn to_query(&self) -> Result<table::Query, String> {
         let collective: Collective = self
             .collective
             .parse()
@@ -96,14 +96,14 @@ pub(crate) struct Answers {
         (status = 404, body = Problem), (status = 422, body = Problem),
     )
 )]
-pub(crate) async fn one(
+pub(crate) async fn look_up_one(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
     Query(question): Query<Question>,
 ) -> Result<Json<DecisionJson>, Problem> {
     visitor.require_read(Some(&key.machine))?;
-    let query = question.query().map_err(refused)?;
+    let query = question.to_query().map_err(invalid_question)?;
     let table = app.service.released_table(&key)?;
     Ok(Json(table.lookup(&query).to_json()))
 }
@@ -119,7 +119,7 @@ pub(crate) async fn one(
         (status = 422, body = Problem),
     )
 )]
-pub(crate) async fn many(
+pub(crate) async fn look_up_many(
     State(app): State<App>,
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
@@ -133,16 +133,16 @@ pub(crate) async fn many(
 
 /// The answers in JSON.
 fn answer_all(table: &Table, questions: &extract::Unread<Vec<Question>>) -> Result<Bytes, Problem> {
-    let questions = questions.read()?;
+    let questions = questions.parse_json()?;
     if questions.len() > QUESTIONS {
-        return Err(refused(format!(
+        return Err(invalid_question(format!(
             "there are more than {QUESTIONS} questions"
         )));
     }
     let answers = questions.iter().enumerate().map(|(index, question)| {
         let query = question
-            .query()
-            .map_err(|error| refused(format!("question {index}: {error}")))?;
+            .to_query()
+            .map_err(|error| invalid_question(format!("question {index}: {error}")))?;
         Ok(table.lookup(&query).to_json())
     });
     let answers = answers.collect::<Result<_, Problem>>()?;
@@ -151,6 +151,6 @@ fn answer_all(table: &Table, questions: &extract::Unread<Vec<Question>>) -> Resu
         .map_err(|error| Problem::internal(&error))
 }
 
-fn refused(detail: String) -> Problem {
+fn invalid_question(detail: String) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }

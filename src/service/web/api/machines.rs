@@ -33,7 +33,7 @@ pub(crate) struct Machine {
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn list(
+pub(crate) async fn list_machines(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Json<Vec<Machine>>, Problem> {
@@ -67,7 +67,7 @@ pub(crate) async fn list(
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn campaigns(
+pub(crate) async fn list_campaigns(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Encoded, Problem> {

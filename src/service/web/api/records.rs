@@ -29,8 +29,11 @@ pub(crate) struct MadeToken {
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn tokens(State(app): State<App>, visitor: Visitor) -> Result<Encoded, Problem> {
-    app.read_as_json(move |service| service.tokens(&visitor.actor))
+pub(crate) async fn list_tokens(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<Encoded, Problem> {
+    app.read_as_json(move |service| service.list_tokens(&visitor.actor))
         .await
 }
 
@@ -89,11 +92,11 @@ pub(crate) async fn revoke_token(
         (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn audit(
+pub(crate) async fn read_audit(
     State(app): State<App>,
     visitor: Visitor,
     Query(slice): Query<Slice>,
 ) -> Result<Encoded, Problem> {
-    app.read_as_json(move |service| service.audit(&visitor.actor, slice))
+    app.read_as_json(move |service| service.read_audit(&visitor.actor, slice))
         .await
 }

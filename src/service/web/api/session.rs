@@ -35,7 +35,7 @@ pub(crate) struct Session {
         (status = 429, description = "A wrong token after too many others", body = Problem),
     )
 )]
-pub(crate) async fn begin(
+pub(crate) async fn begin_session(
     State(app): State<App>,
     peer: Peer,
     extract::Json(LogIn { token }): extract::Json<LogIn>,
@@ -60,7 +60,7 @@ pub(crate) async fn begin(
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn end(
+pub(crate) async fn end_session(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<impl IntoResponse, Problem> {

@@ -12,11 +12,11 @@ use service::{Digest, Page, Service, ServiceError, Slice, Validation, Version};
 use table::Table;
 use utoipa::ToSchema;
 
-use crate::conditions::{mark, tag, unchanged};
+use crate::conditions::{format_etag, not_modified_response, set_cache_headers};
 use crate::extract::{Path, Query, Text};
 use crate::facts::Facts;
 use crate::json::Json;
-use crate::results::Made;
+use crate::results::TableOutput;
 use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
@@ -24,7 +24,7 @@ use crate::{App, Problem, Visitor};
 const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
 /// Requires that the visitor may read about one of the machines that have a table.
-async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(), Problem> {
+async fn require_read_table(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(), Problem> {
     visitor.require_read_anything()?;
     if visitor.may_read(None) {
         return Ok(());
@@ -45,22 +45,24 @@ async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn blob(
+pub(crate) async fn get_table_text(
     State(app): State<App>,
     visitor: Visitor,
     Path(digest): Path<Digest>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    require_read(&app, &visitor, &digest).await?;
-    let tag = tag(&digest);
-    let bytes = app.run_urgent(move |service| service.blob(&digest)).await?;
+    require_read_table(&app, &visitor, &digest).await?;
+    let tag = format_etag(&digest);
+    let bytes = app
+        .run_urgent(move |service| service.read_blob(&digest))
+        .await?;
     // No condition holds for a table that does not exist.
-    if let Some(response) = unchanged(&headers, &tag, FOR_EVER) {
+    if let Some(response) = not_modified_response(&headers, &tag, FOR_EVER) {
         return Ok(response);
     }
     let media = [(header::CONTENT_TYPE, "application/yaml; charset=utf-8")];
     let mut response = (media, bytes).into_response();
-    mark(&mut response, &tag, FOR_EVER);
+    set_cache_headers(&mut response, &tag, FOR_EVER);
     Ok(response)
 }
 
@@ -73,7 +75,7 @@ pub(crate) async fn blob(
         (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn of_machine(
+pub(crate) async fn list_tables(
     State(app): State<App>,
     visitor: Visitor,
     Path(machine): Path<String>,
@@ -81,8 +83,8 @@ pub(crate) async fn of_machine(
 ) -> Result<Encoded, Problem> {
     visitor.require_read(Some(&machine))?;
     let versions = app.read_as_json(move |service| {
-        service.configuration().machine(&machine)?;
-        service.versions(Some(&machine), None, slice)
+        service.configuration().find_machine(&machine)?;
+        service.list_versions(Some(&machine), None, slice)
     });
     versions.await
 }
@@ -99,13 +101,13 @@ pub(crate) async fn of_machine(
         (status = 507, description = "The disk is full", body = Problem),
     )
 )]
-pub(crate) async fn take_in(
+pub(crate) async fn add_table(
     State(app): State<App>,
     visitor: Visitor,
     Path(machine): Path<String>,
     Text(text): Text,
 ) -> Result<impl IntoResponse, Problem> {
-    let taken = app.run_heavy(move |service| service.take_in(&visitor.actor, &machine, &text));
+    let taken = app.run_heavy(move |service| service.add_table(&visitor.actor, &machine, &text));
     let version = taken.await?;
     let location = format!("/api/v1/tables/{}", version.digest);
     Ok((
@@ -141,21 +143,21 @@ pub(crate) struct TableView {
 }
 
 /// What the service knows about a table beside its text.
-struct Uses {
+struct TableUses {
     /// On the machines that have it.
     versions: Vec<Version>,
     /// By machine.
     validations: BTreeMap<String, Vec<Validation>>,
 }
 
-fn read_uses(service: &Service, digest: &Digest) -> Result<Uses, ServiceError> {
-    let versions = service.versions_of(digest)?;
+fn read_uses(service: &Service, digest: &Digest) -> Result<TableUses, ServiceError> {
+    let versions = service.versions_with_digest(digest)?;
     let mut validations = BTreeMap::new();
     for Version { machine, .. } in &versions {
-        let of_machine = service.validations(machine, digest)?;
+        let of_machine = service.list_validations(machine, digest)?;
         validations.insert(machine.clone(), of_machine);
     }
-    Ok(Uses {
+    Ok(TableUses {
         versions,
         validations,
     })
@@ -169,16 +171,16 @@ fn read_uses(service: &Service, digest: &Digest) -> Result<Uses, ServiceError> {
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn one(
+pub(crate) async fn describe_table(
     State(app): State<App>,
     visitor: Visitor,
     Path(digest): Path<Digest>,
 ) -> Result<Json<TableView>, Problem> {
-    require_read(&app, &visitor, &digest).await?;
-    let facts = Facts::read(&app, &digest).await?;
+    require_read_table(&app, &visitor, &digest).await?;
+    let facts = Facts::recall_or_read(&app, &digest).await?;
     let asked = digest.clone();
     let found = app.run_reading(move |service| read_uses(service, &asked));
-    let Uses {
+    let TableUses {
         mut versions,
         mut validations,
     } = found.await?;
@@ -220,14 +222,14 @@ pub(crate) struct Difference {
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn diff(
+pub(crate) async fn diff_tables(
     State(app): State<App>,
     visitor: Visitor,
     Path((after, before)): Path<(Digest, Digest)>,
 ) -> Result<Encoded, Problem> {
-    require_read(&app, &visitor, &after).await?;
-    require_read(&app, &visitor, &before).await?;
-    app.make_or_recall(Made::Difference { before, after })
+    require_read_table(&app, &visitor, &after).await?;
+    require_read_table(&app, &visitor, &before).await?;
+    app.make_or_recall(TableOutput::Difference { before, after })
         .await
         .map(Encoded)
 }
@@ -255,13 +257,13 @@ pub(crate) fn write_difference(
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn report(
+pub(crate) async fn get_report(
     State(app): State<App>,
     visitor: Visitor,
     Path(digest): Path<Digest>,
 ) -> Result<impl IntoResponse, Problem> {
-    require_read(&app, &visitor, &digest).await?;
-    let page = app.make_or_recall(Made::Report(digest));
+    require_read_table(&app, &visitor, &digest).await?;
+    let page = app.make_or_recall(TableOutput::Report(digest));
     // The page has inline styles and no scripts.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                   form-action 'none'; frame-ancestors 'none'; sandbox";
@@ -282,18 +284,18 @@ pub(crate) async fn report(
         (status = 409, description = "The table cannot be written in this format", body = Problem),
     )
 )]
-pub(crate) async fn export(
+pub(crate) async fn export_table(
     State(app): State<App>,
     visitor: Visitor,
     Path((digest, format)): Path<(Digest, String)>,
 ) -> Result<impl IntoResponse, Problem> {
-    require_read(&app, &visitor, &digest).await?;
-    let Some(found) = export::find(&format) else {
+    require_read_table(&app, &visitor, &digest).await?;
+    let Some(found) = export::find_format(&format) else {
         return Err(Problem::not_found("format", format));
     };
     let name = format!("{}.{}", digest.short(), found.suffix());
     let format = found.name();
-    let text = app.make_or_recall(Made::Export { digest, format });
+    let text = app.make_or_recall(TableOutput::Export { digest, format });
     let headers: [(HeaderName, String); 2] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (
@@ -306,12 +308,12 @@ pub(crate) async fn export(
 
 /// The table in a format; 404 if there is no such format.
 pub(crate) fn write_export(table: &Table, format: &'static str) -> Result<String, Problem> {
-    let Some(found) = export::find(format) else {
+    let Some(found) = export::find_format(format) else {
         return Err(Problem::not_found("format", format));
     };
     let version = &table.provenance.library.version;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let options = Options::installed(Some(found), version, &path);
+    let options = Options::with_installed(Some(found), version, &path);
     let rendered = found.render(table, &options);
     let written = rendered.map_err(export::deploy::DeployError::from);
     Ok(written.map_err(ServiceError::from)?.text)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use service::{LogText, Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::extract::{self, Path, Query, text_of};
+use crate::extract::{self, Path, Query, header_text};
 use crate::json::Json;
 use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
@@ -16,7 +16,7 @@ use crate::{App, Problem, Visitor};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Asked {
+pub(crate) struct TasksQuery {
     /// Only those in this state.
     state: Option<TaskState>,
     /// Only those of this machine.
@@ -31,17 +31,17 @@ pub(crate) struct Asked {
 
 /// Tasks, newest first.
 #[utoipa::path(
-    get, path = "/api/v1/tasks", tag = "tasks", params(Asked),
+    get, path = "/api/v1/tasks", tag = "tasks", params(TasksQuery),
     responses(
         (status = 200, body = Page<Task>),
         (status = 400, description = "Unknown query", body = Problem),
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
-pub(crate) async fn list(
+pub(crate) async fn list_tasks(
     State(app): State<App>,
     visitor: Visitor,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<TasksQuery>,
 ) -> Result<Encoded, Problem> {
     visitor.require_read(asked.machine.as_deref())?;
     let slice = Slice {
@@ -54,7 +54,7 @@ pub(crate) async fn list(
         campaign: asked.campaign,
         machines: None,
     };
-    app.read_as_json(move |service| service.tasks(&filter, slice))
+    app.read_as_json(move |service| service.list_tasks(&filter, slice))
         .await
 }
 
@@ -74,14 +74,14 @@ pub(crate) async fn list(
         (status = 507, description = "The disk is full", body = Problem),
     )
 )]
-pub(crate) async fn submit(
+pub(crate) async fn submit_task(
     State(app): State<App>,
     visitor: Visitor,
     headers: HeaderMap,
     extract::Json(request): extract::Json<TaskRequest>,
 ) -> Result<impl IntoResponse, Problem> {
     let name = HeaderName::from_static("idempotency-key");
-    let key = text_of(&headers, &name)?.map(str::to_owned);
+    let key = header_text(&headers, &name)?.map(str::to_owned);
     if key
         .as_ref()
         .is_some_and(|key| !(1..=255).contains(&key.len()))
@@ -89,8 +89,9 @@ pub(crate) async fn submit(
         let detail = "`Idempotency-Key` must have 1 to 255 characters";
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
-    let submitted = app
-        .run_slow_change(move |service| service.submit(&visitor.actor, &request, key.as_deref()));
+    let submitted = app.run_slow_change(move |service| {
+        service.submit_task(&visitor.actor, &request, key.as_deref())
+    });
     let task = submitted.await?.task;
     let location = format!("/api/v1/tasks/{}", task.id);
     Ok((
@@ -101,7 +102,11 @@ pub(crate) async fn submit(
 }
 
 /// The task with this number, if the visitor may see it.
-pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Task, Problem> {
+pub(super) async fn find_visible_task(
+    app: &App,
+    visitor: &Visitor,
+    id: TaskId,
+) -> Result<Task, Problem> {
     visitor.require_read_anything()?;
     let reader = visitor.clone();
     app.run_reading(move |service| reader.find_task(service, id))
@@ -116,12 +121,12 @@ pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Tas
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
-pub(crate) async fn one(
+pub(crate) async fn get_task(
     State(app): State<App>,
     visitor: Visitor,
     Path(id): Path<TaskId>,
 ) -> Result<Json<Task>, Problem> {
-    Ok(Json(seen(&app, &visitor, id).await?))
+    Ok(Json(find_visible_task(&app, &visitor, id).await?))
 }
 
 /// Requests that a task ends. Cancelling again is no error.
@@ -133,12 +138,12 @@ pub(crate) async fn one(
         (status = 409, description = "The task has ended", body = Problem),
     )
 )]
-pub(crate) async fn cancel(
+pub(crate) async fn cancel_task(
     State(app): State<App>,
     visitor: Visitor,
     Path(id): Path<TaskId>,
 ) -> Result<impl IntoResponse, Problem> {
-    let task = app.run_change(move |service| service.cancel(&visitor.actor, id));
+    let task = app.run_change(move |service| service.cancel_task(&visitor.actor, id));
     Ok((StatusCode::ACCEPTED, Json(task.await?)))
 }
 
@@ -172,15 +177,15 @@ pub(crate) struct LogPart {
         (status = 404, description = "No such task, or it has no log", body = Problem),
     )
 )]
-pub(crate) async fn log(
+pub(crate) async fn get_log_part(
     State(app): State<App>,
     visitor: Visitor,
     Path(id): Path<TaskId>,
     Query(From { from }): Query<From>,
 ) -> Result<Json<LogPart>, Problem> {
-    seen(&app, &visitor, id).await?;
+    find_visible_task(&app, &visitor, id).await?;
     let LogText { text, next, length } = app
-        .run_reading(move |service| service.log(id, from))
+        .run_reading(move |service| service.read_log(id, from))
         .await?;
     Ok(Json(LogPart { text, next, length }))
 }

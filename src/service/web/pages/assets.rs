@@ -19,19 +19,19 @@ const ICON: &str = include_str!("../assets/icon.svg");
 /// The folder of these files in links.
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let all = [STYLE, report::FIGURE_STYLE, SCRIPT, ICON].concat();
-    format!("/assets/{}", Digest::of(all.as_bytes()).short())
+    format!("/assets/{}", Digest::of_bytes(all.as_bytes()).short())
 });
 
 /// The address of a file: `style.css`, `refresh.js` or `icon.svg`.
-pub(super) fn address(file: &str) -> String {
+pub(super) fn versioned_address(file: &str) -> String {
     format!("{}/{file}", *FOLDER)
 }
 
-pub(super) fn router() -> Router<App> {
-    Router::new().route("/assets/{digest}/{file}", get(file))
+pub(super) fn build_router() -> Router<App> {
+    Router::new().route("/assets/{digest}/{file}", get(serve_file))
 }
 
-async fn file(Path((digest, file)): Path<(String, String)>) -> Result<Response, Problem> {
+async fn serve_file(Path((digest, file)): Path<(String, String)>) -> Result<Response, Problem> {
     let is_current = FOLDER.ends_with(&format!("/{digest}"));
     let (kind, text) = match file.as_str() {
         "style.css" if is_current => ("text/css", [report::FIGURE_STYLE, STYLE].concat()),

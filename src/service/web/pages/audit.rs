@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use service::{AuditRow, Slice};
 
-use super::elements::{pager, when, wide};
+use super::elements::{pager_links, scroll_box, time_element};
 use super::forms::{Before, Reader};
 use super::layout::Frame;
 use crate::extract::Query;
@@ -15,7 +15,7 @@ use crate::{App, Problem};
 /// The longest details that are shown unfolded, in bytes.
 const MOST_SHOWN: usize = 60;
 
-pub(super) async fn show(
+pub(super) async fn show_entries(
     State(app): State<App>,
     Reader(visitor): Reader,
     Query(Before { before }): Query<Before>,
@@ -26,18 +26,18 @@ pub(super) async fn show(
         limit: None,
     };
     let rows = app
-        .run_reading(move |service| service.audit(&actor, slice))
+        .run_reading(move |service| service.read_audit(&actor, slice))
         .await?;
     let frame = Frame::new("Audit", Some(&visitor), "/audit");
     let content = html! {
         @if rows.items.is_empty() { p { "No entries yet." } }
-        @else { (wide("Audit", &table(&rows.items))) }
-        (pager("/audit", before, rows.next))
+        @else { (scroll_box("Audit", &entries_table(&rows.items))) }
+        (pager_links("/audit", before, rows.next))
     };
-    Ok(frame.html(&content).into_response())
+    Ok(frame.render_html(&content).into_response())
 }
 
-fn table(rows: &[AuditRow]) -> Markup {
+fn entries_table(rows: &[AuditRow]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "time" } th scope="col" { "user" } th scope="col" { "action" }
@@ -45,11 +45,11 @@ fn table(rows: &[AuditRow]) -> Markup {
             tbody {
                 @for row in rows {
                     tr {
-                        td { (when(row.at)) }
+                        td { (time_element(row.at)) }
                         td { (row.actor) }
                         th scope="row" { (row.action) }
                         td.words { (row.subject) }
-                        td.words { (details(row)) }
+                        td.words { (row_details(row)) }
                     }
                 }
             }
@@ -58,7 +58,7 @@ fn table(rows: &[AuditRow]) -> Markup {
 }
 
 /// Shows short details in full; of longer ones, shows the reason, if any, and folds the rest.
-fn details(row: &AuditRow) -> Markup {
+fn row_details(row: &AuditRow) -> Markup {
     let all = match row.details.is_null() {
         true => String::new(),
         false => row.details.to_string(),

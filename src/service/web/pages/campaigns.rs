@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use service::{CampaignEntry, Page, Service, ServiceError, Slice, Task, TaskFilter, Version};
 
-use super::elements::{campaign_address, campaign_link, pager, wide};
+use super::elements::{campaign_address, campaign_link, pager_links, scroll_box};
 use super::forms::{Before, Fields, Reader};
 use super::layout::{EVENTS, Frame, with_query};
 use super::{queue, submit, tables};
@@ -15,13 +15,13 @@ use crate::{App, Problem, Visitor};
 /// The number of tasks on a campaign's page.
 const MOST_TASKS: u32 = 10;
 
-pub(super) async fn list(
+pub(super) async fn list_campaigns(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let campaigns = app
-        .run_reading(move |service| readable(service, &reader))
+        .run_reading(move |service| readable_campaigns(service, &reader))
         .await?;
     let frame = Frame::new("Campaigns", Some(&visitor), "/campaigns");
     let content = html! {
@@ -31,18 +31,18 @@ pub(super) async fn list(
                 " of the service's folder, or name others for a machine in " code { "service.yaml" } "."
             }
         } @else {
-            (wide("Campaigns", &entries(&campaigns)))
+            (scroll_box("Campaigns", &campaigns_table(&campaigns)))
         }
     };
-    Ok(frame.html(&content).into_response())
+    Ok(frame.render_html(&content).into_response())
 }
 
 /// The campaigns of the machines that a visitor may read about, without other machines.
-pub(crate) fn readable(
+pub(crate) fn readable_campaigns(
     service: &Service,
     visitor: &Visitor,
 ) -> Result<Vec<CampaignEntry>, ServiceError> {
-    let mut all = service.campaigns()?;
+    let mut all = service.list_campaigns()?;
     all.retain_mut(|entry| {
         let may_read = |machine: &String| visitor.may_read(Some(machine));
         entry.machines.retain(may_read);
@@ -51,7 +51,7 @@ pub(crate) fn readable(
     Ok(all)
 }
 
-fn entries(campaigns: &[CampaignEntry]) -> Markup {
+fn campaigns_table(campaigns: &[CampaignEntry]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "campaign" } th scope="col" { "name" } th scope="col" { "machines" } th scope="col" { "problem" } } }
@@ -70,14 +70,14 @@ fn entries(campaigns: &[CampaignEntry]) -> Markup {
 }
 
 #[derive(Debug)]
-struct Shown {
+struct ShownCampaign {
     entry: CampaignEntry,
     text: Option<String>,
     versions: Page<Version>,
     tasks: Page<Task>,
 }
 
-pub(super) async fn show(
+pub(super) async fn show_campaign(
     State(app): State<App>,
     Reader(visitor): Reader,
     Path(path): Path<String>,
@@ -86,7 +86,7 @@ pub(super) async fn show(
     let (title, reader) = (path.clone(), visitor.clone());
     let shown = app
         .run_reading(move |service| {
-            let all = readable(service, &reader)?;
+            let all = readable_campaigns(service, &reader)?;
             let entry = all.into_iter().find(|entry| entry.path == path);
             let filter = TaskFilter {
                 campaign: Some(path.clone()),
@@ -96,29 +96,29 @@ pub(super) async fn show(
             let slice = |before, limit| Slice { before, limit };
             let (readable, newest) = (reader.readable_machines(), slice(before, None));
             let versions =
-                service.versions_among(readable.as_deref(), None, Some(&path), newest)?;
-            let tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;
-            Ok(Shown {
+                service.list_readable_versions(readable.as_deref(), None, Some(&path), newest)?;
+            let tasks = service.list_tasks(&filter, slice(None, Some(MOST_TASKS)))?;
+            Ok(ShownCampaign {
                 entry: entry.ok_or_else(|| ServiceError::NotFound {
                     kind: "campaign",
                     name: path.clone(),
                 })?,
-                text: service.campaign(&path).ok().map(|(_, text)| text),
+                text: service.read_campaign(&path).ok().map(|(_, text)| text),
                 versions,
                 tasks,
             })
         })
         .await?;
-    let frame =
-        Frame::new(&title, Some(&visitor), "/campaigns").live(EVENTS.filter(|_| before.is_none()));
+    let frame = Frame::new(&title, Some(&visitor), "/campaigns")
+        .with_live_events(EVENTS.filter(|_| before.is_none()));
     Ok(frame
-        .html(&content(&visitor, &shown, before))
+        .render_html(&campaign_content(&visitor, &shown, before))
         .into_response())
 }
 
-fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
-    let Shown { entry, .. } = shown;
-    let fields = Fields::default().with("campaign", &entry.path);
+fn campaign_content(visitor: &Visitor, shown: &ShownCampaign, before: Option<u64>) -> Markup {
+    let ShownCampaign { entry, .. } = shown;
+    let fields = Fields::default().with_field("campaign", &entry.path);
     html! {
         @if let Some(name) = &entry.name { p { "The campaign " strong { (name) } " may run on " (entry.machines.join(", ")) "." } }
         @if let Some(problem) = &entry.problem {
@@ -129,15 +129,15 @@ fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
             h2 #tables-head { "Tables" }
             div #tables data-live {
                 @if shown.versions.items.is_empty() { p { "There are no tables yet." } }
-                @else { (wide("Tables of the campaign", &tables::rows(&shown.versions.items))) }
+                @else { (scroll_box("Tables of the campaign", &tables::versions_table(&shown.versions.items))) }
             }
-            (pager(&campaign_address(&entry.path), before, shown.versions.next))
+            (pager_links(&campaign_address(&entry.path), before, shown.versions.next))
         }
         section aria-labelledby="tasks-head" {
             h2 #tasks-head { "Tasks" }
             div #tasks data-live {
                 @if shown.tasks.items.is_empty() { p { "There are no tasks yet." } }
-                @else { (wide("Tasks of the campaign", &queue::rows(visitor, &shown.tasks.items))) }
+                @else { (scroll_box("Tasks of the campaign", &queue::tasks_table(visitor, &shown.tasks.items))) }
             }
             @if shown.tasks.next.is_some() {
                 p { a href=(with_query("/queue", &[("campaign", &entry.path)])) { "All tasks of the campaign" } }
@@ -146,7 +146,7 @@ fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
         @if entry.problem.is_none() {
             section #submit aria-labelledby="submit-head" {
                 h2 #submit-head { "Submit a task" }
-                (submit::form(visitor, std::slice::from_ref(entry), &entry.machines, &fields, None))
+                (submit::task_form(visitor, std::slice::from_ref(entry), &entry.machines, &fields, None))
             }
         }
         @if let Some(text) = &shown.text {

@@ -9,35 +9,38 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use service::{ChannelKey, Digest, GateState, Page, Release, ReleaseAction, Scope, Slice};
 
-use super::elements::{ago, channel_address, gates, pager, refusal, table_link, when, wide};
-use super::forms::{Before, Fields, Reader, Sent};
+use super::elements::{
+    age_element, channel_address, gates_list, pager_links, refusal_box, scroll_box, table_link,
+    time_element,
+};
+use super::forms::{Before, Fields, Reader, SentForm};
 use super::layout::{EVENTS, Frame, form_token};
-use super::release::{carry_out, channel_key, expected, reason};
+use super::release::{carry_out_release, expected_field, parse_channel_key, reason_field};
 use super::submit;
 use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
-pub(super) async fn list(
+pub(super) async fn list_channels(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
-    let mut channels = app.run_reading(service::Service::channels).await?;
+    let mut channels = app.run_reading(service::Service::newest_releases).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     channels.sort_by(|a, b| a.key.cmp(&b.key));
-    let frame = Frame::new("Channels", Some(&visitor), "/channels").live(EVENTS);
+    let frame = Frame::new("Channels", Some(&visitor), "/channels").with_live_events(EVENTS);
     let content = html! {
         div #channels data-live {
             @if channels.is_empty() {
                 p { "No table is released. Choose one under " a href="/tables" { "Tables" } ", and release it there." }
             } @else {
-                (wide("Channels", &current(&channels)))
+                (scroll_box("Channels", &channels_table(&channels)))
             }
         }
     };
-    Ok(frame.html(&content).into_response())
+    Ok(frame.render_html(&content).into_response())
 }
 
-fn current(channels: &[Release]) -> Markup {
+fn channels_table(channels: &[Release]) -> Markup {
     let now = Timestamp::now();
     html! {
         table {
@@ -50,7 +53,7 @@ fn current(channels: &[Release]) -> Markup {
                         td { (release.key.machine) }
                         td { (release.key.library) }
                         td { (table_link(&release.digest)) @if release.action == ReleaseAction::Withdraw { " (withdrawn: empty)" } }
-                        td { (ago(release.at, now)) }
+                        td { (age_element(release.at, now)) }
                         td { (release.actor) }
                     }
                 }
@@ -60,22 +63,22 @@ fn current(channels: &[Release]) -> Markup {
 }
 
 /// The parts of a channel's address: machine, library, channel.
-type Parts = Path<(String, String, String)>;
+type ChannelParts = Path<(String, String, String)>;
 
-fn key(Path((machine, library, channel)): &Parts) -> Result<ChannelKey, Problem> {
-    channel_key(machine, library, channel)
+fn key_from_parts(Path((machine, library, channel)): &ChannelParts) -> Result<ChannelKey, Problem> {
+    parse_channel_key(machine, library, channel)
 }
 
-pub(super) async fn show(
+pub(super) async fn show_channel(
     State(app): State<App>,
     Reader(visitor): Reader,
-    parts: Parts,
+    parts: ChannelParts,
     Query(Before { before }): Query<Before>,
 ) -> Result<Response, Problem> {
-    page(
+    channel_page(
         &app,
         &visitor,
-        key(&parts)?,
+        key_from_parts(&parts)?,
         before,
         &Fields::default(),
         None,
@@ -84,43 +87,64 @@ pub(super) async fn show(
 }
 
 /// Redirects from the address that jobs use for a channel to its page.
-pub(super) async fn of_address(parts: Parts) -> Result<Redirect, Problem> {
-    Ok(Redirect::temporary(&channel_address(&key(&parts)?)))
+pub(super) async fn redirect_to_page(parts: ChannelParts) -> Result<Redirect, Problem> {
+    Ok(Redirect::temporary(&channel_address(&key_from_parts(
+        &parts,
+    )?)))
 }
 
 pub(super) async fn roll_back(
     State(app): State<App>,
-    parts: Parts,
-    sent: Sent,
+    parts: ChannelParts,
+    sent: SentForm,
 ) -> Result<Response, Problem> {
-    let digest = sent.fields.given("digest").map(super::table::parsed);
+    let digest = sent
+        .fields
+        .nonempty_text("digest")
+        .map(super::table::parse_digest);
     let digest = digest.transpose()?;
-    change(&app, &sent, key(&parts)?, ReleaseAction::Rollback, digest).await
+    change_channel(
+        &app,
+        &sent,
+        key_from_parts(&parts)?,
+        ReleaseAction::Rollback,
+        digest,
+    )
+    .await
 }
 
-pub(super) async fn withdraw(
+pub(super) async fn withdraw_table(
     State(app): State<App>,
-    parts: Parts,
-    sent: Sent,
+    parts: ChannelParts,
+    sent: SentForm,
 ) -> Result<Response, Problem> {
-    change(&app, &sent, key(&parts)?, ReleaseAction::Withdraw, None).await
+    change_channel(
+        &app,
+        &sent,
+        key_from_parts(&parts)?,
+        ReleaseAction::Withdraw,
+        None,
+    )
+    .await
 }
 
-async fn change(
+async fn change_channel(
     app: &App,
-    sent: &Sent,
+    sent: &SentForm,
     key: ChannelKey,
     action: ReleaseAction,
     digest: Option<Digest>,
 ) -> Result<Response, Problem> {
-    match carry_out(app, sent, &key, action, digest).await {
+    match carry_out_release(app, sent, &key, action, digest).await {
         Ok(()) => Ok(Redirect::to(&channel_address(&key)).into_response()),
         Err(problem) if problem.status.is_server_error() => Err(problem),
-        Err(problem) => page(app, &sent.visitor, key, None, &sent.fields, Some(&problem)).await,
+        Err(problem) => {
+            channel_page(app, &sent.visitor, key, None, &sent.fields, Some(&problem)).await
+        }
     }
 }
 
-async fn page(
+async fn channel_page(
     app: &App,
     visitor: &Visitor,
     key: ChannelKey,
@@ -138,9 +162,9 @@ async fn page(
     );
     let (newest, releases) = app
         .run_reading(move |service| {
-            let mut newest = service.channels()?.into_iter();
+            let mut newest = service.newest_releases()?.into_iter();
             let newest = newest.find(|release| release.key == asked);
-            Ok((newest, service.releases(&asked, slice)?))
+            Ok((newest, service.list_releases(&asked, slice)?))
         })
         .await?;
     let Some(newest) = newest else {
@@ -148,29 +172,29 @@ async fn page(
         return Err(Problem::not_found("channel", name));
     };
     let title = format!("{} · {} · {}", key.channel, key.machine, key.library);
-    let frame =
-        Frame::new(&title, Some(visitor), "/channels").live(EVENTS.filter(|_| before.is_none()));
+    let frame = Frame::new(&title, Some(visitor), "/channels")
+        .with_live_events(EVENTS.filter(|_| before.is_none()));
     let content = html! {
-        (refusal(refused))
-        @if let Some(problem) = refused { @if !problem.gates.is_empty() { (gates(&problem.gates)) } }
-        div #history data-live { (history(&newest, &releases)) }
-        (pager(&channel_address(&key), before, releases.next))
-        @if let Some(obstacle) = submit::obstacle(visitor, Scope::Publish) { (obstacle) }
-        @else { (forms(visitor, &newest, &releases, fields)) }
+        (refusal_box(refused))
+        @if let Some(problem) = refused { @if !problem.gates.is_empty() { (gates_list(&problem.gates)) } }
+        div #history data-live { (history_section(&newest, &releases)) }
+        (pager_links(&channel_address(&key), before, releases.next))
+        @if let Some(obstacle) = submit::missing_scope_note(visitor, Scope::Publish) { (obstacle) }
+        @else { (change_forms(visitor, &newest, &releases, fields)) }
     };
     let status = refused.map_or(StatusCode::OK, |problem| problem.status);
-    Ok((status, frame.html(&content)).into_response())
+    Ok((status, frame.render_html(&content)).into_response())
 }
 
-fn history(newest: &Release, releases: &Page<Release>) -> Markup {
+fn history_section(newest: &Release, releases: &Page<Release>) -> Markup {
     html! {
         p.headline {
             @if newest.action == ReleaseAction::Withdraw { "Jobs use an empty table, and so the library's default for every call, since " }
             @else { "Jobs use the table " (table_link(&newest.digest)) " since " }
-            (when(newest.at)) " (release " (newest.sequence) ")."
+            (time_element(newest.at)) " (release " (newest.sequence) ")."
         }
         h2 #history-head { "History" }
-        (wide("History", &html! {
+        (scroll_box("History", &html! {
             table {
                 thead { tr { th.number scope="col" { "release" } th scope="col" { "action" } th scope="col" { "table" }
                     th scope="col" { "when" } th scope="col" { "by" } th scope="col" { "reason" } th scope="col" { "gates" } } }
@@ -180,7 +204,7 @@ fn history(newest: &Release, releases: &Page<Release>) -> Markup {
                             th.number scope="row" { (release.sequence) }
                             td { (release.action) @if release.sequence == newest.sequence { " " strong { "(current)" } } }
                             td { (table_link(&release.digest)) }
-                            td { (when(release.at)) }
+                            td { (time_element(release.at)) }
                             td { (release.actor) }
                             td.words { (release.reason) }
                             td { (gates_in_short(release)) }
@@ -206,7 +230,12 @@ fn gates_in_short(release: &Release) -> Markup {
     }
 }
 
-fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: &Fields) -> Markup {
+fn change_forms(
+    visitor: &Visitor,
+    newest: &Release,
+    releases: &Page<Release>,
+    fields: &Fields,
+) -> Markup {
     let address = channel_address(&newest.key);
     let mut seen = HashSet::from([&newest.digest]);
     let withdrawn = |release: &&Release| release.action == ReleaseAction::Withdraw;
@@ -223,7 +252,7 @@ fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: 
             } @else {
                 form.stack method="post" action=(format!("{address}/rollback")) {
                     (form_token(visitor))
-                    (expected(Some(newest)))
+                    (expected_field(Some(newest)))
                     label for="digest" { "To the table" }
                     select #digest name="digest" {
                         @for release in earlier {
@@ -233,7 +262,7 @@ fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: 
                             }
                         }
                     }
-                    (reason("rollback-reason", true, fields))
+                    (reason_field("rollback-reason", true, fields))
                     button { "Roll back" }
                 }
             }
@@ -244,8 +273,8 @@ fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: 
                 p { "An empty table takes its place: every call uses the library's default." }
                 form.stack method="post" action=(format!("{address}/withdraw")) {
                     (form_token(visitor))
-                    (expected(Some(newest)))
-                    (reason("withdraw-reason", true, fields))
+                    (expected_field(Some(newest)))
+                    (reason_field("withdraw-reason", true, fields))
                     button { "Withdraw" }
                 }
             }

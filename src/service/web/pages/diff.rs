@@ -8,12 +8,12 @@ use serde::Deserialize;
 use service::Digest;
 use table::{Diff, OnlyIn, Side};
 
-use super::elements::{rendered, table_address, table_link, wide};
+use super::elements::{markup_from_bytes, scroll_box, table_address, table_link};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
-use super::table::parsed;
+use super::table::parse_digest;
 use crate::extract::{Path, Query};
-use crate::results::Made;
+use crate::results::TableOutput;
 use crate::{App, Problem};
 
 /// The most changes that are shown.
@@ -22,18 +22,18 @@ const MOST_CHANGES: usize = 500;
 const MOST_ENTRIES: usize = 100;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct DiffQuery {
     /// The earlier table.
     to: String,
 }
 
-pub(super) async fn show(
+pub(super) async fn show_diff(
     State(app): State<App>,
     Reader(visitor): Reader,
     Path(digest): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<DiffQuery>,
 ) -> Result<Response, Problem> {
-    let (after, before) = (parsed(&digest)?, parsed(&asked.to)?);
+    let (after, before) = (parse_digest(&digest)?, parse_digest(&asked.to)?);
     let reader = visitor.clone();
     let both = [before.clone(), after.clone()];
     let may_read = app.run_reading(move |service| {
@@ -41,17 +41,21 @@ pub(super) async fn show(
         both.try_for_each(|digest| reader.find_versions(service, digest).map(drop))
     });
     may_read.await?;
-    let content = app.make_or_recall(Made::Changes { before, after }).await?;
+    let content = app
+        .make_or_recall(TableOutput::Changes { before, after })
+        .await?;
     let frame = Frame::new("What changed between two tables", Some(&visitor), "/tables");
-    Ok(frame.html(&rendered(&content)).into_response())
+    Ok(frame
+        .render_html(&markup_from_bytes(&content))
+        .into_response())
 }
 
 /// The content of the page.
 pub(crate) fn render_changes(before: &Digest, after: &Digest, diff: &Diff) -> String {
-    content(before, after, diff).into_string()
+    changes_content(before, after, diff).into_string()
 }
 
-fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
+fn changes_content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
     let shown = diff.changes.len().min(MOST_CHANGES);
     let reverse = with_query(
         &format!("{}/diff", table_address(before)),
@@ -65,26 +69,26 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
                 p { (no_changes(diff)) }
             } @else {
                 p { "Changed ranges of sizes: " (diff.changes.len()) "." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
-                (wide("Choices that changed", &changed_choices(&diff.changes[..shown]).html()))
+                (scroll_box("Choices that changed", &changed_choices(&diff.changes[..shown]).to_html()))
                 p.quiet {
                     "Worth: the expected speed-up over the default after the change, divided by the one before it."
                 }
             }
         }
         @for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
-            (only(&diff.only_in_one, side, name))
+            (one_sided_rules(&diff.only_in_one, side, name))
         }
         @if !diff.defaults.is_empty() {
             section aria-labelledby="defaults-head" {
                 h2 #defaults-head { "The library's default" }
                 p { "Time of the default after the change, divided by its time before; above 1 it has become slower." }
-                (wide("The library's default", &changed_defaults(&diff.defaults).html()))
+                (scroll_box("The library's default", &changed_defaults(&diff.defaults).to_html()))
             }
         }
     }
 }
 
-fn only(all: &[OnlyIn], side: Side, name: &str) -> Markup {
+fn one_sided_rules(all: &[OnlyIn], side: Side, name: &str) -> Markup {
     let entries: Vec<&OnlyIn> = all.iter().filter(|only| only.side == side).collect();
     let head = format!("only-{name}");
     html! {

@@ -4,25 +4,25 @@ use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
 use service::{ChannelKey, Digest, Gate, GateState, Task, TaskId, TaskKind, TaskState};
 
-use super::layout::{encoded, encoded_path};
+use super::layout::{encode_component, encode_path};
 use crate::Problem;
 
 /// Markup that was rendered before.
-pub(super) fn rendered(markup: &[u8]) -> Markup {
+pub(super) fn markup_from_bytes(markup: &[u8]) -> Markup {
     PreEscaped(String::from_utf8_lossy(markup).into_owned())
 }
 
 /// A time, to the minute.
-pub(super) fn when(at: Timestamp) -> Markup {
-    html! { time datetime=(second(at)) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
+pub(super) fn time_element(at: Timestamp) -> Markup {
+    html! { time datetime=(iso_time(at)) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
 }
 
-fn second(at: Timestamp) -> String {
+fn iso_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The age of a time, as in `3 days ago`; the time itself is its title.
-pub(super) fn ago(at: Timestamp, now: Timestamp) -> Markup {
+pub(super) fn age_element(at: Timestamp, now: Timestamp) -> Markup {
     let seconds = now.as_second() - at.as_second();
     let text = match seconds {
         ..60 => "just now".to_owned(),
@@ -30,7 +30,7 @@ pub(super) fn ago(at: Timestamp, now: Timestamp) -> Markup {
         7200..172_800 => format!("{} h ago", seconds / 3600),
         _ => format!("{} days ago", seconds / 86_400),
     };
-    html! { time datetime=(second(at)) title=(second(at)) { (text) } }
+    html! { time datetime=(iso_time(at)) title=(iso_time(at)) { (text) } }
 }
 
 /// A link to a table, which shows its digest.
@@ -51,16 +51,19 @@ pub(super) fn campaign_link(path: &str) -> Markup {
 }
 
 pub(super) fn campaign_address(path: &str) -> String {
-    format!("/campaigns/{}", encoded_path(path))
+    format!("/campaigns/{}", encode_path(path))
 }
 
 pub(super) fn channel_address(key: &ChannelKey) -> String {
-    let (machine, library) = (encoded(&key.machine), encoded(&key.library));
+    let (machine, library) = (
+        encode_component(&key.machine),
+        encode_component(&key.library),
+    );
     format!("/channels/{machine}/{library}/{}", key.channel)
 }
 
 /// A task's state as a word and a sign, so that colour is not the only cue.
-pub(super) fn state(state: TaskState) -> Markup {
+pub(super) fn state_badge(state: TaskState) -> Markup {
     let sign = match state {
         TaskState::Waiting => "…",
         TaskState::Running => "▶",
@@ -72,16 +75,16 @@ pub(super) fn state(state: TaskState) -> Markup {
 }
 
 /// The work of a task, with a link to its campaign or table.
-pub(super) fn subject(task: &Task) -> Markup {
+pub(super) fn task_subject(task: &Task) -> Markup {
     let request = &task.request;
     html! {
-        (verb(request.kind)) " "
+        (kind_verb(request.kind)) " "
         @if let Some(digest) = &request.table { (table_link(digest)) }
         @else if let Some(path) = &request.campaign { (campaign_link(path)) }
     }
 }
 
-pub(super) fn verb(kind: TaskKind) -> &'static str {
+pub(super) fn kind_verb(kind: TaskKind) -> &'static str {
     match kind {
         TaskKind::Tune => "tune",
         TaskKind::Validate => "validate",
@@ -96,7 +99,7 @@ pub(super) fn node_hours(node_seconds: f64) -> String {
 }
 
 /// Gates, each with its state and reason.
-pub(super) fn gates(gates: &[Gate]) -> Markup {
+pub(super) fn gates_list(gates: &[Gate]) -> Markup {
     html! {
         ul.gates {
             @for gate in gates {
@@ -107,7 +110,7 @@ pub(super) fn gates(gates: &[Gate]) -> Markup {
                 };
                 li {
                     span class=(format!("badge {class}")) { span aria-hidden="true" { (sign) } " " (word) } " "
-                    strong { (gate.name) } " " span { (report::inline(&gate.reason)) }
+                    strong { (gate.name) } " " span { (report::inline_code_html(&gate.reason)) }
                 }
             }
         }
@@ -115,12 +118,12 @@ pub(super) fn gates(gates: &[Gate]) -> Markup {
 }
 
 /// A box in which a wide table scrolls; it can be focused by keyboard.
-pub(super) fn wide(label: &str, table: &Markup) -> Markup {
+pub(super) fn scroll_box(label: &str, table: &Markup) -> Markup {
     html! { div.wide role="region" aria-label=(label) tabindex="0" { (table) } }
 }
 
 /// Links to older rows of a list, and back to the newest.
-pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Markup {
+pub(super) fn pager_links(address: &str, before: Option<u64>, next: Option<u64>) -> Markup {
     let joint = if address.contains('?') { '&' } else { '?' };
     html! {
         @if before.is_some() || next.is_some() {
@@ -133,13 +136,13 @@ pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Ma
 }
 
 /// An error: a sentence without its full stop, or lines that quote a text.
-pub(super) fn error(reason: &str) -> Markup {
-    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (report::inline(reason)) "." } } }
+pub(super) fn error_text(reason: &str) -> Markup {
+    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (report::inline_code_html(reason)) "." } } }
 }
 
 /// The reason why a form was refused, shown above it.
-pub(super) fn refusal(refused: Option<&Problem>) -> Markup {
+pub(super) fn refusal_box(refused: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(Problem { detail, .. }) = refused { div.refusal role="alert" { p { strong { "Nothing was changed." } } (error(detail)) } }
+        @if let Some(Problem { detail, .. }) = refused { div.refusal role="alert" { p { strong { "Nothing was changed." } } (error_text(detail)) } }
     }
 }

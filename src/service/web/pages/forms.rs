@@ -29,14 +29,16 @@ impl FromRequestParts<App> for Reader {
                 Ok(()) => Ok(Self(visitor)),
                 Err(problem) => Err(problem.into_response()),
             },
-            Err(problem) if problem.status == StatusCode::UNAUTHORIZED => Err(login(parts)),
+            Err(problem) if problem.status == StatusCode::UNAUTHORIZED => {
+                Err(redirect_to_login(parts))
+            }
             Err(problem) => Err(problem.into_response()),
         }
     }
 }
 
 /// Redirects to the login page, and from there back to the requested page.
-fn login(parts: &Parts) -> Response {
+fn redirect_to_login(parts: &Parts) -> Response {
     let wanted = parts
         .uri
         .path_and_query()
@@ -46,12 +48,12 @@ fn login(parts: &Parts) -> Response {
 }
 
 /// The fields of a form that a logged-in visitor sent from one of the service's pages.
-pub(super) struct Sent {
+pub(super) struct SentForm {
     pub(super) visitor: Visitor,
     pub(super) fields: Fields,
 }
 
-impl FromRequest<App> for Sent {
+impl FromRequest<App> for SentForm {
     type Rejection = Response;
 
     /// Redirects anonymous visitors to the login page; 403 if the field `form_token` is wrong.
@@ -59,11 +61,11 @@ impl FromRequest<App> for Sent {
         let (mut parts, body) = request.into_parts();
         let Reader(visitor) = Reader::from_request_parts(&mut parts, app).await?;
         if visitor.is_anonymous() {
-            return Err(login(&parts));
+            return Err(redirect_to_login(&parts));
         }
         let request = Request::from_parts(parts, body);
         let fields = Fields::from_request(request, app).await?;
-        match visitor.check_form(fields.given("form_token")) {
+        match visitor.check_form(fields.nonempty_text("form_token")) {
             Ok(()) => Ok(Self { visitor, fields }),
             Err(problem) => Err(problem.into_response()),
         }
@@ -109,29 +111,29 @@ fn check_fields(form: &[u8]) -> Result<(), Problem> {
 }
 
 impl Fields {
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn with_field(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// The first value of a field without surrounding spaces; empty if there is none.
     pub(super) fn text(&self, name: &str) -> &str {
-        self.all(name).next().unwrap_or_default()
+        self.all_values(name).next().unwrap_or_default()
     }
 
     /// A field with a non-empty value.
-    pub(super) fn given(&self, name: &str) -> Option<&str> {
+    pub(super) fn nonempty_text(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|value| !value.is_empty())
     }
 
     /// The values of a field that may be repeated.
-    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn all_values(&self, name: &str) -> impl Iterator<Item = &str> {
         let fields = self.0.iter().filter(move |(field, _)| field == name);
         fields.map(|(_, value)| value.trim())
     }
 
     /// The parts of a field separated by commas or spaces; `None` if there are none.
-    pub(super) fn list(&self, name: &str) -> Option<Vec<String>> {
+    pub(super) fn list_items(&self, name: &str) -> Option<Vec<String>> {
         let parts = self.text(name).split([',', ' ', '\n', '\r']);
         let parts: Vec<String> = parts
             .filter(|part| !part.is_empty())
@@ -141,12 +143,15 @@ impl Fields {
     }
 
     /// A numeric field; `None` if it is empty, [`ServiceError::Invalid`] if it is not a number.
-    pub(super) fn number<N: FromStr>(&self, name: &'static str) -> Result<Option<N>, ServiceError> {
+    pub(super) fn parse_number<N: FromStr>(
+        &self,
+        name: &'static str,
+    ) -> Result<Option<N>, ServiceError> {
         let wrong = |text: &str| ServiceError::Invalid {
             field: name,
             problem: format!("`{text}` is not a whole number, or is too large"),
         };
         let number = |text: &str| text.parse().map_err(|_| wrong(text));
-        self.given(name).map(number).transpose()
+        self.nonempty_text(name).map(number).transpose()
     }
 }

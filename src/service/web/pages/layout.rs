@@ -44,14 +44,14 @@ impl<'a> Frame<'a> {
     }
 
     /// The page with parts that these events refresh.
-    pub(super) fn live(self, events: Option<&'a str>) -> Self {
+    pub(super) fn with_live_events(self, events: Option<&'a str>) -> Self {
         Self { events, ..self }
     }
 
-    pub(super) fn html(&self, content: &Markup) -> Html<String> {
+    pub(super) fn render_html(&self, content: &Markup) -> Html<String> {
         let admin = self
             .visitor
-            .is_some_and(|visitor| visitor.actor.may(Scope::Admin, None));
+            .is_some_and(|visitor| visitor.actor.has_scope(Scope::Admin, None));
         // Only visitors who may read about all machines may listen to all events.
         let reads_all = self.visitor.is_some_and(|visitor| visitor.may_read(None));
         let events = self
@@ -66,9 +66,9 @@ impl<'a> Frame<'a> {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     title { (self.title) " – colltune" }
-                    link rel="stylesheet" href=(assets::address("style.css"));
-                    link rel="icon" type="image/svg+xml" href=(assets::address("icon.svg"));
-                    @if events.is_some() { script src=(assets::address("refresh.js")) defer {} }
+                    link rel="stylesheet" href=(assets::versioned_address("style.css"));
+                    link rel="icon" type="image/svg+xml" href=(assets::versioned_address("icon.svg"));
+                    @if events.is_some() { script src=(assets::versioned_address("refresh.js")) defer {} }
                 }
                 body data-events=[events] {
                     a.skip href="#content" { "Skip to the content" }
@@ -80,7 +80,7 @@ impl<'a> Frame<'a> {
                                 }
                             }
                         }
-                        (self.person())
+                        (self.visitor_box())
                     }
                     main id="content" tabindex="-1" {
                         h1 { (self.title) }
@@ -94,7 +94,7 @@ impl<'a> Frame<'a> {
         Html(Plain(page.into_string()).to_string())
     }
 
-    fn person(&self) -> Markup {
+    fn visitor_box(&self) -> Markup {
         html! {
             @if let Some(visitor) = self.visitor {
                 div.person {
@@ -127,13 +127,13 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// Escapes a text for a part of a path or a query.
-pub(super) fn encoded(text: &str) -> String {
+pub(super) fn encode_component(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
 /// Escapes a path, keeping its `/`.
-pub(super) fn encoded_path(path: &str) -> String {
-    let parts: Vec<String> = path.split('/').map(encoded).collect();
+pub(super) fn encode_path(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(encode_component).collect();
     parts.join("/")
 }
 
@@ -141,7 +141,7 @@ pub(super) fn encoded_path(path: &str) -> String {
 pub(super) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
     let given = fields.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<String> = given
-        .map(|(name, value)| format!("{name}={}", encoded(value)))
+        .map(|(name, value)| format!("{name}={}", encode_component(value)))
         .collect();
     match query.is_empty() {
         true => path.to_owned(),

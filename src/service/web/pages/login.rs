@@ -6,26 +6,26 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use serde::Deserialize;
 
-use super::elements::refusal;
-use super::forms::{Fields, Sent};
+use super::elements::refusal_box;
+use super::forms::{Fields, SentForm};
 use super::layout::Frame;
 use crate::extract::Query;
 use crate::{App, Peer, Problem, sessions};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct LoginQuery {
     #[serde(default)]
     next: String,
 }
 
-pub(super) async fn show(Query(asked): Query<Asked>) -> Response {
-    page(&asked.next, None).into_response()
+pub(super) async fn show_form(Query(asked): Query<LoginQuery>) -> Response {
+    login_page(&asked.next, None).into_response()
 }
 
-fn page(next: &str, refused: Option<&Problem>) -> axum::response::Html<String> {
+fn login_page(next: &str, refused: Option<&Problem>) -> axum::response::Html<String> {
     let frame = Frame::new("Log in", None, "");
-    frame.html(&html! {
-        (refusal(refused))
+    frame.render_html(&html! {
+        (refusal_box(refused))
         form.stack method="post" action="/login" {
             input type="hidden" name="next" value=(own_address(next));
             label for="token" { "Token" }
@@ -41,7 +41,7 @@ fn page(next: &str, refused: Option<&Problem>) -> axum::response::Html<String> {
 }
 
 /// Logs in. There is no session yet and so no form token; the middleware checks `Origin`.
-pub(super) async fn begin(
+pub(super) async fn log_in(
     State(app): State<App>,
     peer: Peer,
     fields: Fields,
@@ -50,7 +50,7 @@ pub(super) async fn begin(
     match sessions::begin_session(&app, peer, fields.text("token")).await {
         Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status.is_client_error() => {
-            let mut answer = page(next, Some(&problem)).into_response();
+            let mut answer = login_page(next, Some(&problem)).into_response();
             *answer.status_mut() = problem.status;
             problem.set_headers(&mut answer);
             Ok(answer)
@@ -59,7 +59,7 @@ pub(super) async fn begin(
     }
 }
 
-pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
+pub(super) async fn log_out(State(app): State<App>, sent: SentForm) -> Result<Response, Problem> {
     let cookie = sessions::log_out(&app, &sent.visitor).await?;
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }

@@ -25,35 +25,35 @@ use axum::response::Html;
 use axum::routing::{get, post};
 use maud::html;
 
-pub(crate) use self::campaigns::readable as readable_campaigns;
+pub(crate) use self::campaigns::readable_campaigns;
 pub(crate) use self::diff::render_changes;
 use self::layout::Frame;
 use crate::{App, Problem};
 
 /// The routes of the pages, and of the files that they load.
-pub(crate) fn router() -> Router<App> {
+pub(crate) fn build_router() -> Router<App> {
     Router::new()
-        .route("/", get(overview::show))
-        .route("/login", get(login::show).post(login::begin))
-        .route("/logout", post(login::end))
-        .route("/queue", get(queue::show).post(queue::submit))
-        .route("/tasks/{id}", get(task::show))
-        .route("/tasks/{id}/cancel", post(task::cancel))
-        .route("/campaigns", get(campaigns::list))
-        .route("/campaigns/{*path}", get(campaigns::show))
-        .route("/tables", get(tables::show))
-        .route("/tables/{digest}", get(table::show))
-        .route("/tables/{digest}/diff", get(diff::show))
-        .route("/tables/{digest}/release", post(release::release))
-        .route("/channels", get(channels::list))
+        .route("/", get(overview::show_overview))
+        .route("/login", get(login::show_form).post(login::log_in))
+        .route("/logout", post(login::log_out))
+        .route("/queue", get(queue::show_tasks).post(queue::submit_task))
+        .route("/tasks/{id}", get(task::show_task))
+        .route("/tasks/{id}/cancel", post(task::cancel_task))
+        .route("/campaigns", get(campaigns::list_campaigns))
+        .route("/campaigns/{*path}", get(campaigns::show_campaign))
+        .route("/tables", get(tables::list_tables))
+        .route("/tables/{digest}", get(table::show_table))
+        .route("/tables/{digest}/diff", get(diff::show_diff))
+        .route("/tables/{digest}/release", post(release::release_table))
+        .route("/channels", get(channels::list_channels))
         .route(
             "/channels/{machine}/{library}/{channel}",
-            get(channels::show),
+            get(channels::show_channel),
         )
         // The address that jobs and `pull` use for the channel.
         .route(
             "/machines/{machine}/libraries/{library}/channels/{channel}",
-            get(channels::of_address),
+            get(channels::redirect_to_page),
         )
         .route(
             "/channels/{machine}/{library}/{channel}/rollback",
@@ -61,20 +61,20 @@ pub(crate) fn router() -> Router<App> {
         )
         .route(
             "/channels/{machine}/{library}/{channel}/withdraw",
-            post(channels::withdraw),
+            post(channels::withdraw_table),
         )
-        .route("/tokens", get(tokens::show).post(tokens::make))
-        .route("/tokens/{id}/revoke", post(tokens::revoke))
-        .route("/audit", get(audit::show))
-        .merge(assets::router())
+        .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
+        .route("/tokens/{id}/revoke", post(tokens::revoke_token))
+        .route("/audit", get(audit::show_entries))
+        .merge(assets::build_router())
 }
 
 /// A page for a problem; the visitor is not known.
-pub(crate) fn problem(problem: &Problem) -> Html<String> {
+pub(crate) fn problem_page(problem: &Problem) -> Html<String> {
     let frame = Frame::new(problem.title, None, "");
-    frame.html(&html! {
-        div.refusal role="alert" { (elements::error(&problem.detail)) }
-        @if !problem.gates.is_empty() { (elements::gates(&problem.gates)) }
+    frame.render_html(&html! {
+        div.refusal role="alert" { (elements::error_text(&problem.detail)) }
+        @if !problem.gates.is_empty() { (elements::gates_list(&problem.gates)) }
         @if let (Some(line), Some(column)) = (problem.line, problem.column) { p { "In line " (line) ", column " (column) "." } }
         @if problem.lacks_scope { p { a href="/login" { "Log in" } " with a token that has the scope." } }
         p { "Status " (problem.status.as_u16()) ". " a href="/" { "To the overview" } }

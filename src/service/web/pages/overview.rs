@@ -11,7 +11,9 @@ use service::{
     Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter, TaskState, Validation,
 };
 
-use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
+use super::elements::{
+    age_element, channel_address, node_hours, scroll_box, table_link, task_link, task_subject,
+};
 use super::forms::Reader;
 use super::layout::{EVENTS, Frame, with_query};
 use super::progress;
@@ -35,14 +37,14 @@ struct Overview {
 
 impl Overview {
     /// Reads the parts that concern machines that the visitor may read about.
-    fn read(service: &Service, visitor: &Visitor) -> Result<Self, ServiceError> {
+    fn read_for_visitor(service: &Service, visitor: &Visitor) -> Result<Self, ServiceError> {
         let mut machines = service.configuration().machines.clone();
         machines.retain(|machine| visitor.may_read(Some(&machine.name)));
         let spent = machines
             .iter()
             .map(|machine| service.node_seconds_this_month(&machine.name))
             .collect::<Result<_, _>>()?;
-        let mut channels = service.channels()?;
+        let mut channels = service.newest_releases()?;
         channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
         // `production` comes first, so that its validations are read.
         channels.sort_by(|a, b| b.key.channel.cmp(&a.key.channel).then(a.key.cmp(&b.key)));
@@ -63,9 +65,9 @@ impl Overview {
             before: None,
             limit: Some(MOST_RUNNING),
         };
-        let running = service.tasks(&filter, slice)?.items;
+        let running = service.list_tasks(&filter, slice)?.items;
         let running = running.into_iter().map(|task| {
-            let told = service.feed().progress(task.id);
+            let told = service.feed().last_progress(task.id);
             (task, told)
         });
         Ok(Self {
@@ -75,14 +77,14 @@ impl Overview {
             counts: service.task_counts()?,
             running: running.collect(),
             problems: match visitor.may_read(None) {
-                true => service.problems(),
+                true => service.list_problems(),
                 false => Vec::new(),
             },
         })
     }
 
     /// The machines of the configuration, and any others with releases.
-    fn names(&self) -> BTreeSet<&str> {
+    fn machine_names(&self) -> BTreeSet<&str> {
         let configured = self.machines.iter().map(|machine| machine.name.as_str());
         let released = self
             .releases
@@ -91,7 +93,7 @@ impl Overview {
         configured.chain(released).collect()
     }
 
-    fn count(&self, machine: &str, state: TaskState) -> u64 {
+    fn count_tasks(&self, machine: &str, state: TaskState) -> u64 {
         let found = self.counts.iter();
         let found = found.filter(|(name, of, _)| name == machine && *of == state);
         found.map(|(.., count)| count).sum()
@@ -102,39 +104,39 @@ fn newest_validation(
     service: &Service,
     release: &Release,
 ) -> Result<Option<Validation>, ServiceError> {
-    let found = service.validations(&release.key.machine, &release.digest)?;
+    let found = service.list_validations(&release.key.machine, &release.digest)?;
     Ok(found.into_iter().next())
 }
 
-pub(super) async fn show(
+pub(super) async fn show_overview(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let read = app
-        .run_reading(move |service| Overview::read(service, &reader))
+        .run_reading(move |service| Overview::read_for_visitor(service, &reader))
         .await?;
-    let frame = Frame::new("Overview", Some(&visitor), "/").live(EVENTS);
-    let page: Html<String> = frame.html(&content(&read, Timestamp::now()));
+    let frame = Frame::new("Overview", Some(&visitor), "/").with_live_events(EVENTS);
+    let page: Html<String> = frame.render_html(&overview_content(&read, Timestamp::now()));
     Ok(page.into_response())
 }
 
-fn content(read: &Overview, now: Timestamp) -> Markup {
+fn overview_content(read: &Overview, now: Timestamp) -> Markup {
     html! {
         div #problems data-live {
             @for problem in &read.problems { p.warning { (problem) } }
         }
         section #now data-live aria-labelledby="now-head" {
             h2 #now-head { "Running tasks" }
-            (running(&read.running, now))
+            (running_list(&read.running, now))
         }
         div #machines data-live {
-            @for name in read.names() { (machine(read, name, now)) }
+            @for name in read.machine_names() { (machine_card(read, name, now)) }
         }
     }
 }
 
-fn running(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
+fn running_list(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
     html! {
         @if tasks.is_empty() {
             p { "None. " a href="/queue#submit" { "Submit a task" } "." }
@@ -143,10 +145,10 @@ fn running(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
                 @for (task, told) in tasks {
                     li {
                         (task_link(task.id)) " on " strong { (task.request.machine.as_deref().unwrap_or("?")) } ": "
-                        (subject(task))
-                        @if let Some(at) = task.started_at { ", started " (ago(at, now)) }
+                        (task_subject(task))
+                        @if let Some(at) = task.started_at { ", started " (age_element(at, now)) }
                         @match told {
-                            Some(told) => { (progress::stage(told)) }
+                            Some(told) => { (progress::progress_with_bar(told)) }
                             None => p { (task.reason) },
                         }
                     }
@@ -156,7 +158,7 @@ fn running(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
     }
 }
 
-fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
+fn machine_card(read: &Overview, name: &str, now: Timestamp) -> Markup {
     let head = format!("machine-{name}");
     let configured = read
         .machines
@@ -173,18 +175,18 @@ fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
             @if releases.is_empty() {
                 p { "No table is released: every call uses the library's default." }
             } @else {
-                (wide(&format!("Releases of {name}"), &released(&releases, now)))
+                (scroll_box(&format!("Releases of {name}"), &releases_table(&releases, now)))
             }
             dl {
                 dt { "Queue" }
                 dd {
-                    a href=(with_query("/queue", &[("machine", name), ("state", "running")])) { (read.count(name, TaskState::Running)) " running" } ", "
-                    a href=(with_query("/queue", &[("machine", name), ("state", "waiting")])) { (read.count(name, TaskState::Waiting)) " waiting" } ", "
-                    a href=(with_query("/queue", &[("machine", name), ("state", "failed")])) { (read.count(name, TaskState::Failed)) " failed" }
+                    a href=(with_query("/queue", &[("machine", name), ("state", "running")])) { (read.count_tasks(name, TaskState::Running)) " running" } ", "
+                    a href=(with_query("/queue", &[("machine", name), ("state", "waiting")])) { (read.count_tasks(name, TaskState::Waiting)) " waiting" } ", "
+                    a href=(with_query("/queue", &[("machine", name), ("state", "failed")])) { (read.count_tasks(name, TaskState::Failed)) " failed" }
                 }
                 @if let Some(index) = configured {
                     dt { "Node-hours this month" }
-                    dd { (account(read.spent[index], read.machines[index].node_hours)) }
+                    dd { (node_hours_account(read.spent[index], read.machines[index].node_hours)) }
                 } @else {
                     dt { "Configuration" }
                     dd { "The machine is no longer in " code { "service.yaml" } ": nothing is measured on it." }
@@ -194,7 +196,7 @@ fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
     }
 }
 
-fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Markup {
+fn releases_table(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "channel" } th scope="col" { "library" } th scope="col" { "table" }
@@ -205,8 +207,8 @@ fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Mark
                         td { a href=(channel_address(&release.key)) { (release.key.channel) } }
                         td { (release.key.library) }
                         td { (table_link(&release.digest)) }
-                        td { (ago(release.at, now)) }
-                        td { (speedup(validation.as_ref(), now)) }
+                        td { (age_element(release.at, now)) }
+                        td { (validation_summary(validation.as_ref(), now)) }
                     }
                 }
             }
@@ -215,7 +217,7 @@ fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Mark
 }
 
 /// The overall result of a validation.
-pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup {
+pub(super) fn validation_summary(validation: Option<&Validation>, now: Timestamp) -> Markup {
     let Some(validation) = validation else {
         return html! { span.quiet { "not validated" } };
     };
@@ -229,12 +231,12 @@ pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup
         @else if validation.unjudged > 0 { "no judged point slower, " (validation.unjudged) " of " (validation.points) " not judged" }
         @else { "no point slower" }
         " (" (validation.deployment) ")"
-        ", " (ago(validation.at, now))
+        ", " (age_element(validation.at, now))
     }
 }
 
 /// Node-hours of a month, and their limit.
-fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
+fn node_hours_account(node_seconds: f64, limit: Option<f64>) -> Markup {
     html! {
         (node_hours(node_seconds))
         @if let Some(limit) = limit {

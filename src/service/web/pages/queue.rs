@@ -7,18 +7,20 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use service::{CampaignEntry, Page, Scope, Slice, Task, TaskFilter, TaskState};
 
-use super::campaigns::readable as campaigns;
-use super::elements::{node_hours, pager, state, subject, task_link, when, wide};
-use super::forms::{Fields, Reader, Sent};
+use super::campaigns::readable_campaigns as campaigns;
+use super::elements::{
+    node_hours, pager_links, scroll_box, state_badge, task_link, task_subject, time_element,
+};
+use super::forms::{Fields, Reader, SentForm};
 use super::layout::{EVENTS, Frame, form_token, with_query};
 use super::submit;
-use super::tables::machines;
+use super::tables::readable_machine_names;
 use crate::extract::Query;
 use crate::{App, Problem, Visitor};
 
 /// The query. Empty fields do not restrict the list.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct QueueQuery {
     #[serde(default)]
     state: String,
     #[serde(default)]
@@ -30,8 +32,8 @@ pub(super) struct Asked {
     before: Option<u64>,
 }
 
-impl Asked {
-    fn filter(&self) -> TaskFilter {
+impl QueueQuery {
+    fn to_filter(&self) -> TaskFilter {
         let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         TaskFilter {
             state: self.state.parse().ok(),
@@ -42,7 +44,7 @@ impl Asked {
     }
 
     /// The address of the first page of the list.
-    fn address(&self) -> String {
+    fn first_page_address(&self) -> String {
         let fields = [
             ("state", self.state.as_str()),
             ("machine", &self.machine),
@@ -52,38 +54,48 @@ impl Asked {
     }
 }
 
-pub(super) async fn show(
+pub(super) async fn show_tasks(
     State(app): State<App>,
     Reader(visitor): Reader,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<QueueQuery>,
 ) -> Result<Response, Problem> {
     let fields = Fields::default()
-        .with("campaign", &asked.campaign)
-        .with("machine", &asked.machine);
-    page(&app, &visitor, asked, &fields, None).await
+        .with_field("campaign", &asked.campaign)
+        .with_field("machine", &asked.machine);
+    queue_page(&app, &visitor, asked, &fields, None).await
 }
 
-pub(super) async fn submit(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
-    match submit::submit(&app, &sent).await {
+pub(super) async fn submit_task(
+    State(app): State<App>,
+    sent: SentForm,
+) -> Result<Response, Problem> {
+    match submit::submit_sent(&app, &sent).await {
         Ok(id) => Ok(Redirect::to(&format!("/tasks/{id}")).into_response()),
         Err(problem) if problem.status.is_server_error() => Err(problem),
         Err(problem) => {
             let refused = Some(&problem);
-            page(&app, &sent.visitor, Asked::default(), &sent.fields, refused).await
+            queue_page(
+                &app,
+                &sent.visitor,
+                QueueQuery::default(),
+                &sent.fields,
+                refused,
+            )
+            .await
         }
     }
 }
 
-async fn page(
+async fn queue_page(
     app: &App,
     visitor: &Visitor,
-    asked: Asked,
+    asked: QueueQuery,
     fields: &Fields,
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
     let filter = TaskFilter {
         machines: visitor.readable_machines(),
-        ..asked.filter()
+        ..asked.to_filter()
     };
     let slice = Slice {
         before: asked.before,
@@ -93,26 +105,26 @@ async fn page(
     let (tasks, campaigns, machines) = app
         .run_reading(move |service| {
             Ok((
-                service.tasks(&filter, slice)?,
+                service.list_tasks(&filter, slice)?,
                 campaigns(service, &reader)?,
-                machines(service, &reader),
+                readable_machine_names(service, &reader),
             ))
         })
         .await?;
     let frame = Frame::new("Queue", Some(visitor), "/queue")
-        .live(EVENTS.filter(|_| asked.before.is_none()));
+        .with_live_events(EVENTS.filter(|_| asked.before.is_none()));
     let content = html! {
         @if refused.is_none() {
-            (filters(&asked, &machines, &campaigns))
-            (list(visitor, &asked, &tasks))
+            (filter_form(&asked, &machines, &campaigns))
+            (tasks_section(visitor, &asked, &tasks))
         }
         section #submit aria-labelledby="submit-head" {
             h2 #submit-head { "Submit a task" }
-            (submit::form(visitor, &campaigns, &machines, fields, refused))
+            (submit::task_form(visitor, &campaigns, &machines, fields, refused))
         }
     };
     let status = refused.map_or(StatusCode::OK, |problem| problem.status);
-    Ok((status, frame.html(&content)).into_response())
+    Ok((status, frame.render_html(&content)).into_response())
 }
 
 const STATES: [TaskState; 5] = [
@@ -123,7 +135,7 @@ const STATES: [TaskState; 5] = [
     TaskState::Cancelled,
 ];
 
-fn filters(asked: &Asked, machines: &[String], campaigns: &[CampaignEntry]) -> Markup {
+fn filter_form(asked: &QueueQuery, machines: &[String], campaigns: &[CampaignEntry]) -> Markup {
     html! {
         form.row method="get" action="/queue" role="search" aria-label="Filter the queue" {
             div {
@@ -154,23 +166,23 @@ fn filters(asked: &Asked, machines: &[String], campaigns: &[CampaignEntry]) -> M
     }
 }
 
-fn list(visitor: &Visitor, asked: &Asked, tasks: &Page<Task>) -> Markup {
+fn tasks_section(visitor: &Visitor, asked: &QueueQuery, tasks: &Page<Task>) -> Markup {
     html! {
         section aria-label="Tasks" {
             div #tasks data-live {
                 @if tasks.items.is_empty() {
                     p { "There are no such tasks." }
                 } @else {
-                    (wide("Tasks", &rows(visitor, &tasks.items)))
+                    (scroll_box("Tasks", &tasks_table(visitor, &tasks.items)))
                 }
             }
-            (pager(&asked.address(), asked.before, tasks.next))
+            (pager_links(&asked.first_page_address(), asked.before, tasks.next))
         }
     }
 }
 
 /// Tasks as a table, with buttons to cancel those that the visitor may cancel.
-pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
+pub(super) fn tasks_table(visitor: &Visitor, tasks: &[Task]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "task" } th scope="col" { "state" } th scope="col" { "work" }
@@ -180,14 +192,14 @@ pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
                 @for task in tasks {
                     tr {
                         th scope="row" { (task_link(task.id)) }
-                        td { (state(task.state)) }
-                        td { (subject(task)) }
+                        td { (state_badge(task.state)) }
+                        td { (task_subject(task)) }
                         td { (task.request.machine.as_deref().unwrap_or_default()) }
                         td.words { (task.reason) }
-                        td { (when(task.submitted_at)) }
+                        td { (time_element(task.submitted_at)) }
                         td { (task.actor) }
                         td.number { (node_hours(task.node_seconds)) }
-                        td { (cancel(visitor, task)) }
+                        td { (cancel_form(visitor, task)) }
                     }
                 }
             }
@@ -196,11 +208,11 @@ pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
 }
 
 /// The form that cancels a task, if the visitor may cancel it.
-pub(super) fn cancel(visitor: &Visitor, task: &Task) -> Markup {
+pub(super) fn cancel_form(visitor: &Visitor, task: &Task) -> Markup {
     let has_ended = !matches!(task.state, TaskState::Waiting | TaskState::Running);
     let may = visitor
         .actor
-        .may(Scope::Submit, task.request.machine.as_deref());
+        .has_scope(Scope::Submit, task.request.machine.as_deref());
     html! {
         @if !has_ended && may && !visitor.is_anonymous() {
             form method="post" action=(format!("/tasks/{}/cancel", task.id)) {

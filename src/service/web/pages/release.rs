@@ -8,8 +8,8 @@ use service::{
     Service, ServiceError, Version,
 };
 
-use super::elements::{channel_address, gates, table_address, table_link, when};
-use super::forms::{Fields, Sent};
+use super::elements::{channel_address, gates_list, table_address, table_link, time_element};
+use super::forms::{Fields, SentForm};
 use super::layout::{form_token, with_query};
 use super::{submit, table};
 use crate::extract::Path;
@@ -24,7 +24,7 @@ const CHANNELS: [ReleaseChannel; 3] = [
 
 /// The channel of a form, with its current state.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ReleaseTarget {
     pub(super) key: ChannelKey,
     /// The table that this one replaced on the machine.
     pub(super) parent: Option<Digest>,
@@ -32,8 +32,8 @@ pub(super) struct Place {
     gates: Vec<Gate>,
 }
 
-impl Place {
-    pub(super) fn read(
+impl ReleaseTarget {
+    pub(super) fn read_current(
         service: &Service,
         digest: &Digest,
         version: Version,
@@ -44,10 +44,10 @@ impl Place {
             library: version.library,
             channel: channel.parse().unwrap_or(ReleaseChannel::Candidate),
         };
-        let current = service.channels()?.into_iter();
+        let current = service.newest_releases()?.into_iter();
         Ok(Self {
             current: current.into_iter().find(|release| release.key == key),
-            gates: service.gates(&key, digest)?,
+            gates: service.evaluate_gates(&key, digest)?,
             parent: version.parent,
             key,
         })
@@ -55,10 +55,10 @@ impl Place {
 }
 
 /// The section of a table's page about its release.
-pub(super) fn section(
+pub(super) fn render_section(
     visitor: &Visitor,
     digest: &Digest,
-    place: &Place,
+    place: &ReleaseTarget,
     versions: &[Version],
     fields: &Fields,
 ) -> Markup {
@@ -84,30 +84,35 @@ pub(super) fn section(
             p {
                 a href=(channel_address(&place.key)) { (place.key.machine) " · " (place.key.library) " · " (place.key.channel) } " "
                 @match &place.current {
-                    Some(current) if current.digest == *digest => { "has this table since " (when(current.at)) " (release " (current.sequence) ")." }
+                    Some(current) if current.digest == *digest => { "has this table since " (time_element(current.at)) " (release " (current.sequence) ")." }
                     Some(current) => {
-                        "has the table " (table_link(&current.digest)) " since " (when(current.at)) " (release " (current.sequence) "). "
+                        "has the table " (table_link(&current.digest)) " since " (time_element(current.at)) " (release " (current.sequence) "). "
                         a href=(with_query(&format!("{}/diff", table_address(digest)), &[("to", current.digest.as_str())])) { "What would change" }
                     }
                     None => "has no release yet.",
                 }
             }
             h3 { "Gates" }
-            (gates(&place.gates))
-            @if let Some(obstacle) = submit::obstacle(visitor, Scope::Publish) { (obstacle) }
-            @else { (form(visitor, digest, place, fields)) }
+            (gates_list(&place.gates))
+            @if let Some(obstacle) = submit::missing_scope_note(visitor, Scope::Publish) { (obstacle) }
+            @else { (release_form(visitor, digest, place, fields)) }
         }
     }
 }
 
-fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> Markup {
+fn release_form(
+    visitor: &Visitor,
+    digest: &Digest,
+    place: &ReleaseTarget,
+    fields: &Fields,
+) -> Markup {
     let ChannelKey {
         machine,
         library,
         channel,
     } = &place.key;
     let closed = place.gates.iter().filter(|gate| !gate.is_open()).count();
-    let is_admin = visitor.actor.may(Scope::Admin, Some(machine));
+    let is_admin = visitor.actor.has_scope(Scope::Admin, Some(machine));
     html! {
         @if closed > 0 && !is_admin {
             p { (closed) " of the gates are closed. Meet them first, or let an administrator override them." }
@@ -117,14 +122,14 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
                 input type="hidden" name="machine" value=(machine);
                 input type="hidden" name="library" value=(library);
                 input type="hidden" name="channel" value=(channel);
-                (expected(place.current.as_ref()))
+                (expected_field(place.current.as_ref()))
                 @if closed > 0 {
                     label.check {
-                        input type="checkbox" name="override" value="yes" checked[fields.given("override").is_some()];
+                        input type="checkbox" name="override" value="yes" checked[fields.nonempty_text("override").is_some()];
                         " Override " (closed) " closed " @if closed == 1 { "gate" } @else { "gates" } "; this needs a reason"
                     }
                 }
-                (reason("release-reason", closed > 0, fields))
+                (reason_field("release-reason", closed > 0, fields))
                 button { "Release to " (channel) }
             }
         }
@@ -132,26 +137,26 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
 }
 
 /// A hidden field with the number of the release that the page shows; if the channel has changed, the form is refused.
-pub(super) fn expected(current: Option<&Release>) -> Markup {
+pub(super) fn expected_field(current: Option<&Release>) -> Markup {
     let sequence = current.map_or(0, |release| release.sequence);
     html! { input type="hidden" name="expected" value=(sequence); }
 }
 
-pub(super) fn reason(id: &str, is_needed: bool, fields: &Fields) -> Markup {
+pub(super) fn reason_field(id: &str, is_needed: bool, fields: &Fields) -> Markup {
     html! {
         label for=(id) { "Reason" @if !is_needed { " (optional)" } }
         textarea id=(id) name="reason" rows="2" maxlength="1000" required[is_needed] { (fields.text("reason")) }
     }
 }
 
-pub(super) async fn release(
+pub(super) async fn release_table(
     State(app): State<App>,
     Path(digest): Path<String>,
-    sent: Sent,
+    sent: SentForm,
 ) -> Result<Response, Problem> {
-    let digest = table::parsed(&digest)?;
-    let key = key(&sent.fields)?;
-    match carry_out(
+    let digest = table::parse_digest(&digest)?;
+    let key = key_from_fields(&sent.fields)?;
+    match carry_out_release(
         &app,
         &sent,
         &key,
@@ -163,11 +168,11 @@ pub(super) async fn release(
         Ok(()) => Ok(Redirect::to(&channel_address(&key)).into_response()),
         Err(problem) if problem.status.is_server_error() => Err(problem),
         Err(problem) => {
-            let asked = table::Asked {
+            let asked = table::TableQuery {
                 machine: key.machine,
                 channel: key.channel.to_string(),
             };
-            table::page(
+            table::table_page(
                 &app,
                 &sent.visitor,
                 digest,
@@ -180,8 +185,8 @@ pub(super) async fn release(
     }
 }
 
-fn key(fields: &Fields) -> Result<ChannelKey, Problem> {
-    channel_key(
+fn key_from_fields(fields: &Fields) -> Result<ChannelKey, Problem> {
+    parse_channel_key(
         fields.text("machine"),
         fields.text("library"),
         fields.text("channel"),
@@ -189,7 +194,7 @@ fn key(fields: &Fields) -> Result<ChannelKey, Problem> {
 }
 
 /// Parses the key of a channel.
-pub(super) fn channel_key(
+pub(super) fn parse_channel_key(
     machine: &str,
     library: &str,
     channel: &str,
@@ -203,9 +208,9 @@ pub(super) fn channel_key(
 }
 
 /// Releases, rolls back or withdraws, unless the channel has changed since the page was rendered.
-pub(super) async fn carry_out(
+pub(super) async fn carry_out_release(
     app: &App,
-    sent: &Sent,
+    sent: &SentForm,
     key: &ChannelKey,
     action: ReleaseAction,
     digest: Option<Digest>,
@@ -214,10 +219,10 @@ pub(super) async fn carry_out(
         digest,
         action,
         reason: sent.fields.text("reason").to_owned(),
-        override_gates: sent.fields.given("override").is_some(),
+        override_gates: sent.fields.nonempty_text("override").is_some(),
     };
-    let expected = sent.fields.number("expected")?;
+    let expected = sent.fields.parse_number("expected")?;
     let (actor, key) = (sent.visitor.actor.clone(), key.clone());
-    app.release(actor, key, request, expected).await?;
+    app.make_release(actor, key, request, expected).await?;
     Ok(())
 }

@@ -5,13 +5,13 @@ use maud::{Markup, html};
 use service::{CampaignEntry, Overrides, Scope, ServiceError, TaskId, TaskKind, TaskRequest};
 use table::Deployment;
 
-use super::elements::refusal;
-use super::forms::{Fields, Sent};
+use super::elements::refusal_box;
+use super::forms::{Fields, SentForm};
 use super::layout::form_token;
 use crate::{App, Problem, Visitor};
 
 /// The form with the values `fields`.
-pub(super) fn form(
+pub(super) fn task_form(
     visitor: &Visitor,
     campaigns: &[CampaignEntry],
     machines: &[String],
@@ -20,14 +20,14 @@ pub(super) fn form(
 ) -> Markup {
     let readable = || campaigns.iter().filter(|entry| entry.problem.is_none());
     html! {
-        (refusal(refused))
-        @if let Some(obstacle) = obstacle(visitor, Scope::Submit) { (obstacle) }
+        (refusal_box(refused))
+        @if let Some(obstacle) = missing_scope_note(visitor, Scope::Submit) { (obstacle) }
         @else if readable().next().is_none() {
             p { "No campaign in the service's folder can be read. " a href="/campaigns" { "See the reasons" } "." }
         } @else {
             form.stack method="post" action="/queue" {
                 (form_token(visitor))
-                (once(fields))
+                (idempotency_field(fields))
                 label for="submit-campaign" { "Campaign" }
                 select #submit-campaign name="campaign" required {
                     @for entry in readable() {
@@ -47,10 +47,10 @@ pub(super) fn form(
                 }
                 fieldset {
                     legend { "Overrides of the campaign's values, for tune" }
-                    (field("budget", "Budget", "as in 10m", fields))
-                    (field("sizes", "Sizes", "as in 64, 16K or 8..1M x8", fields))
-                    (field("collectives", "Collectives", "as in bcast, allreduce", fields))
-                    (field("nodes", "Nodes", "as in 1, 2: only the campaign's shapes with these numbers of nodes", fields))
+                    (override_field("budget", "Budget", "as in 10m", fields))
+                    (override_field("sizes", "Sizes", "as in 64, 16K or 8..1M x8", fields))
+                    (override_field("collectives", "Collectives", "as in bcast, allreduce", fields))
+                    (override_field("nodes", "Nodes", "as in 1, 2: only the campaign's shapes with these numbers of nodes", fields))
                 }
                 button { "Submit" }
             }
@@ -58,7 +58,7 @@ pub(super) fn form(
     }
 }
 
-fn field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
+fn override_field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
     let help_id = format!("{name}-help");
     html! {
         div {
@@ -71,8 +71,8 @@ fn field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
 }
 
 /// A hidden field with an idempotency key, so that a second click on the button adds nothing.
-pub(super) fn once(fields: &Fields) -> Markup {
-    let key = match fields.given("key") {
+pub(super) fn idempotency_field(fields: &Fields) -> Markup {
+    let key = match fields.nonempty_text("key") {
         Some(key) => key.to_owned(),
         None => format!("page-{}", Timestamp::now().as_nanosecond()),
     };
@@ -80,9 +80,9 @@ pub(super) fn once(fields: &Fields) -> Markup {
 }
 
 /// The reason why a visitor does not get a form that needs a scope on some machine; `None` if they get it.
-pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
+pub(super) fn missing_scope_note(visitor: &Visitor, scope: Scope) -> Option<Markup> {
     let first = visitor.actor.machines.first();
-    let may = visitor.actor.may(scope, first.map(String::as_str));
+    let may = visitor.actor.has_scope(scope, first.map(String::as_str));
     match (visitor.is_anonymous(), may) {
         (true, _) => Some(html! { p { a href="/login" { "Log in" } " to do this." } }),
         (_, false) => {
@@ -93,17 +93,17 @@ pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
 }
 
 /// Submits the task of this form, or of the one on a table's page.
-pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
-    let request = request(&sent.fields)?;
+pub(super) async fn submit_sent(app: &App, sent: &SentForm) -> Result<TaskId, Problem> {
+    let request = request_from_fields(&sent.fields)?;
     let actor = sent.visitor.actor.clone();
-    let key = sent.fields.given("key").map(str::to_owned);
+    let key = sent.fields.nonempty_text("key").map(str::to_owned);
     let submitted = app
-        .run_slow_change(move |service| service.submit(&actor, &request, key.as_deref()))
+        .run_slow_change(move |service| service.submit_task(&actor, &request, key.as_deref()))
         .await?;
     Ok(submitted.task.id)
 }
 
-fn deployment(word: &str) -> Result<Deployment, ServiceError> {
+fn parse_deployment(word: &str) -> Result<Deployment, ServiceError> {
     let mut all = Deployment::ALL.into_iter();
     let found = all.find(|deployment| word == <&str>::from(deployment));
     found.ok_or_else(|| ServiceError::Invalid {
@@ -112,7 +112,7 @@ fn deployment(word: &str) -> Result<Deployment, ServiceError> {
     })
 }
 
-fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
+fn request_from_fields(fields: &Fields) -> Result<TaskRequest, ServiceError> {
     let invalid = |field, problem: String| ServiceError::Invalid { field, problem };
     let kind: TaskKind = fields.text("kind").parse().map_err(|_| {
         invalid(
@@ -120,9 +120,9 @@ fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
             "must be one of tune, validate, check and report".to_owned(),
         )
     })?;
-    let table = fields.given("table").map(str::parse).transpose();
-    let owned = |name| fields.given(name).map(str::to_owned);
-    let nodes = fields.list("nodes").map(|all| {
+    let table = fields.nonempty_text("table").map(str::parse).transpose();
+    let owned = |name| fields.nonempty_text(name).map(str::to_owned);
+    let nodes = fields.list_items("nodes").map(|all| {
         let count = |text: &String| {
             text.parse().map_err(|_| {
                 invalid(
@@ -138,12 +138,15 @@ fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
         machine: owned("machine"),
         campaign: owned("campaign"),
         table: table.map_err(|reason: &str| invalid("table", reason.to_owned()))?,
-        deployment: fields.given("deployment").map(deployment).transpose()?,
+        deployment: fields
+            .nonempty_text("deployment")
+            .map(parse_deployment)
+            .transpose()?,
         overrides: match kind {
             TaskKind::Tune => Overrides {
                 budget: owned("budget"),
                 sizes: owned("sizes"),
-                collectives: fields.list("collectives"),
+                collectives: fields.list_items("collectives"),
                 nodes: nodes.transpose()?,
             },
             _ => Overrides::default(),

@@ -8,15 +8,17 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use service::{Digest, Scope, Service, ServiceError, Slice, Validation, Version};
 
-use super::elements::{refusal, rendered, table_address, task_link, when, wide};
+use super::elements::{
+    markup_from_bytes, refusal_box, scroll_box, table_address, task_link, time_element,
+};
 use super::forms::{Fields, Reader};
 use super::layout::{Frame, form_token};
-use super::overview::speedup;
-use super::release::{self, Place};
+use super::overview::validation_summary;
+use super::release::{self, ReleaseTarget};
 use super::{submit, tables};
 use crate::extract::{Path, Query};
 use crate::facts::Facts;
-use crate::results::Made;
+use crate::results::TableOutput;
 use crate::{App, Problem, Visitor};
 
 /// The most tables that are offered for a comparison.
@@ -24,7 +26,7 @@ const MOST_OTHERS: u32 = 50;
 
 /// The query.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct TableQuery {
     /// The machine of the releases and validations to show; by default the first one that has the table.
     #[serde(default)]
     pub(super) machine: String,
@@ -34,29 +36,29 @@ pub(super) struct Asked {
 }
 
 #[derive(Debug)]
-struct Shown {
+struct ShownTable {
     digest: Digest,
     facts: Facts,
     figures: Markup,
-    uses: Uses,
+    uses: MachineUses,
 }
 
 /// What the service knows about a table beside its text.
 #[derive(Debug, Default)]
-struct Uses {
+struct MachineUses {
     versions: Vec<Version>,
     validations: Vec<Validation>,
     others: Vec<Version>,
     /// The paths of the machine's campaigns, with which the table can be measured.
     campaigns: Vec<String>,
-    place: Option<Place>,
+    place: Option<ReleaseTarget>,
 }
 
-impl Uses {
-    fn read(
+impl MachineUses {
+    fn read_for_machine(
         service: &Service,
         digest: &Digest,
-        asked: &Asked,
+        asked: &TableQuery,
         versions: Vec<Version>,
         reader: &Visitor,
     ) -> Result<Self, ServiceError> {
@@ -70,10 +72,12 @@ impl Uses {
             before: None,
             limit: Some(MOST_OTHERS),
         };
-        let validations = service.validations(&version.machine, digest)?;
-        let mut others = service.versions(Some(&version.machine), None, slice)?.items;
+        let validations = service.list_validations(&version.machine, digest)?;
+        let mut others = service
+            .list_versions(Some(&version.machine), None, slice)?
+            .items;
         others.retain(|other| other.digest != *digest);
-        let of_machine = super::campaigns::readable(service, reader)?
+        let of_machine = super::campaigns::readable_campaigns(service, reader)?
             .into_iter()
             .filter(|entry| entry.problem.is_none())
             .filter(|entry| entry.machines.contains(&version.machine));
@@ -83,13 +87,18 @@ impl Uses {
             validations,
             others,
             campaigns,
-            place: Some(Place::read(service, digest, version, &asked.channel)?),
+            place: Some(ReleaseTarget::read_current(
+                service,
+                digest,
+                version,
+                &asked.channel,
+            )?),
         })
     }
 }
 
 /// The provenance of a table.
-fn about(facts: &Facts) -> [(&'static str, String); 7] {
+fn provenance_rows(facts: &Facts) -> [(&'static str, String); 7] {
     [
         ("MPI library", facts.library.clone()),
         ("CPU", facts.cpu.clone()),
@@ -104,16 +113,16 @@ fn about(facts: &Facts) -> [(&'static str, String); 7] {
     ]
 }
 
-pub(super) async fn show(
+pub(super) async fn show_table(
     State(app): State<App>,
     Reader(visitor): Reader,
     Path(digest): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<TableQuery>,
 ) -> Result<Response, Problem> {
-    page(
+    table_page(
         &app,
         &visitor,
-        parsed(&digest)?,
+        parse_digest(&digest)?,
         asked,
         &Fields::default(),
         None,
@@ -122,18 +131,18 @@ pub(super) async fn show(
 }
 
 /// Parses the digest of an address; 404 if it is invalid.
-pub(super) fn parsed(digest: &str) -> Result<Digest, Problem> {
+pub(super) fn parse_digest(digest: &str) -> Result<Digest, Problem> {
     digest
         .parse()
         .map_err(|_| Problem::not_found("table", digest))
 }
 
 /// The page, with the fields and the reason of a refused release form.
-pub(super) async fn page(
+pub(super) async fn table_page(
     app: &App,
     visitor: &Visitor,
     digest: Digest,
-    asked: Asked,
+    asked: TableQuery,
     fields: &Fields,
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
@@ -141,15 +150,19 @@ pub(super) async fn page(
     let (reader, of) = (visitor.clone(), digest.clone());
     let versions = app.run_reading(move |service| reader.find_versions(service, &of));
     let versions = versions.await?;
-    let facts = Facts::read(app, &digest).await?;
-    let figures = app.make_or_recall(Made::Figures(digest.clone())).await?;
+    let facts = Facts::recall_or_read(app, &digest).await?;
+    let figures = app
+        .make_or_recall(TableOutput::Figures(digest.clone()))
+        .await?;
     // The gates read tables.
     let (reader, of) = (visitor.clone(), digest.clone());
-    let uses = app.run_heavy(move |service| Uses::read(service, &of, &asked, versions, &reader));
-    let shown = Shown {
+    let uses = app.run_heavy(move |service| {
+        MachineUses::read_for_machine(service, &of, &asked, versions, &reader)
+    });
+    let shown = ShownTable {
         digest,
         facts,
-        figures: rendered(&figures),
+        figures: markup_from_bytes(&figures),
         uses: uses.await?,
     };
     let title = format!("Table {}", shown.facts.name);
@@ -157,14 +170,19 @@ pub(super) async fn page(
     let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((
         status,
-        frame.html(&content(visitor, &shown, fields, refused)),
+        frame.render_html(&table_content(visitor, &shown, fields, refused)),
     )
         .into_response())
 }
 
-fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&Problem>) -> Markup {
+fn table_content(
+    visitor: &Visitor,
+    shown: &ShownTable,
+    fields: &Fields,
+    refused: Option<&Problem>,
+) -> Markup {
     html! {
-        (refusal(refused))
+        (refusal_box(refused))
         @if refused.is_some() { p { a href="#release" { "To the form" } } }
         nav.contents aria-label="Parts of the page" {
             ul {
@@ -177,20 +195,20 @@ fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&P
         }
         dl {
             dt { "Digest" } dd { code { (shown.digest) } }
-            @for (name, value) in about(&shown.facts) {
+            @for (name, value) in provenance_rows(&shown.facts) {
                 @if !value.is_empty() { dt { (name) } dd { (value) } }
             }
         }
-        @if !shown.uses.versions.is_empty() { (wide("Origin", &tables::rows(&shown.uses.versions))) }
-        (validations(visitor, shown))
-        @if let Some(place) = &shown.uses.place { (release::section(visitor, &shown.digest, place, &shown.uses.versions, fields)) }
+        @if !shown.uses.versions.is_empty() { (scroll_box("Origin", &tables::versions_table(&shown.uses.versions))) }
+        (validations_section(visitor, shown))
+        @if let Some(place) = &shown.uses.place { (release::render_section(visitor, &shown.digest, place, &shown.uses.versions, fields)) }
         div.report { (shown.figures) }
-        (exports(&shown.digest))
-        (compare(shown))
+        (exports_section(&shown.digest))
+        (compare_section(shown))
     }
 }
 
-fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
+fn validations_section(visitor: &Visitor, shown: &ShownTable) -> Markup {
     let now = Timestamp::now();
     html! {
         section #validations aria-labelledby="validations-head" {
@@ -198,7 +216,7 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
             @if shown.uses.validations.is_empty() {
                 p { "None: this table has not been measured against the library's default." }
             } @else {
-                (wide("Validations", &html! {
+                (scroll_box("Validations", &html! {
                     table {
                         thead { tr { th scope="col" { "task" } th scope="col" { "deployment" } th scope="col" { "ended" }
                             th.number scope="col" { "points" } th.number scope="col" { "not judged" } th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "overall" } } }
@@ -207,12 +225,12 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                                 tr {
                                     th scope="row" { (task_link(found.task)) }
                                     td { (found.deployment) }
-                                    td { (when(found.at)) }
+                                    td { (time_element(found.at)) }
                                     td.number { (found.points) }
                                     td.number { (found.unjudged) }
                                     td.number { (found.faster) }
                                     td.number { (found.slower) }
-                                    td { (speedup(Some(found), now)) }
+                                    td { (validation_summary(Some(found), now)) }
                                 }
                             }
                         }
@@ -220,10 +238,10 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                 }))
             }
             @if let Some(place) = &shown.uses.place {
-                @if visitor.actor.may(Scope::Submit, Some(&place.key.machine)) && !visitor.is_anonymous() {
+                @if visitor.actor.has_scope(Scope::Submit, Some(&place.key.machine)) && !visitor.is_anonymous() {
                     form.row method="post" action="/queue" {
                         (form_token(visitor))
-                        (submit::once(&Fields::default()))
+                        (submit::idempotency_field(&Fields::default()))
                         input type="hidden" name="machine" value=(place.key.machine);
                         input type="hidden" name="table" value=(shown.digest);
                         div {
@@ -248,7 +266,7 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
     }
 }
 
-fn exports(digest: &Digest) -> Markup {
+fn exports_section(digest: &Digest) -> Markup {
     html! {
         section #exports aria-labelledby="exports-head" {
             h2 #exports-head { "Exports" }
@@ -266,7 +284,7 @@ fn exports(digest: &Digest) -> Markup {
     }
 }
 
-fn compare(shown: &Shown) -> Markup {
+fn compare_section(shown: &ShownTable) -> Markup {
     let parent = shown
         .uses
         .place

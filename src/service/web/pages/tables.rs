@@ -6,24 +6,26 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use service::{Service, Slice, Version};
 
-use super::elements::{campaign_link, pager, table_address, table_link, task_link, when, wide};
+use super::elements::{
+    campaign_link, pager_links, scroll_box, table_address, table_link, task_link, time_element,
+};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
 use crate::extract::Query;
 use crate::{App, Problem, Visitor};
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct TablesQuery {
     #[serde(default)]
     machine: String,
     #[serde(default)]
     before: Option<u64>,
 }
 
-pub(super) async fn show(
+pub(super) async fn list_tables(
     State(app): State<App>,
     Reader(visitor): Reader,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<TablesQuery>,
 ) -> Result<Response, Problem> {
     let machine = Some(asked.machine.clone()).filter(|name| !name.is_empty());
     let slice = Slice {
@@ -35,8 +37,9 @@ pub(super) async fn show(
         .run_reading(move |service| {
             let readable = reader.readable_machines();
             let machine = machine.as_deref();
-            let versions = service.versions_among(readable.as_deref(), machine, None, slice)?;
-            Ok((versions, machines(service, &reader)))
+            let versions =
+                service.list_readable_versions(readable.as_deref(), machine, None, slice)?;
+            Ok((versions, readable_machine_names(service, &reader)))
         })
         .await?;
     let frame = Frame::new("Tables", Some(&visitor), "/tables");
@@ -54,22 +57,22 @@ pub(super) async fn show(
         @if versions.items.is_empty() {
             p { "There are no tables. A tuning task makes one: " a href="/queue#submit" { "submit a task" } "." }
         } @else {
-            (wide("Tables", &rows(&versions.items)))
+            (scroll_box("Tables", &versions_table(&versions.items)))
         }
-        (pager(&with_query("/tables", &[("machine", &asked.machine)]), asked.before, versions.next))
+        (pager_links(&with_query("/tables", &[("machine", &asked.machine)]), asked.before, versions.next))
     };
-    Ok(frame.html(&content).into_response())
+    Ok(frame.render_html(&content).into_response())
 }
 
 /// The names of the configured machines that a visitor may read about.
-pub(super) fn machines(service: &Service, visitor: &Visitor) -> Vec<String> {
+pub(super) fn readable_machine_names(service: &Service, visitor: &Visitor) -> Vec<String> {
     let all = service.configuration().machines.iter();
     let names = all.map(|machine| machine.name.clone());
     names.filter(|name| visitor.may_read(Some(name))).collect()
 }
 
 /// Versions as a table.
-pub(super) fn rows(versions: &[Version]) -> Markup {
+pub(super) fn versions_table(versions: &[Version]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "table" } th scope="col" { "name" } th scope="col" { "machine" }
@@ -81,7 +84,7 @@ pub(super) fn rows(versions: &[Version]) -> Markup {
                         td { (version.name) }
                         td { (version.machine) }
                         td { (version.library) }
-                        td { (when(version.added_at)) }
+                        td { (time_element(version.added_at)) }
                         td {
                             @if let Some(task) = version.task { (task_link(task)) " " }
                             @if let Some(path) = &version.campaign { (campaign_link(path)) }

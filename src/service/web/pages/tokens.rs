@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use service::{NewToken, Scope, SecretToken, ServiceError, TokenRow};
 
-use super::elements::{refusal, when, wide};
-use super::forms::{Fields, Reader, Sent};
+use super::elements::{refusal_box, scroll_box, time_element};
+use super::forms::{Fields, Reader, SentForm};
 use super::layout::{Frame, form_token};
-use super::tables::machines;
+use super::tables::readable_machine_names;
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
@@ -24,30 +24,33 @@ const SCOPES: [(Scope, &str); 4] = [
     ),
 ];
 
-pub(super) async fn show(
+pub(super) async fn list_tokens(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
-    page(&app, &visitor, &Fields::default(), None, None).await
+    tokens_page(&app, &visitor, &Fields::default(), None, None).await
 }
 
-pub(super) async fn make(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
-    let Sent { visitor, fields } = &sent;
-    match begin(&app, visitor, fields).await {
-        Ok(made) => page(&app, visitor, &Fields::default(), Some(&made), None).await,
+pub(super) async fn make_token(
+    State(app): State<App>,
+    sent: SentForm,
+) -> Result<Response, Problem> {
+    let SentForm { visitor, fields } = &sent;
+    match make_from_fields(&app, visitor, fields).await {
+        Ok(made) => tokens_page(&app, visitor, &Fields::default(), Some(&made), None).await,
         Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
-            page(&app, visitor, fields, None, Some(&problem)).await
+            tokens_page(&app, visitor, fields, None, Some(&problem)).await
         }
         Err(problem) => Err(problem),
     }
 }
 
-async fn begin(
+async fn make_from_fields(
     app: &App,
     visitor: &Visitor,
     fields: &Fields,
 ) -> Result<(SecretToken, TokenRow), Problem> {
-    let scopes = fields.all("scope").map(|name| {
+    let scopes = fields.all_values("scope").map(|name| {
         name.parse().map_err(|_| ServiceError::Invalid {
             field: "scopes",
             problem: format!("`{name}` is none of read, submit, publish, admin"),
@@ -56,18 +59,18 @@ async fn begin(
     let new = NewToken {
         name: fields.text("name").to_owned(),
         scopes: scopes.collect::<Result<_, _>>()?,
-        machines: fields.all("machine").map(str::to_owned).collect(),
-        days: fields.number("days")?,
+        machines: fields.all_values("machine").map(str::to_owned).collect(),
+        days: fields.parse_number("days")?,
     };
     let actor = visitor.actor.clone();
     app.run_change(move |service| service.make_token(&actor, &new))
         .await
 }
 
-pub(super) async fn revoke(
+pub(super) async fn revoke_token(
     State(app): State<App>,
     Path(id): Path<u64>,
-    sent: Sent,
+    sent: SentForm,
 ) -> Result<Response, Problem> {
     let actor = sent.visitor.actor;
     app.run_change(move |service| service.revoke_token(&actor, id))
@@ -75,7 +78,7 @@ pub(super) async fn revoke(
     Ok(Redirect::to("/tokens").into_response())
 }
 
-async fn page(
+async fn tokens_page(
     app: &App,
     visitor: &Visitor,
     fields: &Fields,
@@ -85,28 +88,33 @@ async fn page(
     let actor = visitor.actor.clone();
     let reader = visitor.clone();
     let (tokens, machines) = app
-        .run_reading(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
+        .run_reading(move |service| {
+            Ok((
+                service.list_tokens(&actor)?,
+                readable_machine_names(service, &reader),
+            ))
+        })
         .await?;
     let frame = Frame::new("Tokens", Some(visitor), "/tokens");
     let content = html! {
-        (refusal(refused))
+        (refusal_box(refused))
         @if let Some((secret, row)) = made {
             div.shown-once role="status" {
                 p { "The token " strong { (row.name) } " was made. Copy it now, it is not shown again:" }
                 p { code.secret { (secret.expose()) } }
             }
         }
-        (wide("Tokens", &rows(visitor, &tokens)))
+        (scroll_box("Tokens", &tokens_table(visitor, &tokens)))
         section aria-labelledby="new-head" {
             h2 #new-head { "Make a token" }
-            (form(visitor, &machines, fields))
+            (token_form(visitor, &machines, fields))
         }
     };
     let status = refused.map_or(StatusCode::OK, |problem| problem.status);
-    Ok((status, frame.html(&content)).into_response())
+    Ok((status, frame.render_html(&content)).into_response())
 }
 
-fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
+fn tokens_table(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
     let now = Timestamp::now();
     let joined = |row: &TokenRow| {
         let scopes: Vec<String> = row.scopes.iter().map(Scope::to_string).collect();
@@ -122,13 +130,13 @@ fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
                         th scope="row" { (row.name) }
                         td { (joined(row)) }
                         td { @if row.machines.is_empty() { "all" } @else { (row.machines.join(", ")) } }
-                        td { (when(row.created_at)) }
+                        td { (time_element(row.created_at)) }
                         td { (row.created_by) }
                         td {
                             @match (row.revoked_at, row.expires_at) {
-                                (Some(at), _) => { "revoked " (when(at)) }
-                                (None, Some(at)) if at <= now => { "expired " (when(at)) }
-                                (None, Some(at)) => { "valid until " (when(at)) }
+                                (Some(at), _) => { "revoked " (time_element(at)) }
+                                (None, Some(at)) if at <= now => { "expired " (time_element(at)) }
+                                (None, Some(at)) => { "valid until " (time_element(at)) }
                                 (None, None) => "valid",
                             }
                         }
@@ -147,8 +155,8 @@ fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
     }
 }
 
-fn form(visitor: &Visitor, machines: &[String], fields: &Fields) -> Markup {
-    let is_chosen = |field, value: &str| fields.all(field).any(|chosen| chosen == value);
+fn token_form(visitor: &Visitor, machines: &[String], fields: &Fields) -> Markup {
+    let is_chosen = |field, value: &str| fields.all_values(field).any(|chosen| chosen == value);
     html! {
         form.stack method="post" action="/tokens" {
             (form_token(visitor))

@@ -31,7 +31,7 @@ fn check(algorithm: &'static schedule::Algorithm, call: &Call, ranks: u32) {
         root: call.root,
         in_place: call.in_place,
         units: call.bytes / call.unit_bytes(),
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
     let schedule = Schedule::new(algorithm, &request).expect("supported");
     for rank in 0..ranks {

@@ -191,7 +191,7 @@ fn the_library_lists_the_known_algorithms_of_its_release() {
     let natives = exec::natives().expect("a list");
     let mut found: Vec<String> = natives
         .iter()
-        .map(vocabulary::NativeAlgorithm::name)
+        .map(vocabulary::NativeAlgorithm::full_name)
         .collect();
     found.sort_by_key(|name| expected.iter().position(|expected| expected == name));
     assert_eq!(found, expected);
@@ -218,7 +218,7 @@ fn the_librarys_names_have_the_librarys_numbers() {
             for native in exec::natives().expect("a list") {
                 let collective = spelling(native.collective).to_uppercase();
                 let variable = format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM");
-                assert_eq!(preset(&variable, &native.id), [native.name()]);
+                assert_eq!(preset(&variable, &native.id), [native.full_name()]);
                 tried += 1;
             }
         }

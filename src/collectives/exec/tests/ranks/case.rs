@@ -85,7 +85,7 @@ impl Case<'_> {
         let is_cyclic = self.nodes.are_cyclic() && self.nodes.are_alike() && !parts_differ;
         let leaders = self.parameters.leaders_per_node.unwrap_or(1);
         if needs_lanes && !self.nodes.are_alike()
-            || leaders > self.nodes.smallest()
+            || leaders > self.nodes.smallest_node_size()
             || has_parts && !self.nodes.are_consecutive() && !is_cyclic
         {
             return true;
@@ -100,9 +100,9 @@ impl Case<'_> {
             units: self.count,
             parameters: self.parameters.in_units(1),
             placed: Placed::On(&self.nodes),
-            ..Request::ranks(self.ranks)
+            ..Request::among_ranks(self.ranks)
         };
-        Schedule::new(self.algorithm, &request).is_ok_and(|schedule| !schedule.ordered())
+        Schedule::new(self.algorithm, &request).is_ok_and(|schedule| !schedule.is_ordered())
     }
 
     /// Runs it on all ranks of a communicator.

@@ -101,7 +101,7 @@ pub(crate) fn try_all(
         }
     }
     // The following cases have no pretended nodes.
-    communicator.set_nodes(Nodes::together(ranks));
+    communicator.set_nodes(Nodes::one_node(ranks));
     Ok(())
 }
 

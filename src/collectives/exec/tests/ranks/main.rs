@@ -40,7 +40,7 @@ fn main() -> Result<(), ExecError> {
     let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
     if mode == "preset" {
         for algorithm in exec::preset()? {
-            println!("{}", algorithm.name());
+            println!("{}", algorithm.full_name());
         }
         return Ok(());
     }

@@ -98,21 +98,23 @@ fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
 /// order, and some irregular ones.
 fn nodes(dice: &mut Dice, algorithm: &Algorithm, ranks: u32) -> Nodes {
     if !algorithm.knows_nodes() || ranks < 2 {
-        return Nodes::together(ranks);
+        return Nodes::one_node(ranks);
     }
     let sizes = (2..ranks).filter(|size| ranks.is_multiple_of(*size));
     let per_node = *dice.pick(&sizes.chain([1, ranks]).collect::<Vec<_>>());
     let placed = match dice.below(4) {
         0 => {
             let labels: Vec<u32> = (0..ranks).map(|_| dice.below(3) as u32).collect();
-            return Nodes::of_list(&labels);
+            return Nodes::from_labels(&labels);
         }
         1 => Placed::Cyclic {
             nodes: ranks / per_node,
         },
         _ => Placed::Block { per_node },
     };
-    placed.nodes(ranks).unwrap_or(Nodes::together(ranks))
+    placed
+        .resolve_nodes(ranks)
+        .unwrap_or(Nodes::one_node(ranks))
 }
 
 fn count(dice: &mut Dice, collective: Collective, ranks: u32) -> u64 {
@@ -152,7 +154,7 @@ fn counts(dice: &mut Dice, collective: Collective, ranks: u32, count: u64) -> Ve
 fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters {
     let mut parameters = Parameters::default();
     let ids = |collective| -> Vec<_> {
-        schedule::parts_of(collective)
+        schedule::part_algorithms_of(collective)
             .map(|found| found.id)
             .collect()
     };
@@ -184,7 +186,7 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                     Some(1 + dice.below(3) as u32).filter(|_| dice.below(2) > 0);
             }
             Parameter::Node | Parameter::Network => {
-                let ids: Vec<_> = algorithm.choices(*parameter).collect();
+                let ids: Vec<_> = algorithm.choices_for(*parameter).collect();
                 let id = (*dice.pick(&ids)).to_owned();
                 match parameter {
                     Parameter::Node => parameters.node = Some(id),

@@ -43,7 +43,7 @@ fn compare(call: &Call, communicator: &Communicator, through: Through) -> Result
         Through::Mpi => compare_others(call, communicator, &expected)?,
         Through::Shared => 0,
     };
-    for algorithm in schedule::of(call.collective) {
+    for algorithm in schedule::algorithms_of(call.collective) {
         doing(format!("{algorithm}: {call:?}"));
         let candidate = Candidate::Ours {
             algorithm: algorithm.name(),
@@ -75,7 +75,7 @@ fn compare_others(
     let natives = natives.filter(|native| native.collective == call.collective);
     let natives = natives.filter(|native| !aborts(native, call, communicator));
     let natives = natives.map(|native| Candidate::Native {
-        algorithm: native.name(),
+        algorithm: native.full_name(),
         parameters: Parameters {
             segment_bytes: native.takes_segments.then_some(64),
             fanout: native.takes_fanout.then_some(2),
@@ -84,7 +84,7 @@ fn compare_others(
     });
     let mockups = MOCKUPS.iter().filter(|m| m.collective == call.collective);
     let mockups = mockups.map(|mockup| Candidate::Mockup {
-        algorithm: mockup.name(),
+        algorithm: mockup.full_name(),
     });
     let mut failures = 0;
     for candidate in natives.chain(mockups) {
@@ -111,7 +111,8 @@ fn compare_others(
 fn aborts(native: &NativeAlgorithm, call: &Call, communicator: &Communicator) -> bool {
     let ranks = communicator.size();
     let is_even = (call.bytes / call.datatype.size_bytes()).is_multiple_of(ranks.into());
-    native.name() == "native:reduce_scatter/noncommutative" && !(ranks.is_power_of_two() && is_even)
+    native.full_name() == "native:reduce_scatter/noncommutative"
+        && !(ranks.is_power_of_two() && is_even)
 }
 
 /// The part of the output that the collective defines.

@@ -29,7 +29,7 @@ fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_u
 
 #[test]
 fn tables_for_other_nodes_are_used_only_if_forced_under_mpi() {
-    let own = environment::cpu();
+    let own = environment::host_cpu_model();
     if testkit::require("CPU with a name", (!own.is_empty()).then_some(())).is_none() {
         return;
     }

@@ -18,7 +18,8 @@ use crate::launch::{compiled, run_preloaded, warnings};
 
 fn has_even_only(table: &Table) -> bool {
     let rules = table.entries().flat_map(|entry| &entry.rules);
-    let mut algorithms = rules.filter_map(|rule| schedule::find(rule.candidate.algorithm()));
+    let mut algorithms =
+        rules.filter_map(|rule| schedule::find_algorithm(rule.candidate.algorithm()));
     algorithms.any(|algorithm| algorithm.even_ranks)
 }
 
@@ -197,7 +198,7 @@ fn ranks_in_separate_namespaces_do_not_share_memory_under_openmpi() {
 
 #[test]
 fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
-    let most = Collective::ALL.map(|collective| schedule::of(collective).count());
+    let most = Collective::ALL.map(|collective| schedule::algorithms_of(collective).count());
     let most = most.into_iter().max().unwrap_or_default();
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);

@@ -6,8 +6,8 @@ use guard::{CheckedPoint, Point};
 use printable::Plain;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::super::guarded::{name_of, place_of, rules_of, time};
-use super::Found;
+use super::super::guarded::{place_name, point_name, point_rules, seconds_or_dash};
+use super::CheckResults;
 
 /// One suite, in which regressions are failures and points that were not decided are skipped. Its property `verdict` is
 /// the sentence that says whether the table holds.
@@ -15,7 +15,7 @@ use super::Found;
 /// Names contain neither the choice nor sizes that were drawn at random, so that the history of a test goes on when the
 /// table or the seed changes; the properties of a case have them. All points are measured in the same launches, so the
 /// time of a case is an equal share of the time that the check took.
-pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
+pub(super) fn render_suite(found: &CheckResults<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());
     let points = &found.checked.points;
@@ -23,18 +23,21 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     suite
         .extra
         .insert("skipped".into(), skipped.to_string().into());
-    suite.add_property(("verdict", found.verdict().as_str()));
+    suite.add_property(("verdict", found.verdict_sentence().as_str()));
     suite.set_time(found.took);
     let share = found.took / u32::try_from(points.len().max(1)).unwrap_or(u32::MAX);
     let names = names_of_points(points.iter().map(|checked| &checked.point));
     for (checked, name) in points.iter().zip(names) {
         let point = &checked.point;
-        let mut case = TestCase::new(name, status(checked));
+        let mut case = TestCase::new(name, case_status(checked));
         case.set_classname(format!("{}.{}", found.library, point.cell.collective));
         case.set_time(share);
         let chosen = point.chosen.to_string();
         let bytes = point.cell.bytes.to_string();
-        let (seconds, default) = (time(checked.seconds), time(checked.default_seconds));
+        let (seconds, default) = (
+            seconds_or_dash(checked.seconds),
+            seconds_or_dash(checked.default_seconds),
+        );
         for (property, value) in [
             ("chosen", chosen),
             ("bytes", bytes),
@@ -57,9 +60,9 @@ fn names_of_points<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let named = points.map(|point| {
         let name = if point.is_probe() {
-            format!("{} (probe)", place_of(point))
+            format!("{} (probe)", place_name(point))
         } else {
-            name_of(point)
+            point_name(point)
         };
         let number = known.entry(name.clone()).or_default();
         *number += 1;
@@ -71,13 +74,13 @@ fn names_of_points<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
     named.collect()
 }
 
-fn status(checked: &CheckedPoint) -> TestCaseStatus {
+fn case_status(checked: &CheckedPoint) -> TestCaseStatus {
     if checked.is_regression() {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status
             .set_type("regression")
-            .set_message(checked.reasons().join("; "))
-            .set_description(format!("rule: {}", rules_of(&checked.point)));
+            .set_message(checked.regression_reasons().join("; "))
+            .set_description(format!("rule: {}", point_rules(&checked.point)));
         return status;
     }
     if checked.is_decided() {
@@ -85,7 +88,7 @@ fn status(checked: &CheckedPoint) -> TestCaseStatus {
     }
     let mut status = TestCaseStatus::skipped();
     status.set_message(match checked.is_measured() {
-        true => checked.suspicions().join("; "),
+        true => checked.open_suspicions().join("; "),
         false => "not measured in the time given".to_owned(),
     });
     status

@@ -1,23 +1,23 @@
 //! The table of the messages' protocol segments.
 
-use report::grid;
+use report::text_table;
 use results::ProtocolSegment;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::{format_small_seconds, residual, shown};
+use super::{format_residual, format_small_seconds, value_and_interval};
 
-pub(super) fn table(segments: &[ProtocolSegment]) -> String {
-    grid(
+pub(super) fn segments_table(segments: &[ProtocolSegment]) -> String {
+    text_table(
         "messages | from> | to> | sizes> | alpha> | interval | beta> | interval | residual> | ",
-        segments.iter().map(row),
+        segments.iter().map(protocol_segment_row),
     )
-    .text()
+    .to_text()
 }
 
-fn row(segment: &ProtocolSegment) -> [String; 10] {
+fn protocol_segment_row(segment: &ProtocolSegment) -> [String; 10] {
     let per_byte = |value: f64| format!("{}/byte", format_small_seconds(value));
-    let [alpha, alpha_interval] = shown(&segment.alpha, format_seconds);
-    let [beta, beta_interval] = shown(&segment.beta, per_byte);
+    let [alpha, alpha_interval] = value_and_interval(&segment.alpha, format_seconds);
+    let [beta, beta_interval] = value_and_interval(&segment.beta, per_byte);
     [
         segment.level.name().to_owned(),
         format_bytes(segment.from_bytes),
@@ -27,12 +27,12 @@ fn row(segment: &ProtocolSegment) -> [String; 10] {
         alpha_interval,
         beta,
         beta_interval,
-        residual(&segment.alpha),
-        note(segment),
+        format_residual(&segment.alpha),
+        segment_note(segment),
     ]
 }
 
-fn note(segment: &ProtocolSegment) -> String {
+fn segment_note(segment: &ProtocolSegment) -> String {
     let mut notes = Vec::new();
     for (name, parameter) in [("alpha", &segment.alpha), ("beta", &segment.beta)] {
         if parameter.value().is_none() {

@@ -1,8 +1,8 @@
-use client::{Ask, query};
+use client::{Ask, encode_query};
 use vocabulary::RankOrder;
 
 use super::release::ChannelArgs;
-use super::{Answer, Asking, CliError, text};
+use super::{Answer, CliError, RemoteSession, text_at_pointer};
 use crate::commands::query::QuestionArgs;
 
 /// Ask the released table of a channel which algorithm to use
@@ -12,16 +12,16 @@ use crate::commands::query::QuestionArgs;
 #[command(after_help = "\
 Example:
   colltune remote lookup --machine local --library openmpi-4.1.4 -c allreduce -n 1 -k 2 -b 64K")]
-pub(super) struct Args {
+pub(super) struct RemoteLookupArgs {
     #[command(flatten)]
     channel: ChannelArgs,
     #[command(flatten)]
     question: QuestionArgs,
 }
 
-impl Args {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
-        let asked = self.question.query()?;
+impl RemoteLookupArgs {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
+        let asked = self.question.to_query()?;
         let shape = asked.shape;
         let (nodes, ppn, bytes) = (
             shape.nodes.to_string(),
@@ -41,9 +41,13 @@ impl Args {
         if asked.order != RankOrder::Unknown {
             values.push(("order", asked.order.name()));
         }
-        let path = format!("{}/lookup{}", self.channel.channel().path(), query(&values));
-        let answer = asking.remote.json(Ask::get(&path))?;
-        asking.print(&answer, || {
+        let path = format!(
+            "{}/lookup{}",
+            self.channel.channel_address().path(),
+            encode_query(&values)
+        );
+        let answer = asking.remote.request_json(Ask::get(&path))?;
+        asking.print_answer(&answer, || {
             let fields = [
                 "speedup",
                 "confidence",
@@ -53,10 +57,10 @@ impl Args {
                 "shape",
             ];
             let lines = fields.iter().filter_map(|name| {
-                let text = text(&answer, &format!("/{name}"));
+                let text = text_at_pointer(&answer, &format!("/{name}"));
                 (!text.is_empty()).then(|| format!("\n  {name:<10}  {text}"))
             });
-            text(&answer, "/candidate") + &lines.collect::<String>()
+            text_at_pointer(&answer, "/candidate") + &lines.collect::<String>()
         })
     }
 }

@@ -1,8 +1,8 @@
 use client::{Ask, ChannelAddress, RemoteError};
-use report::grid;
+use report::text_table;
 use serde_json::{Value, json};
 
-use super::{Answer, Asking, CliError, rows, text};
+use super::{Answer, CliError, RemoteSession, array_items, text_at_pointer};
 
 /// The arguments that name a channel.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(super) struct ChannelArgs {
 }
 
 impl ChannelArgs {
-    pub(super) fn channel(&self) -> ChannelAddress {
+    pub(super) fn channel_address(&self) -> ChannelAddress {
         ChannelAddress {
             machine: self.machine.clone(),
             library: self.library.clone(),
@@ -40,30 +40,31 @@ struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    fn carry_out(&self, asking: &Asking, body: &Value) -> Result<Answer, CliError> {
-        let channel = self.channel.channel().path();
+    fn carry_out(&self, asking: &RemoteSession, body: &Value) -> Result<Answer, CliError> {
+        let channel = self.channel.channel_address().path();
         let tag = match self.expect {
             Some(0) => None,
             Some(sequence) => Some(format!("\"{sequence}\"")),
-            None => tag(asking, &channel)?,
+            None => channel_etag(asking, &channel)?,
         };
         let path = format!("{channel}/releases");
         let ask = match &tag {
-            Some(tag) => Ask::post(&path, body).header("if-match", tag),
-            None => Ask::post(&path, body).header("if-none-match", "*"),
+            Some(tag) => Ask::post(&path, body).with_header("if-match", tag),
+            None => Ask::post(&path, body).with_header("if-none-match", "*"),
         };
-        let answer = asking.remote.json(ask)?;
-        asking.print(&answer, || {
-            let at = |place| text(&answer, place);
+        let answer = asking.remote.request_json(ask)?;
+        asking.print_answer(&answer, || {
+            let at = |place| text_at_pointer(&answer, place);
             let mut lines = vec![format!(
                 "release {} of {}: {} {}",
                 at("/sequence"),
-                self.channel.channel(),
+                self.channel.channel_address(),
                 at("/action"),
                 at("/digest")
             )];
-            for gate in answer.pointer("/gates").map_or(&[][..], rows) {
-                let [name, state, reason] = ["/name", "/state", "/reason"].map(|at| text(gate, at));
+            for gate in answer.pointer("/gates").map_or(&[][..], array_items) {
+                let [name, state, reason] =
+                    ["/name", "/state", "/reason"].map(|at| text_at_pointer(gate, at));
                 lines.push(format!("  {name} is {state}: {reason}"));
             }
             lines.join("\n")
@@ -72,8 +73,8 @@ impl ChangeArgs {
 }
 
 /// The channel's ETag; `None` if it has no releases.
-fn tag(asking: &Asking, channel: &str) -> Result<Option<String>, CliError> {
-    match asking.remote.tagged(Ask::get(channel)) {
+fn channel_etag(asking: &RemoteSession, channel: &str) -> Result<Option<String>, CliError> {
+    match asking.remote.request_json_with_etag(Ask::get(channel)) {
         Ok((_, tag)) => Ok(tag),
         Err(RemoteError::Refused { problem, .. }) if problem.status == 404 => Ok(None),
         Err(error) => Err(error.into()),
@@ -104,7 +105,7 @@ pub(super) struct ReleaseArgs {
 }
 
 impl ReleaseArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let body = json!({
             "action": "release",
             "digest": self.digest,
@@ -131,7 +132,7 @@ pub(super) struct RollbackArgs {
 }
 
 impl RollbackArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let body = json!({
             "action": "rollback",
             "digest": self.digest,
@@ -155,7 +156,7 @@ pub(super) struct WithdrawArgs {
 }
 
 impl WithdrawArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let body = json!({"action": "withdraw", "reason": self.reason});
         self.change.carry_out(asking, &body)
     }
@@ -169,12 +170,12 @@ Example:
 pub(super) struct ChannelsArgs {}
 
 impl ChannelsArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
-        let answer = asking.remote.json(Ask::get("/channels"))?;
-        asking.print(&answer, || {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
+        let answer = asking.remote.request_json(Ask::get("/channels"))?;
+        asking.print_answer(&answer, || {
             let columns = "machine | library | channel | release> | table | at | by | why?";
-            let rows = rows(&answer).iter().map(|row| {
-                let at = |place| text(row, place);
+            let rows = array_items(&answer).iter().map(|row| {
+                let at = |place| text_at_pointer(row, place);
                 let digest = at("/digest").chars().take(12).collect();
                 let [machine, library, channel] = ["/machine", "/library", "/channel"].map(at);
                 let (release, [time, actor, reason]) =
@@ -183,7 +184,7 @@ impl ChannelsArgs {
                     machine, library, channel, release, digest, time, actor, reason,
                 ]
             });
-            grid(columns, rows).text()
+            text_table(columns, rows).to_text()
         })
     }
 }

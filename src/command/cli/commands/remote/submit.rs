@@ -2,8 +2,8 @@ use client::{Ask, Task};
 use serde_json::{Value, json};
 use table::Deployment;
 
-use super::tasks::{described, followed};
-use super::{Answer, Asking, CliError};
+use super::tasks::{describe_task, follow_to_end};
+use super::{Answer, CliError, RemoteSession};
 use crate::values;
 
 /// Submit a task
@@ -18,7 +18,7 @@ use crate::values;
 Examples:
   colltune remote submit tune --campaign tuning/night.yaml --budget 10m --wait
   colltune remote submit validate --machine cluster --table DIGEST --key nightly-2026-11-20 --json")]
-pub(super) struct Args {
+pub(super) struct SubmitArgs {
     /// The kind of task
     #[arg(value_name = "KIND", value_parser = ["tune", "validate", "check", "report"])]
     kind: String,
@@ -34,7 +34,7 @@ pub(super) struct Args {
     table: Option<String>,
     /// The decisions to measure, those for colltune or those for the library's own settings: for validate and check; by
     /// default those that a release of the table activates, and those for colltune if it activates both
-    #[arg(long, value_parser = values::deployment())]
+    #[arg(long, value_parser = values::deployment_parser())]
     deployment: Option<Deployment>,
     /// The budget, as in 10m; by default the campaign's
     #[arg(long, value_name = "DURATION")]
@@ -56,28 +56,28 @@ pub(super) struct Args {
     wait: bool,
 }
 
-impl Args {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
-        let body = self.request();
+impl SubmitArgs {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
+        let body = self.request_body();
         let mut ask = Ask::post("/tasks", &body);
         if let Some(key) = &self.key {
-            ask = ask.header("idempotency-key", key);
+            ask = ask.with_header("idempotency-key", key);
         }
-        let (answer, task): (Value, Task) = asking.remote.read(ask)?;
+        let (answer, task): (Value, Task) = asking.remote.request_as(ask)?;
         match self.wait {
-            true => followed(asking, task.id),
-            false => asking.print(&answer, || described(&task)),
+            true => follow_to_end(asking, task.id),
+            false => asking.print_answer(&answer, || describe_task(&task)),
         }
     }
 
-    fn request(&self) -> Value {
-        given(json!({
+    fn request_body(&self) -> Value {
+        without_nulls(json!({
             "kind": self.kind,
             "machine": self.machine,
             "campaign": self.campaign,
             "table": self.table,
             "deployment": self.deployment,
-            "overrides": given(json!({
+            "overrides": without_nulls(json!({
                 "budget": self.budget,
                 "sizes": self.sizes,
                 "collectives": self.collectives,
@@ -88,7 +88,7 @@ impl Args {
 }
 
 /// An object without the fields that are null.
-fn given(mut object: Value) -> Value {
+fn without_nulls(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }

@@ -1,9 +1,9 @@
-use client::{Ask, Following, LogPart, Page, Task, follow, query};
-use report::grid;
+use client::{Ask, Following, LogPart, Page, Task, encode_query, follow_task};
+use report::text_table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Answer, Asking, CliError, text};
+use super::{Answer, CliError, RemoteSession, text_at_pointer};
 
 /// List tasks, newest first
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct TasksArgs {
 }
 
 impl TasksArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let (before, limit) = (self.before.map(|id| id.to_string()), self.limit.to_string());
         let values = [
             ("state", self.state.as_deref()),
@@ -41,11 +41,11 @@ impl TasksArgs {
         let given = values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)));
-        let path = format!("/tasks{}", query(&given.collect::<Vec<_>>()));
-        let (answer, page): (Value, Page<Task>) = asking.remote.read(Ask::get(&path))?;
-        asking.print(&answer, || {
+        let path = format!("/tasks{}", encode_query(&given.collect::<Vec<_>>()));
+        let (answer, page): (Value, Page<Task>) = asking.remote.request_as(Ask::get(&path))?;
+        asking.print_answer(&answer, || {
             let columns = "task> | does | machine | of? | state | why";
-            let mut list = grid(columns, page.items.iter().map(row)).text();
+            let mut list = text_table(columns, page.items.iter().map(task_row)).to_text();
             if let Some(next) = page.next {
                 list += &format!("\nthere are more: --before {next}");
             }
@@ -54,8 +54,8 @@ impl TasksArgs {
     }
 }
 
-fn row(task: &Task) -> [String; 6] {
-    let asked = |place: &str| text(&task.request, place);
+fn task_row(task: &Task) -> [String; 6] {
+    let asked = |place: &str| text_at_pointer(&task.request, place);
     let of = [
         asked("/campaign"),
         asked("/table").chars().take(12).collect(),
@@ -73,8 +73,8 @@ fn row(task: &Task) -> [String; 6] {
 }
 
 /// A task on one line.
-pub(super) fn described(task: &Task) -> String {
-    let [id, kind, _, of, state, reason] = row(task);
+pub(super) fn describe_task(task: &Task) -> String {
+    let [id, kind, _, of, state, reason] = task_row(task);
     let mut line = format!("task {id} ({kind} {of}) {state}: {reason}");
     if let Some(table) = &task.made {
         line += &format!("\ntable {table}");
@@ -93,10 +93,10 @@ pub(super) struct TaskArgs {
 }
 
 impl TaskArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let path = format!("/tasks/{}", self.id);
-        let (answer, task): (Value, Task) = asking.remote.read(Ask::get(&path))?;
-        asking.print(&answer, || described(&task))
+        let (answer, task): (Value, Task) = asking.remote.request_as(Ask::get(&path))?;
+        asking.print_answer(&answer, || describe_task(&task))
     }
 }
 
@@ -113,11 +113,11 @@ pub(super) struct LogArgs {
 }
 
 impl LogArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let (mut from, mut whole) = (0, String::new());
         loop {
             let path = format!("/tasks/{}/log?from={from}", self.id);
-            let (_, part): (Value, LogPart) = asking.remote.read(Ask::get(&path))?;
+            let (_, part): (Value, LogPart) = asking.remote.request_as(Ask::get(&path))?;
             whole += &part.text;
             if part.next <= from || part.next >= part.length {
                 break;
@@ -128,7 +128,7 @@ impl LogArgs {
             length: whole.len(),
             text: &whole,
         };
-        asking.print(&answer, || whole.trim_end().to_owned())
+        asking.print_answer(&answer, || whole.trim_end().to_owned())
     }
 }
 
@@ -146,16 +146,17 @@ struct Log<'a> {
 #[command(after_help = "\
 Example:
   colltune remote cancel 7")]
-pub(super) struct CancelArgs {
+pub(super) struct CancelTaskArgs {
     /// The task's number
     id: u64,
 }
 
-impl CancelArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+impl CancelTaskArgs {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         let path = format!("/tasks/{}/cancel", self.id);
-        let (answer, task): (Value, Task) = asking.remote.read(Ask::post(&path, &json!({})))?;
-        asking.print(&answer, || described(&task))
+        let (answer, task): (Value, Task) =
+            asking.remote.request_as(Ask::post(&path, &json!({})))?;
+        asking.print_answer(&answer, || describe_task(&task))
     }
 }
 
@@ -173,23 +174,23 @@ pub(super) struct WatchArgs {
 }
 
 impl WatchArgs {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
-        followed(asking, self.id)
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
+        follow_to_end(asking, self.id)
     }
 }
 
 /// Follows a task, with the exit code of its verb as the answer.
-pub(super) fn followed(asking: &Asking, id: u64) -> Result<Answer, CliError> {
+pub(super) fn follow_to_end(asking: &RemoteSession, id: u64) -> Result<Answer, CliError> {
     let mut printed = Ok(());
-    let (answer, task) = follow(&asking.remote, id, |news| match news {
+    let (answer, task) = follow_task(&asking.remote, id, |news| match news {
         Following::Task(task) if printed.is_ok() && !asking.json && !task.has_ended() => {
-            printed = asking.console.remark(described(task));
+            printed = asking.console.remark(describe_task(task));
         }
         Following::Task(_) => {}
         Following::Unreachable(error) => asking.console.warn(error),
     })?;
     printed?;
-    asking.print(&answer, || described(&task))?;
+    asking.print_answer(&answer, || describe_task(&task))?;
     Ok(Answer::Program(match (&*task.state, task.exit_code) {
         ("done", Some(code @ 0..=1)) => u8::from(code == 1),
         ("done", _) => 0,

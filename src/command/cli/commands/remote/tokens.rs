@@ -1,8 +1,8 @@
 use client::Ask;
-use report::grid;
+use report::text_table;
 use serde_json::{Value, json};
 
-use super::{Answer, Asking, CliError, rows, text};
+use super::{Answer, CliError, RemoteSession, array_items, text_at_pointer};
 
 /// List, make and revoke tokens
 ///
@@ -13,7 +13,7 @@ Examples:
   colltune remote tokens
   (umask 077; colltune remote tokens --make nightly --scope read,submit --days 90 > nightly.token)
   colltune remote tokens --revoke 3")]
-pub(super) struct Args {
+pub(super) struct TokensArgs {
     /// Make a token of this name
     #[arg(long, value_name = "NAME", requires = "scope")]
     make: Option<String>,
@@ -31,29 +31,31 @@ pub(super) struct Args {
     revoke: Option<u64>,
 }
 
-impl Args {
-    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+impl TokensArgs {
+    pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         if let Some(name) = &self.make {
             let mut body = json!({"name": name, "scopes": self.scope, "machines": self.machine});
             if let Some(days) = self.days {
                 body["days"] = days.into();
             }
-            let answer = asking.remote.json(Ask::post("/tokens", &body))?;
-            return asking.print(&answer, || text(&answer, "/secret"));
+            let answer = asking.remote.request_json(Ask::post("/tokens", &body))?;
+            return asking.print_answer(&answer, || text_at_pointer(&answer, "/secret"));
         }
         if let Some(id) = self.revoke {
-            let answer = asking.remote.json(Ask::delete(&format!("/tokens/{id}")))?;
-            return asking.print(&answer, || format!("token {id} is revoked"));
+            let answer = asking
+                .remote
+                .request_json(Ask::delete(&format!("/tokens/{id}")))?;
+            return asking.print_answer(&answer, || format!("token {id} is revoked"));
         }
-        let answer = asking.remote.json(Ask::get("/tokens"))?;
-        asking.print(&answer, || {
+        let answer = asking.remote.request_json(Ask::get("/tokens"))?;
+        asking.print_answer(&answer, || {
             let columns = "token> | name | scopes | machines? | expires? | revoked?";
-            grid(columns, rows(&answer).iter().map(row)).text()
+            text_table(columns, array_items(&answer).iter().map(token_row)).to_text()
         })
     }
 }
 
-fn row(token: &Value) -> [String; 6] {
+fn token_row(token: &Value) -> [String; 6] {
     [
         "/id",
         "/name",
@@ -62,5 +64,5 @@ fn row(token: &Value) -> [String; 6] {
         "/expires_at",
         "/revoked_at",
     ]
-    .map(|at| text(token, at))
+    .map(|at| text_at_pointer(token, at))
 }

@@ -4,7 +4,7 @@ use model::Topology;
 use schedule::{Algorithm, Blocks, Parameters, Placed, Rank, Request};
 use vocabulary::{CommShape, Placement};
 
-use super::named;
+use super::find_algorithm;
 use crate::error::CliError;
 use crate::values;
 
@@ -15,10 +15,10 @@ pub(super) struct CallArgs {
     #[arg(value_name = "NAME")]
     name: String,
     /// Ranks in the communicator, all on one node
-    #[arg(long, value_parser = values::count, required_unless_present = "shape")]
+    #[arg(long, value_parser = values::parse_rank_count, required_unless_present = "shape")]
     ranks: Option<u32>,
     /// Nodes and ranks on each, as in 4x2, instead of --ranks
-    #[arg(long, value_name = "SHAPE", value_parser = values::shape, conflicts_with = "ranks")]
+    #[arg(long, value_name = "SHAPE", value_parser = values::parse_shape, conflicts_with = "ranks")]
     shape: Option<CommShape>,
     /// The placement of ranks on nodes
     #[arg(long, value_enum, default_value_t = Placing::Block, requires = "shape")]
@@ -40,7 +40,7 @@ pub(super) struct CallArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ParameterArgs {
     /// Radix of a tree, from 2 to 64 [default: 4]
-    #[arg(long, value_parser = radices())]
+    #[arg(long, value_parser = radix_parser())]
     radix: Option<u32>,
     /// Id of the inner reduce of a composition [default: binomial]
     #[arg(long, value_name = "ID")]
@@ -60,7 +60,7 @@ pub(crate) struct ParameterArgs {
 }
 
 impl ParameterArgs {
-    pub(crate) fn with(&self, blocks: Option<Blocks>) -> Parameters<'_> {
+    pub(crate) fn with_blocks(&self, blocks: Option<Blocks>) -> Parameters<'_> {
         Parameters {
             blocks,
             radix: self.radix,
@@ -83,7 +83,7 @@ pub(crate) enum Placing {
 }
 
 impl Placing {
-    pub(crate) fn placement(self) -> Placement {
+    pub(crate) fn to_placement(self) -> Placement {
         match self {
             Self::Block => Placement::Block,
             Self::Cyclic => Placement::Cyclic,
@@ -91,18 +91,18 @@ impl Placing {
     }
 }
 
-fn radices() -> clap::builder::RangedI64ValueParser<u32> {
+fn radix_parser() -> clap::builder::RangedI64ValueParser<u32> {
     let (first, last) = Parameters::RADICES.into_inner();
     clap::value_parser!(u32).range(i64::from(first)..=i64::from(last))
 }
 
 impl CallArgs {
     pub(super) fn algorithm(&self) -> Result<&'static Algorithm, CliError> {
-        named(&self.name)
+        find_algorithm(&self.name)
     }
 
     /// The call with this length in units, and with blocks of this size unless their number is given.
-    pub(super) fn request(&self, units: u64, block_units: Option<u64>) -> Request<'_> {
+    pub(super) fn to_request(&self, units: u64, block_units: Option<u64>) -> Request<'_> {
         let blocks = self.blocks.map(Blocks::Count);
         Request {
             root: self.root,
@@ -110,11 +110,11 @@ impl CallArgs {
             units,
             parameters: self
                 .parameters
-                .with(blocks.or(block_units.map(Blocks::Size))),
+                .with_blocks(blocks.or(block_units.map(Blocks::Size))),
             placed: self.shape.map_or(Placed::Together, |shape| {
-                Topology::new(shape.nodes, shape.ppn, self.placement.placement()).placed()
+                Topology::new(shape.nodes, shape.ppn, self.placement.to_placement()).placed()
             }),
-            ..Request::ranks(self.ranks())
+            ..Request::among_ranks(self.ranks())
         }
     }
 

@@ -6,7 +6,7 @@ use schedule::export::{Scale, ScheduleExport};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
-use super::units;
+use super::whole_units;
 use super::{Answer, CliError, Console};
 
 /// Write the messages of an algorithm as a trace for a simulator
@@ -29,12 +29,12 @@ Examples:
   colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal --output bcast.goal
   colltune schedule export allreduce/dual_root --ranks 6 --bytes 1M --block-bytes 64K \\
       --format simgrid --output traces")]
-pub(super) struct Args {
+pub(super) struct ScheduleExportArgs {
     #[command(flatten)]
     call: CallArgs,
     /// The format of the trace
     #[arg(long, value_enum)]
-    format: Format,
+    format: TraceFormat,
     /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
     /// allgather and reduce_scatter_block, of the whole vector in others
     #[arg(long, short = 'b', value_parser = vocabulary::units::parse_bytes)]
@@ -59,7 +59,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum TraceFormat {
     /// LogGOPSim's language
     Goal,
     /// Time-independent traces for smpirun
@@ -69,19 +69,19 @@ enum Format {
 /// The list of traces in a folder.
 const LIST: &str = "traces.txt";
 
-impl Args {
+impl ScheduleExportArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let algorithm = self.call.algorithm()?;
         let unit_bytes = match algorithm.collective.is_reduction() {
             true => self.element_bytes,
             false => 1,
         };
-        let units = units(self.bytes, unit_bytes)?;
+        let units = whole_units(self.bytes, unit_bytes)?;
         let block_units = self.block_bytes.map(|bytes| match bytes {
             0 => 0,
             _ => (bytes / unit_bytes).max(1),
         });
-        let request = self.call.request(units, block_units);
+        let request = self.call.to_request(units, block_units);
         let schedule = Schedule::new(algorithm, &request)?;
         let scale = Scale {
             unit_bytes,
@@ -89,8 +89,8 @@ impl Args {
         };
         let export = ScheduleExport::new(&schedule, scale)?;
         match self.format {
-            Format::Goal => self.goal(console, &export)?,
-            Format::Simgrid => self.simgrid(console, &export)?,
+            TraceFormat::Goal => self.write_goal(console, &export)?,
+            TraceFormat::Simgrid => self.write_simgrid(console, &export)?,
         }
         Ok(Answer::Good)
     }
@@ -99,37 +99,37 @@ impl Args {
         0..self.call.ranks()
     }
 
-    fn goal(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
-        let ranks = self.ranks().map(|rank| export.goal(rank));
+    fn write_goal(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
+        let ranks = self.ranks().map(|rank| export.goal_of_rank(rank));
         let Some(path) = &self.output else {
-            return print(console, &export.goal_head(), ranks);
+            return print_trace(console, &export.goal_head(), ranks);
         };
-        tuner::write(path, &(export.goal_head() + &ranks.collect::<String>()))?;
+        tuner::write_text(path, &(export.goal_head() + &ranks.collect::<String>()))?;
         console.remark(format_args!("{} is written", path.display()))
     }
 
-    fn simgrid(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
+    fn write_simgrid(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
         let Some(folder) = &self.output else {
-            let ranks = self.ranks().map(|rank| export.simgrid(rank));
-            return print(console, &export.simgrid_head(), ranks);
+            let ranks = self.ranks().map(|rank| export.simgrid_of_rank(rank));
+            return print_trace(console, &export.simgrid_head(), ranks);
         };
         // Absolute paths, since smpirun may be started in another folder.
         let from_root = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
         let mut list = String::new();
         for rank in self.ranks() {
             let name = format!("rank-{rank}.txt");
-            let text = export.simgrid_head() + &export.simgrid(rank);
-            tuner::write(&folder.join(&name), &text)?;
+            let text = export.simgrid_head() + &export.simgrid_of_rank(rank);
+            tuner::write_text(&folder.join(&name), &text)?;
             let _ = writeln!(list, "{}", from_root.join(name).display());
         }
         // Written last, so that the list names only existing traces.
-        tuner::write(&folder.join(LIST), &list)?;
-        console.remark(replay(&folder.join(LIST), self.call.ranks()))
+        tuner::write_text(&folder.join(LIST), &list)?;
+        console.remark(replay_command(&folder.join(LIST), self.call.ranks()))
     }
 }
 
 /// Prints a trace rank by rank, since all of it may be large.
-fn print(
+fn print_trace(
     console: Console,
     head: &str,
     mut ranks: impl Iterator<Item = String>,
@@ -139,7 +139,7 @@ fn print(
 }
 
 /// The command that replays the traces.
-fn replay(list: &Path, ranks: u32) -> String {
+fn replay_command(list: &Path, ranks: u32) -> String {
     let list = list.display();
     format!("{list} is written: smpirun -np {ranks} -platform PLATFORM.xml -replay {list}")
 }

@@ -1,4 +1,4 @@
-use report::grid;
+use report::text_table;
 use schedule::{Algorithm, Collective, Parameter};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,25 +20,28 @@ use crate::values;
 #[command(after_help = "\
 Example:
   colltune schedule list --collective allreduce")]
-pub(super) struct Args {
+pub(super) struct ScheduleListArgs {
     /// Only the algorithms of this collective
-    #[arg(long, short, value_parser = values::collective_with_schedules())]
+    #[arg(long, short, value_parser = values::scheduled_collective_parser())]
     collective: Option<Collective>,
     /// Print the catalogue as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
+impl ScheduleListArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let collectives = match self.collective {
             Some(only) => vec![only],
             None => Collective::ALL.to_vec(),
         };
-        let algorithms = collectives.iter().copied().flat_map(schedule::of);
-        let entries: Vec<Entry> = algorithms.map(Entry::of).collect();
-        console.answer(self.json, &entries, || {
-            let sections = collectives.into_iter().map(section);
+        let algorithms = collectives
+            .iter()
+            .copied()
+            .flat_map(schedule::algorithms_of);
+        let entries: Vec<CatalogueEntry> = algorithms.map(CatalogueEntry::from_algorithm).collect();
+        console.print_answer(self.json, &entries, || {
+            let sections = collectives.into_iter().map(collective_section);
             sections.collect::<Vec<_>>().join("\n\n")
         })
     }
@@ -46,7 +49,7 @@ impl Args {
 
 /// An algorithm of the catalogue.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Entry {
+pub(in crate::commands) struct CatalogueEntry {
     /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     /// Bare id.
@@ -67,8 +70,8 @@ pub(in crate::commands) struct Entry {
     source: &'static str,
 }
 
-impl Entry {
-    fn of(algorithm: &Algorithm) -> Self {
+impl CatalogueEntry {
+    fn from_algorithm(algorithm: &Algorithm) -> Self {
         Self {
             collective: algorithm.collective.name(),
             id: algorithm.id,
@@ -84,12 +87,16 @@ impl Entry {
 }
 
 /// The algorithms of a collective: a row for each, and a line with its summary and source.
-fn section(collective: Collective) -> String {
+fn collective_section(collective: Collective) -> String {
     let columns = "algorithm | ordered | parameters | cost";
-    let rows = grid(columns, schedule::of(collective).map(row)).text();
+    let rows = text_table(
+        columns,
+        schedule::algorithms_of(collective).map(algorithm_row),
+    )
+    .to_text();
     let mut rows = rows.lines();
     let mut lines: Vec<String> = rows.next().map(str::to_owned).into_iter().collect();
-    for (row, algorithm) in rows.zip(schedule::of(collective)) {
+    for (row, algorithm) in rows.zip(schedule::algorithms_of(collective)) {
         let Algorithm {
             summary, source, ..
         } = algorithm;
@@ -99,7 +106,7 @@ fn section(collective: Collective) -> String {
     lines.join("\n")
 }
 
-fn row(algorithm: &Algorithm) -> [String; 4] {
+fn algorithm_row(algorithm: &Algorithm) -> [String; 4] {
     let ordered = match (algorithm.ordered, algorithm.ordered_at_ends) {
         (true, _) if algorithm.takes(Parameter::Reduce) => "by part",
         (true, _) if algorithm.knows_nodes() && algorithm.collective.is_reduction() => "by part",

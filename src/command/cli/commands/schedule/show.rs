@@ -23,7 +23,7 @@ Examples:
   colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
   colltune schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10
   colltune schedule show gather/binomial --ranks 16 --format svg > binomial.svg")]
-pub(super) struct Args {
+pub(super) struct ScheduleShowArgs {
     #[command(flatten)]
     call: CallArgs,
     /// Show only this rank; in the picture the others are faint
@@ -43,15 +43,15 @@ pub(super) struct Args {
     )]
     block_units: Option<u64>,
     /// The output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    format: ShowFormat,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum ShowFormat {
     /// A line for each action
     Text,
     /// One object
@@ -60,32 +60,32 @@ enum Format {
     Svg,
 }
 
-impl Args {
+impl ScheduleShowArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let units = self.units.unwrap_or_else(|| self.call.ample_units());
-        let request = self.call.request(units, self.block_units);
+        let request = self.call.to_request(units, self.block_units);
         let schedule = Schedule::new(self.call.algorithm()?, &request)?;
         let ranks = self.call.ranks();
         if let Some(rank) = self.rank.filter(|rank| *rank >= ranks) {
             return Err(CliError::NoSuchRank { rank, ranks });
         }
         match self.format {
-            _ if self.json => console.json(&self.answer(&schedule))?,
-            Format::Json => console.json(&self.answer(&schedule))?,
-            Format::Text => {
+            _ if self.json => console.print_json(&self.to_output(&schedule))?,
+            ShowFormat::Json => console.print_json(&self.to_output(&schedule))?,
+            ShowFormat::Text => {
                 if self.units.is_some() {
-                    for cut in self.cuts(&schedule) {
+                    for cut in self.vector_cuts(&schedule) {
                         let units: Vec<String> = cut.iter().map(u64::to_string).collect();
                         let (all, units) = (units.len(), units.join(", "));
                         console.print(format_args!("units of the {all} blocks: {units}"))?;
                     }
                 }
-                console.print(text::render(&schedule, self.rank).trim_end())?;
+                console.print(text::render_text(&schedule, self.rank).trim_end())?;
             }
-            Format::Svg => match svg::render(&schedule, self.rank) {
+            ShowFormat::Svg => match svg::render_svg(&schedule, self.rank) {
                 Ok(picture) => console.print(picture.trim_end())?,
                 Err(_) => {
-                    let schedule = text::headline(&schedule);
+                    let schedule = text::schedule_headline(&schedule);
                     return Err(CliError::TooLargeToDraw { schedule });
                 }
             },
@@ -93,7 +93,7 @@ impl Args {
         Ok(Answer::Good)
     }
 
-    fn shown(&self, schedule: &Schedule) -> impl Iterator<Item = Rank> {
+    fn shown_ranks(&self, schedule: &Schedule) -> impl Iterator<Item = Rank> {
         let only = self.rank;
         match only {
             Some(rank) => rank..rank + 1,
@@ -101,7 +101,7 @@ impl Args {
         }
     }
 
-    fn answer(&self, schedule: &Schedule) -> Answers {
+    fn to_output(&self, schedule: &Schedule) -> ScheduleShowOutput {
         use schedule::Parameter::{Bcast, Leaders, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
         let part = |parameter| {
@@ -109,12 +109,12 @@ impl Args {
             let phase = phases.find(|(phase, _)| phase.named_by == Some(parameter));
             phase.map(|(_, part)| part.id)
         };
-        let finest = self.cuts(schedule).into_iter().next_back();
-        let programs = self.shown(schedule).map(|rank| ProgramParts {
+        let finest = self.vector_cuts(schedule).into_iter().next_back();
+        let programs = self.shown_ranks(schedule).map(|rank| ProgramParts {
             rank,
-            rounds: rounds(schedule, rank),
+            rounds: describe_rounds(schedule, rank),
         });
-        Answers {
+        ScheduleShowOutput {
             collective: algorithm.collective.name(),
             algorithm: algorithm.id,
             ranks: shape.ranks,
@@ -126,7 +126,7 @@ impl Args {
             node: part(Node),
             network: part(Network),
             leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
-            nodes: nodes(&shape.nodes),
+            nodes: ranks_by_node(&shape.nodes),
             blocks: finest.as_ref().map_or(1, Vec::len),
             block_units: self.units.and(finest),
             programs: programs.collect(),
@@ -134,15 +134,15 @@ impl Args {
     }
 
     /// The cuts of the vector in the rounds shown, coarse cuts first, as the units of each block.
-    fn cuts(&self, schedule: &Schedule) -> Vec<Vec<u64>> {
+    fn vector_cuts(&self, schedule: &Schedule) -> Vec<Vec<u64>> {
         let mut partitions: Vec<Partition> = Vec::new();
         let mut round = Round::default();
-        for rank in self.shown(schedule) {
+        for rank in self.shown_ranks(schedule) {
             let program = schedule.program(rank);
             for index in 0..program.rounds() {
                 round.clear();
                 program.round(index, &mut round);
-                for partition in round.actions().iter().filter_map(partition) {
+                for partition in round.actions().iter().filter_map(action_partition) {
                     if !partitions.contains(&partition) {
                         partitions.push(partition);
                     }
@@ -154,7 +154,7 @@ impl Args {
         let mut cuts: Vec<Vec<u64>> = partitions
             .into_iter()
             .filter(|partition| partition.blocks() > 1)
-            .map(|partition| units_of(&layout, partition))
+            .map(|partition| units_by_block(&layout, partition))
             .collect();
         cuts.sort_by_key(Vec::len);
         cuts.dedup();
@@ -164,7 +164,7 @@ impl Args {
 
 /// The output of `--json`. Parameters are null unless the algorithm takes them.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Answers {
+pub(in crate::commands) struct ScheduleShowOutput {
     /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     /// Bare id.
@@ -207,15 +207,15 @@ struct ProgramParts {
 }
 
 /// The ranks on each node.
-fn nodes(nodes: &Nodes) -> Vec<Vec<Rank>> {
-    let ranks = |node| (0..nodes.size(node)).map(move |local| nodes.rank(node, local));
-    (0..nodes.count())
+fn ranks_by_node(nodes: &Nodes) -> Vec<Vec<Rank>> {
+    let ranks = |node| (0..nodes.node_size(node)).map(move |local| nodes.rank_at(node, local));
+    (0..nodes.node_count())
         .map(|node| ranks(node).collect())
         .collect()
 }
 
 /// The units of each block of a partition.
-fn units_of(layout: &Layout, partition: Partition) -> Vec<u64> {
+fn units_by_block(layout: &Layout, partition: Partition) -> Vec<u64> {
     let units = |block| {
         let buffers = [Buffer::Output, Buffer::Input];
         let mut places = buffers
@@ -227,7 +227,7 @@ fn units_of(layout: &Layout, partition: Partition) -> Vec<u64> {
 }
 
 /// The partition of an action's data.
-fn partition(action: &Action) -> Option<Partition> {
+fn action_partition(action: &Action) -> Option<Partition> {
     match action {
         Action::Send { span, .. } | Action::Recv { span, .. } => Some(span.partition),
         Action::Combine { into, .. } | Action::Copy { into, .. } => Some(into.partition),
@@ -235,7 +235,7 @@ fn partition(action: &Action) -> Option<Partition> {
     }
 }
 
-fn rounds(schedule: &Schedule, rank: Rank) -> Vec<Vec<String>> {
+fn describe_rounds(schedule: &Schedule, rank: Rank) -> Vec<Vec<String>> {
     let program = schedule.program(rank);
     let mut round = Round::default();
     (0..program.rounds())

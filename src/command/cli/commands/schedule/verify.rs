@@ -5,7 +5,7 @@ use schedule::{ALGORITHMS, Algorithm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named;
+use super::find_algorithm;
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -28,7 +28,7 @@ use crate::values;
 Examples:
   colltune schedule verify --all --ranks 1..64
   colltune schedule verify allreduce/dual_root --ranks 100..200 --blocks 5,16")]
-pub(super) struct Args {
+pub(super) struct ScheduleVerifyArgs {
     /// The algorithm, as in allreduce/dual_root
     #[arg(value_name = "NAME", group = "which")]
     name: Option<String>,
@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, group = "which")]
     all: bool,
     /// Numbers of ranks, both ends included
-    #[arg(long, value_name = "RANGE", default_value = "1..64", value_parser = values::ranks)]
+    #[arg(long, value_name = "RANGE", default_value = "1..64", value_parser = values::parse_rank_range)]
     ranks: RangeInclusive<u32>,
     /// Numbers of blocks of pipelined algorithms
     #[arg(
@@ -52,14 +52,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-impl Args {
+impl ScheduleVerifyArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        self.prove(console, &schedule::verify::verify)
+        self.prove_algorithms(console, &schedule::verify::verify_schedule)
     }
 
-    fn prove(&self, console: Console, verify: &Verify) -> Result<Answer, CliError> {
+    fn prove_algorithms(&self, console: Console, verify: &Verify) -> Result<Answer, CliError> {
         let algorithms: Vec<&'static Algorithm> = match &self.name {
-            Some(name) => vec![named(name)?],
+            Some(name) => vec![find_algorithm(name)?],
             None => ALGORITHMS.iter().collect(),
         };
         let grid = Grid {
@@ -70,25 +70,25 @@ impl Args {
         let mut proofs = Vec::new();
         let mut answer = Answer::Good;
         for algorithm in algorithms {
-            let verdict = grid.prove(algorithm, verify)?;
+            let verdict = grid.prove_algorithm(algorithm, verify)?;
             let refuted = verdict.fault.is_some();
             if refuted {
                 answer = Answer::No;
             }
             if self.json {
-                proofs.push(Proof::of(algorithm, &verdict));
+                proofs.push(Proof::from_verdict(algorithm, &verdict));
             } else if refuted || !console.is_quiet() {
-                console.print(line(algorithm, &verdict))?;
+                console.print(verdict_line(algorithm, &verdict))?;
             }
         }
         if self.json {
-            console.json(&proofs)?;
+            console.print_json(&proofs)?;
         }
         Ok(answer)
     }
 }
 
-fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
+fn verdict_line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     let name = algorithm.name();
     if let Some(known) = &verdict.fault {
         return format!("no  {}: {}", known.call, known.fault);
@@ -142,7 +142,7 @@ struct FaultParts {
 }
 
 impl Proof {
-    fn of(algorithm: &Algorithm, verdict: &Verdict) -> Self {
+    fn from_verdict(algorithm: &Algorithm, verdict: &Verdict) -> Self {
         let proved_nothing = verdict.shapes == 0 && verdict.fault.is_none();
         let fault = verdict.fault.as_ref();
         Self {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn one_fault_makes_the_answer_no() {
-        let args = Args {
+        let args = ScheduleVerifyArgs {
             name: None,
             all: true,
             ranks: 2..=5,
@@ -184,24 +184,27 @@ mod tests {
                 sent: 2,
                 expected: 3,
             }),
-            _ => schedule::verify::verify(schedule),
+            _ => schedule::verify::verify_schedule(schedule),
         };
         let console = Console::new(true);
-        let sound = args.prove(console, &schedule::verify::verify);
+        let sound = args.prove_algorithms(console, &schedule::verify::verify_schedule);
         assert_eq!(sound.expect("proved"), Answer::Good);
-        assert_eq!(args.prove(console, &refuse).expect("proved"), Answer::No);
+        assert_eq!(
+            args.prove_algorithms(console, &refuse).expect("proved"),
+            Answer::No
+        );
 
-        let chain = schedule::find("bcast/chain").expect("registered");
+        let chain = schedule::find_algorithm("bcast/chain").expect("registered");
         let grid = Grid {
             ranks: args.ranks.clone(),
             blocks: args.blocks.clone(),
             every_root_of: u32::MAX,
         };
-        let verdict = grid.prove(chain, &refuse).expect("proved");
+        let verdict = grid.prove_algorithm(chain, &refuse).expect("proved");
         assert_eq!(
-            line(chain, &verdict),
+            verdict_line(chain, &verdict),
             "no  bcast/chain on 4 ranks, root 0, 2 blocks, 1 units: 0 sends 2 units where 1 expects 3"
         );
-        assert_eq!(Proof::of(chain, &verdict).ok, Some(false));
+        assert_eq!(Proof::from_verdict(chain, &verdict).ok, Some(false));
     }
 }

@@ -6,15 +6,18 @@ use report::{Quantity, render_times};
 use vocabulary::units::format_bytes;
 
 use super::SimulateError;
-use super::point::Call;
-use super::rows::Row;
+use super::point::CommonCall;
+use super::rows::SimulationRow;
 
 /// Draws a curve for each algorithm on logarithmic axes. If there are several sizes, the horizontal axis has sizes, and
 /// each communicator has its own curves.
-pub(super) fn render(call: &Call<'_>, rows: &[Row]) -> Result<String, SimulateError> {
-    let bytes: fn(&Row) -> u64 = |row| row.bytes;
-    let ranks: fn(&Row) -> u64 = |row| row.ranks.into();
-    let varies = |of: fn(&Row) -> u64| rows.iter().any(|row| of(row) != of(&rows[0]));
+pub(super) fn draw_curves(
+    call: &CommonCall<'_>,
+    rows: &[SimulationRow],
+) -> Result<String, SimulateError> {
+    let bytes: fn(&SimulationRow) -> u64 = |row| row.bytes;
+    let ranks: fn(&SimulationRow) -> u64 = |row| row.ranks.into();
+    let varies = |of: fn(&SimulationRow) -> u64| rows.iter().any(|row| of(row) != of(&rows[0]));
     let is_several = varies(bytes) && varies(ranks);
     let (axis, value, what) = match (varies(bytes), varies(ranks)) {
         (true, true) => (Quantity::Bytes, bytes, "against bytes".to_owned()),

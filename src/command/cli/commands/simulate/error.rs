@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use model::SimulationError;
 use schedule::Collective;
 use thiserror::Error;
-use vocabulary::units::{counted, format_bytes};
+use vocabulary::units::{format_bytes, format_counted};
 
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
@@ -17,7 +17,7 @@ pub(crate) enum SimulateError {
     Simulation(#[from] SimulationError),
     #[error(
         "the size of {} is not a whole number of elements of {element_bytes} bytes",
-        counted(bytes, "byte")
+        format_counted(bytes, "byte")
     )]
     PartOfElement { bytes: u64, element_bytes: u64 },
     #[error("`{name}` is not an algorithm of {collective}")]
@@ -102,7 +102,7 @@ impl SimulateError {
     }
 
     /// Whether only the length of the simulation is at fault.
-    pub(super) fn is_of_length(&self) -> bool {
+    pub(super) fn is_only_too_long(&self) -> bool {
         matches!(self, Self::TooLong { .. } | Self::NoTime { .. })
     }
 }

@@ -4,12 +4,12 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use model::{Level, Machine, SimulationError};
-use tuner::{MachineError, Named, TunerError, keep_apart, load_machine};
+use tuner::{MachineError, NamedFile, TunerError, check_outputs_differ, load_machine};
 use vocabulary::Through;
 
 use super::SimulateError;
 use crate::commands::campaign::store_file;
-use crate::commands::stored::{LibraryArg, analyse};
+use crate::commands::stored::{LibraryArg, analyse_store};
 use crate::error::CliError;
 use crate::values;
 
@@ -24,7 +24,7 @@ pub(super) struct MachineArgs {
     machine: Option<PathBuf>,
     /// The transport of messages between ranks of one node: the MPI library, or shared memory, if the machine has
     /// parameters for it
-    #[arg(long, value_name = "TRANSPORT", value_parser = values::transport(), default_value = "mpi")]
+    #[arg(long, value_name = "TRANSPORT", value_parser = values::transport_parser(), default_value = "mpi")]
     through: Through,
     #[command(flatten)]
     library: LibraryArg,
@@ -32,13 +32,16 @@ pub(super) struct MachineArgs {
 
 impl MachineArgs {
     /// Refuses outputs that would replace the machine.
-    pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
+    pub(super) fn protect_from(&self, outputs: &[NamedFile<'_>]) -> Result<(), CliError> {
         let machine = self.machine.as_deref().map(store_file);
-        Ok(keep_apart(outputs, &[("`--machine`", machine.as_deref())])?)
+        Ok(check_outputs_differ(
+            outputs,
+            &[("`--machine`", machine.as_deref())],
+        )?)
     }
 
     pub(super) fn load(&self) -> Result<Machine, CliError> {
-        let machine = self.described()?;
+        let machine = self.read_machine()?;
         match self.through {
             Through::Mpi => Ok(machine),
             Through::Shared => {
@@ -53,7 +56,7 @@ impl MachineArgs {
         }
     }
 
-    fn described(&self) -> Result<Machine, CliError> {
+    fn read_machine(&self) -> Result<Machine, CliError> {
         let Some(path) = &self.machine else {
             return Ok(load_machine(None).map_err(TunerError::from)?);
         };
@@ -61,8 +64,14 @@ impl MachineArgs {
             path: path.clone(),
             source,
         };
-        let Some(text) = text_of(path).map_err(read).map_err(TunerError::from)? else {
-            let fitted = analyse(path, self.library.given())?.found.machine.machine;
+        let Some(text) = text_unless_store(path)
+            .map_err(read)
+            .map_err(TunerError::from)?
+        else {
+            let fitted = analyse_store(path, self.library.given_library())?
+                .found
+                .machine
+                .machine;
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
         };
@@ -72,8 +81,8 @@ impl MachineArgs {
 }
 
 /// The text of a machine file; `None` if the file is a store.
-fn text_of(path: &Path) -> io::Result<Option<String>> {
-    let mut file = files::open(path)?;
+fn text_unless_store(path: &Path) -> io::Result<Option<String>> {
+    let mut file = files::open_regular(path)?;
     let mut start = Vec::new();
     (&file).take(STORE.len() as u64).read_to_end(&mut start)?;
     if start == STORE {

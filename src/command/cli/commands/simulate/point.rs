@@ -2,15 +2,15 @@
 
 use model::{
     BlocksBy, GoOn, Level, Machine, Prediction, Setting, Simulation, Tiers, Topology, Trace,
-    best_blocks_while, expected_messages, predict, predict_best, simulate_while, trace,
+    best_blocks_while, expected_messages, predict, predict_best, simulate_traced, simulate_while,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
 use vocabulary::{CommShape, Placement};
 
-use super::super::schedule::units;
+use super::super::schedule::whole_units;
 use super::SimulateError;
-use super::rows::Row;
+use super::rows::SimulationRow;
 
 /// The most messages of a simulation.
 const MOST_MESSAGES: f64 = 5e8;
@@ -21,7 +21,7 @@ const MOST_RECORDED: usize = 200_000;
 
 /// An algorithm, a communicator and a length.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(super) struct SimulationPoint {
     pub(super) algorithm: &'static Algorithm,
     pub(super) ranks: u64,
     pub(super) ppn: u32,
@@ -30,7 +30,7 @@ pub(super) struct Point {
     pub(super) bytes: u64,
 }
 
-impl Point {
+impl SimulationPoint {
     /// The nodes, and the ranks on the fullest.
     pub(super) fn shape(&self) -> CommShape {
         let ranks = u32::try_from(self.ranks).unwrap_or(u32::MAX);
@@ -43,7 +43,7 @@ impl Point {
 
 /// The part of a call that all points have in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct CommonCall<'a> {
     pub(super) machine: &'a Machine,
     pub(super) placement: Placement,
     pub(super) root: Rank,
@@ -55,15 +55,15 @@ pub(super) struct Call<'a> {
 }
 
 /// The simulation of one algorithm in one call, with its trace.
-pub(super) struct Traced {
-    pub(super) row: Row,
+pub(super) struct TracedSimulation {
+    pub(super) row: SimulationRow,
     pub(super) schedule: Schedule,
     pub(super) simulation: Simulation,
     pub(super) trace: Trace,
 }
 
-impl Call<'_> {
-    fn setting(&self, point: Point) -> Setting<'_> {
+impl CommonCall<'_> {
+    fn setting_at(&self, point: SimulationPoint) -> Setting<'_> {
         Setting {
             machine: self.machine,
             topology: point.topology,
@@ -79,7 +79,7 @@ impl Call<'_> {
     }
 
     /// The given parameters that an algorithm takes, without blocks.
-    fn taken_by(&self, algorithm: &Algorithm) -> Parameters<'_> {
+    fn parameters_taken_by(&self, algorithm: &Algorithm) -> Parameters<'_> {
         let takes = |parameter| algorithm.takes(parameter);
         let given = &self.parameters;
         Parameters {
@@ -94,17 +94,25 @@ impl Call<'_> {
     }
 
     /// Simulates a point, as long as `go_on` says so.
-    pub(super) fn simulate(&self, point: Point, go_on: GoOn<'_>) -> Result<Row, SimulateError> {
-        let (schedule, by) = self.schedule(point, go_on)?;
-        let simulation = simulate_while(&schedule, &self.setting(point), go_on)?;
-        Ok(self.row(point, &schedule, by, &simulation))
+    pub(super) fn simulate(
+        &self,
+        point: SimulationPoint,
+        go_on: GoOn<'_>,
+    ) -> Result<SimulationRow, SimulateError> {
+        let (schedule, by) = self.build_schedule(point, go_on)?;
+        let simulation = simulate_while(&schedule, &self.setting_at(point), go_on)?;
+        Ok(self.result_row(point, &schedule, by, &simulation))
     }
 
-    pub(super) fn trace(&self, point: Point) -> Result<Traced, SimulateError> {
-        let (schedule, by) = self.schedule(point, &|| true)?;
-        let (simulation, trace) = trace(&schedule, &self.setting(point), MOST_RECORDED)?;
-        Ok(Traced {
-            row: self.row(point, &schedule, by, &simulation),
+    pub(super) fn simulate_traced(
+        &self,
+        point: SimulationPoint,
+    ) -> Result<TracedSimulation, SimulateError> {
+        let (schedule, by) = self.build_schedule(point, &|| true)?;
+        let (simulation, trace) =
+            simulate_traced(&schedule, &self.setting_at(point), MOST_RECORDED)?;
+        Ok(TracedSimulation {
+            row: self.result_row(point, &schedule, by, &simulation),
             schedule,
             simulation,
             trace,
@@ -112,8 +120,8 @@ impl Call<'_> {
     }
 
     /// The request with the given parameters.
-    fn request(&self, point: Point) -> Result<Request<'_>, SimulateError> {
-        let Point {
+    fn build_request(&self, point: SimulationPoint) -> Result<Request<'_>, SimulateError> {
+        let SimulationPoint {
             algorithm, bytes, ..
         } = point;
         let ranks = match u32::try_from(point.ranks) {
@@ -124,7 +132,7 @@ impl Call<'_> {
             }
         };
         let unit_bytes = self.unit_bytes(algorithm);
-        let units = units(bytes, unit_bytes)?;
+        let units = whole_units(bytes, unit_bytes)?;
         let size = self.block_bytes.map(|bytes| match bytes {
             0 => Blocks::Size(0),
             _ => Blocks::Size((bytes / unit_bytes).max(1)),
@@ -132,25 +140,25 @@ impl Call<'_> {
         let blocks = self.parameters.blocks.or(size);
         let given = Parameters {
             blocks: blocks.filter(|_| algorithm.takes(Parameter::Blocks)),
-            ..self.taken_by(algorithm)
+            ..self.parameters_taken_by(algorithm)
         };
         Ok(Request {
             root: self.root,
             units,
             parameters: given,
             placed: point.topology.placed(),
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         })
     }
 
     /// The closed form's time; `None` if there is none, or the call is not supported.
-    pub(super) fn closed_form(&self, point: Point) -> Option<f64> {
-        Some(self.predicted(point)?.seconds)
+    pub(super) fn closed_form_seconds(&self, point: SimulationPoint) -> Option<f64> {
+        Some(self.predict_closed_form(point)?.seconds)
     }
 
     /// The closed form's prediction with the given number of blocks or the best one.
-    fn predicted(&self, point: Point) -> Option<Prediction> {
-        let request = self.request(point).ok()?;
+    fn predict_closed_form(&self, point: SimulationPoint) -> Option<Prediction> {
+        let request = self.build_request(point).ok()?;
         let call = model::Call {
             ranks: request.ranks,
             bytes: point.bytes,
@@ -159,7 +167,7 @@ impl Call<'_> {
             placed: request.placed,
         };
         let schedule = Schedule::new(point.algorithm, &request).ok()?;
-        let tiers = self.tiers(point, schedule.shape().root)?;
+        let tiers = self.closed_form_tiers(point, schedule.shape().root)?;
         match request.parameters.blocks {
             Some(_) => predict(point.algorithm, tiers, &call),
             None => predict_best(point.algorithm, tiers, &call),
@@ -167,22 +175,25 @@ impl Call<'_> {
     }
 
     /// The rates of a point's messages for closed forms, which have root 0.
-    fn tiers(&self, point: Point, root: Rank) -> Option<Tiers> {
+    fn closed_form_tiers(&self, point: SimulationPoint, root: Rank) -> Option<Tiers> {
         let ranks = u32::try_from(point.ranks).ok()?;
         let only = point.topology.only_level(ranks);
         let rates = self.machine.rates(only.unwrap_or(Level::Network));
         let rates = rates.filter(|_| root == 0)?;
         let within = self.machine.rates(Level::Node);
         let within = within.filter(|_| only.is_none_or(|only| only == Level::Network));
-        Some(self.machine.tiers(within.unwrap_or(rates), rates))
+        Some(
+            self.machine
+                .tiers_with_rates(within.unwrap_or(rates), rates),
+        )
     }
 
     /// About the number of messages of a point's simulation; `None` if the call is not supported.
-    pub(super) fn expected_messages(&self, point: Point) -> Option<f64> {
-        let mut request = self.request(point).ok()?;
+    pub(super) fn expected_messages(&self, point: SimulationPoint) -> Option<f64> {
+        let mut request = self.build_request(point).ok()?;
         let takes_blocks = point.algorithm.takes(Parameter::Blocks);
         if request.parameters.blocks.is_none() && takes_blocks {
-            let best = self.predicted(point);
+            let best = self.predict_closed_form(point);
             request.parameters.blocks = best.map(|best| Blocks::Count(best.blocks));
         }
         let schedule = Schedule::new(point.algorithm, &request).ok()?;
@@ -190,26 +201,26 @@ impl Call<'_> {
     }
 
     /// The schedule, and the source of its number of blocks. Searches for that number as long as `go_on` says so.
-    fn schedule(
+    fn build_schedule(
         &self,
-        point: Point,
+        point: SimulationPoint,
         go_on: GoOn<'_>,
     ) -> Result<(Schedule, Option<&'static str>), SimulateError> {
         let algorithm = point.algorithm;
-        let mut request = self.request(point)?;
+        let mut request = self.build_request(point)?;
         let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
-        check_length(&schedule)?;
+        refuse_long_simulation(&schedule)?;
         if request.parameters.blocks.is_some() {
             return Ok((schedule, Some("given")));
         }
-        let Some(best) = best_blocks_while(algorithm, &request, &self.setting(point), go_on)?
+        let Some(best) = best_blocks_while(algorithm, &request, &self.setting_at(point), go_on)?
         else {
             return Ok((schedule, None));
         };
         request.parameters.blocks = Some(Blocks::Count(best.blocks));
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
-        check_length(&schedule)?;
+        refuse_long_simulation(&schedule)?;
         let by = match best.by {
             BlocksBy::Lemma => "lemma",
             BlocksBy::Search => "search",
@@ -217,14 +228,14 @@ impl Call<'_> {
         Ok((schedule, Some(by)))
     }
 
-    fn row(
+    fn result_row(
         &self,
-        point: Point,
+        point: SimulationPoint,
         schedule: &Schedule,
         by: Option<&'static str>,
         simulation: &Simulation,
-    ) -> Row {
-        let Point {
+    ) -> SimulationRow {
+        let SimulationPoint {
             algorithm,
             topology,
             bytes,
@@ -242,14 +253,14 @@ impl Call<'_> {
                 radix: takes(Parameter::Radix).then_some(shape.radix),
                 reduce: takes(Parameter::Reduce).then_some(shape.parts.reduce.id),
                 bcast: takes(Parameter::Bcast).then_some(shape.parts.bcast.id),
-                ..self.taken_by(algorithm)
+                ..self.parameters_taken_by(algorithm)
             },
             placed: topology.placed(),
         };
-        let tiers = self.tiers(point, shape.root);
+        let tiers = self.closed_form_tiers(point, shape.root);
         let closed_form = tiers.and_then(|tiers| predict(algorithm, tiers, &call));
-        let block_bytes = model::blocks(algorithm, &call).map(|(_, bytes)| bytes);
-        Row {
+        let block_bytes = model::requested_blocks(algorithm, &call).map(|(_, bytes)| bytes);
+        SimulationRow {
             algorithm,
             collective: algorithm.collective.name(),
             shape: point.shape(),
@@ -266,7 +277,7 @@ impl Call<'_> {
 }
 
 /// Refuses simulations that would take very long.
-fn check_length(schedule: &Schedule) -> Result<(), SimulateError> {
+fn refuse_long_simulation(schedule: &Schedule) -> Result<(), SimulateError> {
     let messages = expected_messages(schedule);
     if messages <= MOST_MESSAGES {
         return Ok(());

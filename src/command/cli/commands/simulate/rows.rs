@@ -2,22 +2,22 @@
 
 use std::fmt::Write;
 
-use report::grid;
+use report::text_table;
 use schedule::{Algorithm, Collective};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::point::{Call, Point};
+use super::point::{CommonCall, SimulationPoint};
 
 /// The result of one algorithm in one call.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
-pub(in crate::commands) struct Row {
+pub(in crate::commands) struct SimulationRow {
     /// Name of the collective, as in `allreduce`.
     pub(super) collective: &'static str,
     /// Bare id.
-    #[serde(rename = "algorithm", serialize_with = "id")]
+    #[serde(rename = "algorithm", serialize_with = "serialize_algorithm_id")]
     #[schemars(with = "String")]
     pub(super) algorithm: &'static Algorithm,
     #[serde(flatten)]
@@ -40,13 +40,13 @@ pub(in crate::commands) struct Row {
     pub(super) messages: u64,
 }
 
-fn id<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_algorithm_id<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
     algorithm.id.serialize(to)
 }
 
 /// A call that was left out.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Skipped {
+pub(in crate::commands) struct SkippedCall {
     /// Bare id.
     pub(super) algorithm: &'static str,
     /// The number of ranks in the communicator.
@@ -61,7 +61,7 @@ pub(in crate::commands) struct Skipped {
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Answers<'a> {
+pub(in crate::commands) struct SimulateOutput<'a> {
     /// The machine's name.
     pub(super) machine: &'a str,
     /// The placement of ranks on nodes: `block` or `cyclic`.
@@ -69,9 +69,9 @@ pub(in crate::commands) struct Answers<'a> {
     /// Size of an element in a reduction.
     pub(super) element_bytes: u64,
     /// The simulated calls.
-    pub(super) results: &'a [Row],
+    pub(super) results: &'a [SimulationRow],
     /// The calls that were left out.
-    pub(super) skipped: &'a [Skipped],
+    pub(super) skipped: &'a [SkippedCall],
 }
 
 /// A shape, with a note if a node has fewer ranks than the others.
@@ -82,22 +82,22 @@ fn shape_text(shape: CommShape, ranks: u64) -> String {
 }
 
 /// A table whose rows are printed as they come.
-pub(super) struct Columns {
+pub(super) struct PrintedColumns {
     /// The heading of each column, its width, and whether it has numbers, which are flush right.
     columns: [(&'static str, usize, bool); 7],
 }
 
-impl Columns {
+impl PrintedColumns {
     /// Columns that are wide enough for these points.
-    pub(super) fn of(points: &[Point]) -> Self {
-        let widest = |text: fn(&Point) -> String| {
+    pub(super) fn for_points(points: &[SimulationPoint]) -> Self {
+        let widest = |text: fn(&SimulationPoint) -> String| {
             let widths = points.iter().map(|point| text(point).len());
             widths.max().unwrap_or_default()
         };
         let width = |heading: &'static str, width: usize, is_number: bool| {
             (heading, width.max(heading.len()), is_number)
         };
-        let shape = |point: &Point| shape_text(point.shape(), point.ranks);
+        let shape = |point: &SimulationPoint| shape_text(point.shape(), point.ranks);
         let columns = [
             width("algorithm", widest(|point| point.algorithm.name()), false),
             width("ranks", widest(|point| point.ranks.to_string()), true),
@@ -111,7 +111,7 @@ impl Columns {
         Self { columns }
     }
 
-    fn line(&self, cells: &[String]) -> String {
+    fn format_line(&self, cells: &[String]) -> String {
         let cells = cells.iter().zip(&self.columns);
         let cells = cells.map(|(cell, &(_, width, is_number))| match is_number {
             true => format!("{cell:>width$}"),
@@ -122,20 +122,20 @@ impl Columns {
     }
 
     pub(super) fn heading(&self) -> String {
-        self.line(&self.columns.map(|(heading, ..)| heading.to_owned()))
+        self.format_line(&self.columns.map(|(heading, ..)| heading.to_owned()))
     }
 
-    pub(super) fn row(&self, row: &Row) -> String {
-        self.line(&cells(row))
+    pub(super) fn format_row(&self, row: &SimulationRow) -> String {
+        self.format_line(&row_cells(row))
     }
 }
 
 /// The fastest algorithm of each call for which there are several, a line each.
-pub(super) fn fastest(sorted: &[Row]) -> Vec<String> {
-    let calls = sorted.chunk_by(|a, b| a.call() == b.call());
-    let several: Vec<&[Row]> = calls.filter(|rows| rows.len() > 1).collect();
+pub(super) fn describe_fastest(sorted: &[SimulationRow]) -> Vec<String> {
+    let calls = sorted.chunk_by(|a, b| a.call_key() == b.call_key());
+    let several: Vec<&[SimulationRow]> = calls.filter(|rows| rows.len() > 1).collect();
     let lines = several.iter().map(|rows| {
-        let Row {
+        let SimulationRow {
             algorithm,
             ranks,
             bytes,
@@ -152,10 +152,10 @@ pub(super) fn fastest(sorted: &[Row]) -> Vec<String> {
     lines.collect()
 }
 
-impl Row {
+impl SimulationRow {
     /// What the call is, without the algorithm.
-    fn call(&self) -> (Collective, u32, u32, u64) {
-        let Row {
+    fn call_key(&self) -> (Collective, u32, u32, u64) {
+        let SimulationRow {
             algorithm,
             ranks,
             shape,
@@ -167,15 +167,15 @@ impl Row {
 }
 
 /// Sorts rows by communicator and size, the fastest first.
-pub(super) fn sort(rows: &mut [Row]) {
+pub(super) fn sort_by_call(rows: &mut [SimulationRow]) {
     rows.sort_by(|a, b| {
-        let calls = a.call().cmp(&b.call());
+        let calls = a.call_key().cmp(&b.call_key());
         calls.then(a.seconds.total_cmp(&b.seconds))
     });
 }
 
 /// The cells of a row of the table.
-fn cells(row: &Row) -> [String; 7] {
+fn row_cells(row: &SimulationRow) -> [String; 7] {
     [
         row.algorithm.name(),
         row.ranks.to_string(),
@@ -189,12 +189,12 @@ fn cells(row: &Row) -> [String; 7] {
     ]
 }
 
-pub(super) fn to_table(rows: &[Row]) -> String {
+pub(super) fn to_table(rows: &[SimulationRow]) -> String {
     let columns = "algorithm | ranks> | shape | bytes> | blocks> | time> | closed form>";
-    grid(columns, rows.iter().map(cells)).text()
+    text_table(columns, rows.iter().map(row_cells)).to_text()
 }
 
-pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
+pub(super) fn to_csv(call: &CommonCall<'_>, rows: &[SimulationRow]) -> String {
     let machine = call.machine.name.replace('"', "\"\"");
     let mut csv = String::from(
         "collective,algorithm,nodes,ppn,ranks,bytes,blocks,block_bytes,blocks_by,seconds,\
@@ -224,9 +224,9 @@ pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
 }
 
 /// The reasons why points were left out, each once.
-pub(super) fn reasons(skipped: &[Skipped]) -> Vec<String> {
+pub(super) fn distinct_reasons(skipped: &[SkippedCall]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
-    for Skipped { reason, .. } in skipped {
+    for SkippedCall { reason, .. } in skipped {
         let reason = format!("left out: {reason}");
         if !reasons.contains(&reason) {
             reasons.push(reason);

@@ -5,15 +5,15 @@ use std::time::Duration;
 use model::SimulationError;
 use vocabulary::units::format_seconds;
 
-use super::point::{Call, Point};
-use super::rows::{Row, Skipped};
+use super::point::{CommonCall, SimulationPoint};
+use super::rows::{SimulationRow, SkippedCall};
 use super::{CliError, SimulateError};
 
 /// The most messages of a simulation that takes about ten seconds at worst.
 pub(super) const SHORT: f64 = 2e6;
 
 /// The end of a sweep.
-pub(super) struct Limit<'a> {
+pub(super) struct SweepLimit<'a> {
     /// The time after which nothing more is simulated.
     pub(super) time: Duration,
     /// The time since the sweep began.
@@ -23,16 +23,16 @@ pub(super) struct Limit<'a> {
 }
 
 /// A report of a sweep.
-pub(super) enum Progress<'a> {
+pub(super) enum SweepProgress<'a> {
     /// A point is begun.
-    Begun(&'a Point),
-    Simulated(&'a Row),
+    Begun(&'a SimulationPoint),
+    Simulated(&'a SimulationRow),
     LeftOut,
 }
 
 /// A point and its place in the order of simulations.
-struct Planned {
-    point: Point,
+struct PlannedPoint {
+    point: SimulationPoint,
     is_long: bool,
     /// The index of the point's communicator and size.
     call: usize,
@@ -41,7 +41,11 @@ struct Planned {
 
 /// Orders points: those with short simulations first, call by call; of a call, in the order of their closed forms, then
 /// those without one.
-fn plan(call: &Call<'_>, points: &[Point], short: f64) -> Vec<Planned> {
+fn order_points(
+    call: &CommonCall<'_>,
+    points: &[SimulationPoint],
+    short: f64,
+) -> Vec<PlannedPoint> {
     let mut calls = Vec::new();
     let planned = points.iter().map(|point| {
         let key = (point.ranks, point.topology, point.bytes);
@@ -50,18 +54,18 @@ fn plan(call: &Call<'_>, points: &[Point], short: f64) -> Vec<Planned> {
             calls.push(key);
             calls.len() - 1
         });
-        Planned {
+        PlannedPoint {
             point: *point,
             is_long: call
                 .expected_messages(*point)
                 .is_some_and(|messages| messages > short),
             call: index,
-            closed_form: call.closed_form(*point),
+            closed_form: call.closed_form_seconds(*point),
         }
     });
-    let mut planned: Vec<Planned> = planned.collect();
+    let mut planned: Vec<PlannedPoint> = planned.collect();
     planned.sort_by(|a, b| {
-        let seconds = |planned: &Planned| planned.closed_form.unwrap_or(f64::INFINITY);
+        let seconds = |planned: &PlannedPoint| planned.closed_form.unwrap_or(f64::INFINITY);
         (a.is_long, a.call)
             .cmp(&(b.is_long, b.call))
             .then(seconds(a).total_cmp(&seconds(b)))
@@ -73,27 +77,27 @@ fn plan(call: &Call<'_>, points: &[Point], short: f64) -> Vec<Planned> {
 ///
 /// # Errors
 /// Nothing could be simulated, or the machine lacks a parameter.
-pub(super) fn sweep(
-    call: &Call<'_>,
-    points: &[Point],
-    limit: &Limit<'_>,
-    notice: &mut dyn FnMut(Progress<'_>) -> Result<(), CliError>,
-) -> Result<(Vec<Row>, Vec<Skipped>), CliError> {
+pub(super) fn simulate_within_limit(
+    call: &CommonCall<'_>,
+    points: &[SimulationPoint],
+    limit: &SweepLimit<'_>,
+    notice: &mut dyn FnMut(SweepProgress<'_>) -> Result<(), CliError>,
+) -> Result<(Vec<SimulationRow>, Vec<SkippedCall>), CliError> {
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     let (mut refusal, mut takes_too_long) = (None, false);
     let go_on = || (limit.elapsed)() < limit.time;
-    for planned in plan(call, points, limit.short) {
-        let Planned {
+    for planned in order_points(call, points, limit.short) {
+        let PlannedPoint {
             point, closed_form, ..
         } = planned;
-        notice(Progress::Begun(&point))?;
+        notice(SweepProgress::Begun(&point))?;
         let found = match go_on() {
             true => call.simulate(point, &go_on),
             false => Err(SimulateError::Simulation(SimulationError::Stopped)),
         };
         let error = match found {
             Ok(row) => {
-                notice(Progress::Simulated(&row))?;
+                notice(SweepProgress::Simulated(&row))?;
                 rows.push(row);
                 continue;
             }
@@ -107,27 +111,27 @@ pub(super) fn sweep(
             Err(error) => return Err(error.into()),
         };
         // The closed form answers instead where the simulation would only take too long.
-        let closed_form_seconds = closed_form.filter(|_| error.is_of_length());
+        let closed_form_seconds = closed_form.filter(|_| error.is_only_too_long());
         let beside = match closed_form_seconds {
             Some(seconds) => format!("; its closed form takes {}", format_seconds(seconds)),
-            None if error.is_of_length() => "; it has no closed form".to_owned(),
+            None if error.is_only_too_long() => "; it has no closed form".to_owned(),
             None => String::new(),
         };
-        skipped.push(Skipped {
+        skipped.push(SkippedCall {
             algorithm: point.algorithm.id,
             ranks: point.ranks,
             bytes: point.bytes,
             reason: format!("{error}{beside}"),
             closed_form_seconds,
         });
-        takes_too_long |= error.is_of_length();
+        takes_too_long |= error.is_only_too_long();
         refusal = Some(error);
-        notice(Progress::LeftOut)?;
+        notice(SweepProgress::LeftOut)?;
     }
     match refusal {
         Some(error) if rows.is_empty() && !takes_too_long => Err(error.into()),
         Some(_) if rows.is_empty() => Err(SimulateError::NothingSimulated {
-            reasons: super::rows::reasons(&skipped).join("\n"),
+            reasons: super::rows::distinct_reasons(&skipped).join("\n"),
         }
         .into()),
         _ => Ok((rows, skipped)),
@@ -151,11 +155,11 @@ mod tests {
         short: f64,
         names: &[&str],
         bytes: &[u64],
-    ) -> (Vec<String>, Vec<Skipped>, String) {
+    ) -> (Vec<String>, Vec<SkippedCall>, String) {
         let machine = "name: any\nranks_per_node: 4\nnetwork: {alpha: 3e-6, beta: 1e-9}\n\
                        node: {alpha: 1e-6, beta: 1e-10}\ninjection_beta: 1e-9\ngamma: 1e-10\n";
         let machine = Machine::from_yaml(machine).expect("a machine");
-        let call = Call {
+        let call = CommonCall {
             machine: &machine,
             placement: Placement::Block,
             root: 0,
@@ -166,31 +170,32 @@ mod tests {
         let topology = Topology::new(15, 4, Placement::Block);
         let sizes = bytes.iter();
         let points = sizes.flat_map(|bytes| {
-            names.iter().map(|name| Point {
-                algorithm: schedule::find(&format!("allreduce/{name}")).expect("registered"),
+            names.iter().map(|name| SimulationPoint {
+                algorithm: schedule::find_algorithm(&format!("allreduce/{name}"))
+                    .expect("registered"),
                 ranks: 60,
                 ppn: 4,
                 topology,
                 bytes: *bytes,
             })
         });
-        let points: Vec<Point> = points.collect();
+        let points: Vec<SimulationPoint> = points.collect();
         let read = Cell::new(0);
         let elapsed = || {
             read.set(read.get() + 1);
             Duration::from_secs(read.get())
         };
-        let limit = Limit {
+        let limit = SweepLimit {
             time: Duration::from_secs(seconds),
             elapsed: &elapsed,
             short,
         };
         let mut noticed = Vec::new();
-        let found = sweep(&call, &points, &limit, &mut |progress| {
+        let found = simulate_within_limit(&call, &points, &limit, &mut |progress| {
             noticed.push(match progress {
-                Progress::Begun(point) => format!("begun {}", point.algorithm.id),
-                Progress::Simulated(row) => format!("{} of {}", row.algorithm.id, row.bytes),
-                Progress::LeftOut => "left out".to_owned(),
+                SweepProgress::Begun(point) => format!("begun {}", point.algorithm.id),
+                SweepProgress::Simulated(row) => format!("{} of {}", row.algorithm.id, row.bytes),
+                SweepProgress::LeftOut => "left out".to_owned(),
             });
             Ok(())
         });

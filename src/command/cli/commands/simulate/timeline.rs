@@ -7,8 +7,8 @@ use model::{Event, Labour, Level};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::SimulateError;
-use super::point::Traced;
-use super::trace::labour;
+use super::point::TracedSimulation;
+use super::trace::labour_verb;
 
 /// The most ranks in a picture.
 const MOST_RANKS: u32 = 96;
@@ -36,7 +36,7 @@ const STYLES: &str = "\
 
 /// Draws a row for each rank, with bars for sending, receiving and work, lines from sender to receiver, and marks at
 /// the ends of rounds. The bars of the critical path are framed.
-pub(super) fn render(traced: &Traced) -> Result<String, SimulateError> {
+pub(super) fn draw_timeline(traced: &TracedSimulation) -> Result<String, SimulateError> {
     let trace = &traced.trace;
     let ranks = traced.row.ranks;
     let events = trace.messages.len() + trace.work.len();
@@ -55,13 +55,13 @@ pub(super) fn render(traced: &Traced) -> Result<String, SimulateError> {
 }
 
 struct Picture<'a> {
-    traced: &'a Traced,
+    traced: &'a TracedSimulation,
     /// Pixels per second.
     scale: f64,
 }
 
 impl Picture<'_> {
-    fn x(&self, time: f64) -> f64 {
+    fn time_to_x(&self, time: f64) -> f64 {
         LEFT + time * self.scale
     }
 
@@ -72,29 +72,29 @@ impl Picture<'_> {
         let (width, height) = (LEFT + WIDTH + MARGIN, bottom + 60.0);
         let headline = format!(
             "{}, {} bytes: {}",
-            schedule::text::headline(&self.traced.schedule),
+            schedule::text::schedule_headline(&self.traced.schedule),
             format_bytes(row.bytes),
             format_seconds(row.seconds)
         );
-        let mut svg = head([width, height], &headline);
-        self.grid(&mut svg, bottom);
+        let mut svg = svg_head([width, height], &headline);
+        self.draw_grid(&mut svg, bottom);
         let critical: HashSet<Event> = {
             let path = trace.critical_path();
             path.into_iter().map(|segment| segment.event).collect()
         };
         for index in 0..trace.messages.len() {
-            self.message(&mut svg, index, critical.contains(&Event::Message(index)));
+            self.draw_message(&mut svg, index, critical.contains(&Event::Message(index)));
         }
         for index in 0..trace.work.len() {
-            self.work(&mut svg, index, critical.contains(&Event::Work(index)));
+            self.draw_work(&mut svg, index, critical.contains(&Event::Work(index)));
         }
-        legend(&mut svg, bottom + 40.0);
+        draw_legend(&mut svg, bottom + 40.0);
         svg + "</svg>\n"
     }
 
-    fn grid(&self, svg: &mut String, bottom: f64) {
-        for time in ticks(self.traced.simulation.seconds) {
-            let x = self.x(time);
+    fn draw_grid(&self, svg: &mut String, bottom: f64) {
+        for time in axis_ticks(self.traced.simulation.seconds) {
+            let x = self.time_to_x(time);
             let _ = writeln!(
                 svg,
                 r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/><text class="quiet" x="{x:.1}" y="{}" text-anchor="middle">{}</text>"#,
@@ -112,7 +112,7 @@ impl Picture<'_> {
                 middle + 4.0
             );
             for end in rounds {
-                let x = self.x(*end);
+                let x = self.time_to_x(*end);
                 let _ = writeln!(
                     svg,
                     r#"<line class="round" x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{}"/>"#,
@@ -123,7 +123,7 @@ impl Picture<'_> {
         }
     }
 
-    fn message(&self, svg: &mut String, index: usize, is_critical: bool) {
+    fn draw_message(&self, svg: &mut String, index: usize, is_critical: bool) {
         let message = &self.traced.trace.messages[index];
         let title = format!(
             "{} sends {} bytes to {}: {} to {}",
@@ -143,18 +143,18 @@ impl Picture<'_> {
         let _ = writeln!(
             svg,
             r#"<line class="arrow" x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}"/>"#,
-            self.x(message.start),
+            self.time_to_x(message.start),
             from + LANE / 2.0,
-            self.x(message.delivered),
+            self.time_to_x(message.delivered),
             to + LANE / 2.0
         );
         let send = (message.start, message.freed);
-        self.bar(svg, &format!("send{near}"), send, from, is_critical, &title);
+        self.draw_bar(svg, &format!("send{near}"), send, from, is_critical, &title);
         let recv = (message.start, message.delivered);
-        self.bar(svg, &format!("recv{near}"), recv, to, is_critical, &title);
+        self.draw_bar(svg, &format!("recv{near}"), recv, to, is_critical, &title);
     }
 
-    fn work(&self, svg: &mut String, index: usize, is_critical: bool) {
+    fn draw_work(&self, svg: &mut String, index: usize, is_critical: bool) {
         let work = &self.traced.trace.work[index];
         let class = match work.labour {
             Labour::Combine => "combine",
@@ -163,16 +163,16 @@ impl Picture<'_> {
         let title = format!(
             "{} {} {} bytes: {} to {}",
             work.rank,
-            labour(work.labour),
+            labour_verb(work.labour),
             format_bytes(work.bytes),
             format_seconds(work.start),
             format_seconds(work.end)
         );
         let y = TOP + ROW * f64::from(work.rank) + 3.0 + 2.0 * (LANE + 1.0);
-        self.bar(svg, class, (work.start, work.end), y, is_critical, &title);
+        self.draw_bar(svg, class, (work.start, work.end), y, is_critical, &title);
     }
 
-    fn bar(
+    fn draw_bar(
         &self,
         svg: &mut String,
         class: &str,
@@ -181,7 +181,7 @@ impl Picture<'_> {
         is_critical: bool,
         title: &str,
     ) {
-        let (x, width) = (self.x(start), ((end - start) * self.scale).max(0.5));
+        let (x, width) = (self.time_to_x(start), ((end - start) * self.scale).max(0.5));
         let critical = if is_critical { " critical" } else { "" };
         let _ = writeln!(
             svg,
@@ -190,7 +190,7 @@ impl Picture<'_> {
     }
 }
 
-fn legend(svg: &mut String, y: f64) {
+fn draw_legend(svg: &mut String, y: f64) {
     let mut x = MARGIN;
     for (class, words) in [
         ("send", "sends"),
@@ -211,7 +211,7 @@ fn legend(svg: &mut String, y: f64) {
 }
 
 /// The beginning of a picture with its headline.
-fn head([width, height]: [f64; 2], headline: &str) -> String {
+fn svg_head([width, height]: [f64; 2], headline: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{headline}</title>\n<style>\n\
@@ -224,7 +224,7 @@ fn head([width, height]: [f64; 2], headline: &str) -> String {
 }
 
 /// About eight round times from 0 to `end`.
-fn ticks(end: f64) -> Vec<f64> {
+fn axis_ticks(end: f64) -> Vec<f64> {
     let rough = end / 8.0;
     if rough <= 0.0 {
         return vec![0.0];

@@ -3,21 +3,21 @@
 use std::fmt::Write;
 
 use model::{Event, Labour};
-use report::grid;
+use report::text_table;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::point::Traced;
+use super::point::TracedSimulation;
 
 /// The end time, the critical path, and the end of every rank's rounds.
-pub(super) fn describe(traced: &Traced) -> String {
+pub(super) fn describe_trace(traced: &TracedSimulation) -> String {
     let mut text = format!(
         "{} ends after {}\n\nwhat the end waited for:\n",
-        schedule::text::headline(&traced.schedule),
+        schedule::text::schedule_headline(&traced.schedule),
         format_seconds(traced.row.seconds)
     );
     let columns = "from> | to> | what | bytes>";
     let path = traced.trace.critical_path();
-    let path = grid(
+    let path = text_table(
         columns,
         path.iter().map(|segment| {
             let (what, bytes) = match segment.event {
@@ -27,7 +27,10 @@ pub(super) fn describe(traced: &Traced) -> String {
                 }
                 Event::Work(index) => {
                     let work = &traced.trace.work[index];
-                    (format!("{} {}", work.rank, labour(work.labour)), work.bytes)
+                    (
+                        format!("{} {}", work.rank, labour_verb(work.labour)),
+                        work.bytes,
+                    )
                 }
             };
             [
@@ -38,7 +41,7 @@ pub(super) fn describe(traced: &Traced) -> String {
             ]
         }),
     );
-    text += &path.text();
+    text += &path.to_text();
     text += "\n\nwhen each round ends:\n";
     for (rank, rounds) in traced.trace.rounds.iter().enumerate() {
         let ends: Vec<_> = rounds.iter().map(|end| format_seconds(*end)).collect();
@@ -47,7 +50,7 @@ pub(super) fn describe(traced: &Traced) -> String {
     text
 }
 
-pub(super) fn labour(labour: Labour) -> &'static str {
+pub(super) fn labour_verb(labour: Labour) -> &'static str {
     match labour {
         Labour::Combine => "combines",
         Labour::Copy => "copies",

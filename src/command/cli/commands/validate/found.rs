@@ -2,20 +2,22 @@
 
 use std::path::PathBuf;
 
-use guard::{Confirmed, Judgement, Validated, ValidatedPoint, fewest_launches};
-use report::{TextTable, grid, prose};
+use guard::{ConfirmedRange, Judgement, Validated, ValidatedPoint, fewest_launches};
+use report::{TextTable, markdown_prose, text_table};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Deployment, TurnedBack};
 use tuner::TunerError;
-use vocabulary::units::counted;
+use vocabulary::units::format_counted;
 
-use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
+use super::super::guarded::{
+    PointParts, describe_misplaced, describe_probes, point_name, seconds_or_dash,
+};
 
 /// The results of a validation.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Found {
+pub(super) struct ValidationResults {
     /// The file of the table.
     pub(super) table: String,
     /// The library that was measured.
@@ -44,13 +46,13 @@ pub(super) struct Found {
 #[derive(Default, JsonSchema, Serialize)]
 pub(super) struct Rewritten {
     /// Rules that were turned back to the default, as clauses.
-    #[serde(serialize_with = "sentences")]
+    #[serde(serialize_with = "serialize_sentences")]
     #[schemars(with = "Vec<String>")]
     pub(super) repaired: Vec<TurnedBack>,
     /// Rules that were confirmed, as clauses.
-    #[serde(serialize_with = "sentences")]
+    #[serde(serialize_with = "serialize_sentences")]
     #[schemars(with = "Vec<String>")]
-    pub(super) confirmed: Vec<Confirmed>,
+    pub(super) confirmed: Vec<ConfirmedRange>,
     /// The store or, without one, the table that keeps the verdicts; null if none does, or if there are none.
     pub(super) kept: Option<PathBuf>,
     /// Whether the table keeps the verdicts.
@@ -79,10 +81,10 @@ const JUDGEMENTS: [(&str, &str); 8] = [
     ("not_measured", "not measured"),
 ];
 
-impl Found {
+impl ValidationResults {
     /// The numbers of points with each judgement.
-    fn counts(&self) -> String {
-        let counts = JUDGEMENTS.map(|(name, words)| (self.validated.count(name), words));
+    fn describe_counts(&self) -> String {
+        let counts = JUDGEMENTS.map(|(name, words)| (self.validated.count_judged(name), words));
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts: Vec<_> = counts.map(|(n, words)| format!("{n} {words}")).collect();
         let kept = format!(
@@ -96,22 +98,22 @@ impl Found {
     }
 
     /// The summary, as sentences.
-    fn verdict(&self) -> Vec<String> {
+    fn summary_sentences(&self) -> Vec<String> {
         let validated = &self.validated;
         let mut lines = Vec::new();
-        if let Some(summary) = validated.summary() {
+        if let Some(summary) = validated.speedup_summary() {
             lines.push(format!(
                 "Speed-up over the default of {}: {:.2} in geometric mean over {}, {:.2} at best, {:.2} at \
                  worst.",
                 self.library,
                 summary.geometric_mean,
-                counted(summary.points, "point"),
+                format_counted(summary.points, "point"),
                 summary.best,
                 summary.worst
             ));
         }
-        lines.push(self.counts());
-        if validated.count("too_few_launches") > 0 {
+        lines.push(self.describe_counts());
+        if validated.count_judged("too_few_launches") > 0 {
             lines.push(format!(
                 "A point is judged if at least {} launches have valid times of both: measure in more with \
                  `--launches`, and give them enough time with `--budget`.",
@@ -119,7 +121,7 @@ impl Found {
             ));
         }
         let points = validated.points.iter();
-        lines.extend(probes_of(points.map(|found| &found.point), self.seed));
+        lines.extend(describe_probes(points.map(|found| &found.point), self.seed));
         let Rewritten {
             repaired,
             confirmed,
@@ -161,59 +163,67 @@ impl Found {
         lines
     }
 
-    fn grid(&self) -> TextTable {
+    fn points_table(&self) -> TextTable {
         let columns = "point | chosen | default> | with it> | speed-up> | interval | ";
-        grid(columns, self.validated.points.iter().map(row))
+        text_table(columns, self.validated.points.iter().map(point_row))
     }
 
     pub(super) fn describe(&self) -> String {
-        let mut lines = vec![self.grid().text(), String::new()];
+        let mut lines = vec![self.points_table().to_text(), String::new()];
         if self.validated.points.is_empty() {
             lines.clear();
         }
-        lines.extend(self.verdict());
+        lines.extend(self.summary_sentences());
         lines.join("\n")
     }
 
-    pub(super) fn markdown(&self) -> String {
+    pub(super) fn to_markdown(&self) -> String {
         let Self {
             table, deployment, ..
         } = self;
-        let table = prose(table);
+        let table = markdown_prose(table);
         let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
-        let verdict: Vec<String> = self.verdict().iter().map(|line| prose(line)).collect();
+        let verdict: Vec<String> = self
+            .summary_sentences()
+            .iter()
+            .map(|line| markdown_prose(line))
+            .collect();
         text += &verdict.join("\n\n");
-        text + "\n\n" + self.grid().markdown().trim_end() + "\n"
+        text + "\n\n" + self.points_table().to_markdown().trim_end() + "\n"
     }
 
-    pub(super) fn answer(&self) -> Answers<'_> {
-        let (validated, summary) = (&self.validated, self.validated.summary());
-        Answers {
+    pub(super) fn to_output(&self) -> ValidateOutput<'_> {
+        let (validated, summary) = (&self.validated, self.validated.speedup_summary());
+        ValidateOutput {
             found: self,
             geometric_mean: summary.map(|summary| summary.geometric_mean),
             best: summary.map(|summary| summary.best),
             worst: summary.map(|summary| summary.worst),
-            faster: validated.count("faster"),
-            same: validated.count("same"),
-            inconclusive: validated.count("inconclusive"),
-            slower: validated.count("slower"),
-            broken: validated.count("broken"),
-            too_few_launches: validated.count("too_few_launches"),
-            undecided: validated.count("undecided"),
-            not_measured: validated.count("not_measured"),
+            faster: validated.count_judged("faster"),
+            same: validated.count_judged("same"),
+            inconclusive: validated.count_judged("inconclusive"),
+            slower: validated.count_judged("slower"),
+            broken: validated.count_judged("broken"),
+            too_few_launches: validated.count_judged("too_few_launches"),
+            undecided: validated.count_judged("undecided"),
+            not_measured: validated.count_judged("not_measured"),
             further_launches: validated.further_launches,
             warnings: validated.busy.iter().map(ToString::to_string).collect(),
-            other_order: other_orders(&validated.misplaced),
-            points: validated.points.iter().map(PointFound::of).collect(),
+            other_order: describe_misplaced(&validated.misplaced),
+            points: validated
+                .points
+                .iter()
+                .map(PointFound::from_validated)
+                .collect(),
         }
     }
 }
 
 /// The output of `--json`. Speed-ups are null if nothing was measured often enough.
 #[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Answers<'a> {
+pub(in crate::commands) struct ValidateOutput<'a> {
     #[serde(flatten)]
-    found: &'a Found,
+    found: &'a ValidationResults,
     /// Geometric mean of the points' speed-ups over the default.
     geometric_mean: Option<f64>,
     /// The largest speed-up.
@@ -271,15 +281,15 @@ struct PointFound<'a> {
 }
 
 impl<'a> PointFound<'a> {
-    fn of(found: &'a ValidatedPoint) -> Self {
+    fn from_validated(found: &'a ValidatedPoint) -> Self {
         let (failure, reason) = match &found.judgement {
             Judgement::Broken(how) => (Some(&**how), None),
             Judgement::NotMeasured(why) => (None, Some(why.to_string())),
-            Judgement::TooFew => (None, found.speedup.map(|speedup| too_few(&speedup))),
+            Judgement::TooFew => (None, found.speedup.map(|speedup| too_few_reason(&speedup))),
             _ => (None, None),
         };
         Self {
-            point: PointParts::of(&found.point),
+            point: PointParts::from_point(&found.point),
             judgement: found.judgement.name(),
             speedup: found.speedup.map(|speedup| speedup.median),
             interval: found.speedup.map(|speedup| speedup.interval),
@@ -292,20 +302,20 @@ impl<'a> PointFound<'a> {
     }
 }
 
-fn sentences<S: Serializer>(changes: &[impl ToString], to: S) -> Result<S::Ok, S::Error> {
+fn serialize_sentences<S: Serializer>(changes: &[impl ToString], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(changes.iter().map(ToString::to_string))
 }
 
 /// The reason why a point is not judged.
-fn too_few(speedup: &PairedRatio) -> String {
+fn too_few_reason(speedup: &PairedRatio) -> String {
     format!(
         "valid times of both in {}, needed in {}",
-        counted(speedup.launches, "launch"),
+        format_counted(speedup.launches, "launch"),
         fewest_launches()
     )
 }
 
-fn row(validated: &ValidatedPoint) -> [String; 7] {
+fn point_row(validated: &ValidatedPoint) -> [String; 7] {
     let speedup = validated.speedup;
     let number = |value: f64| format!("{value:.2}");
     let interval = |ratio: Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
@@ -315,15 +325,15 @@ fn row(validated: &ValidatedPoint) -> [String; 7] {
         Judgement::Inconclusive => "nothing shown".to_owned(),
         Judgement::NotMeasured(why) => format!("not measured: {why}"),
         Judgement::TooFew => speedup.map_or_else(String::new, |speedup| {
-            format!("too few launches: {}", too_few(&speedup))
+            format!("too few launches: {}", too_few_reason(&speedup))
         }),
         other => other.name().replace('_', " "),
     };
     [
-        name_of(&validated.point),
+        point_name(&validated.point),
         validated.point.chosen.to_string(),
-        time(validated.default_seconds),
-        time(validated.seconds),
+        seconds_or_dash(validated.default_seconds),
+        seconds_or_dash(validated.seconds),
         speedup.map_or_else(String::new, |speedup| number(speedup.median)),
         speedup.map_or_else(String::new, |speedup| interval(speedup.interval)),
         failure,

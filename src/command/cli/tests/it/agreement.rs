@@ -35,7 +35,7 @@ fn analysis(seed: u32, edit: impl Fn(String) -> String) -> CampaignAnalysis {
     let measured = place.run(&["measure", "campaign.yaml"]);
     assert_eq!(measured.code, Some(0), "{measured:?}");
     let store = Store::open(&place.path(".colltune/twice.db")).unwrap();
-    CampaignAnalysis::of(&store, None, None).unwrap()
+    CampaignAnalysis::from_store(&store, None, None).unwrap()
 }
 
 /// The choice in each cell of the campaign for commutative operators. Between these sizes, each run confirms its

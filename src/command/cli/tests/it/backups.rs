@@ -7,7 +7,7 @@ use crate::run::Place;
 #[test]
 fn backup_copies_a_state_and_restore_brings_it_back() {
     let place = Place::new();
-    let configuration = Configuration::of_folder(&place.path("")).unwrap();
+    let configuration = Configuration::for_folder(&place.path("")).unwrap();
     let service = Service::open(configuration, "colltune".into()).unwrap();
     let secret = service.owner_token().unwrap();
     // A backup may be made while a service uses the state.

@@ -56,7 +56,7 @@ fn lookup_explain_programs_and_exports_have_one_answer_between_shapes() {
             unconfirmed,
             ..Policy::default()
         };
-        let deployed = table.deployed(policy).0;
+        let deployed = table.deployed_by(policy).0;
         let shape = CommShape { nodes: 1, ppn: 4 };
         let rules = CommunicatorRules::new(&deployed, shape, RankOrder::Unknown, false);
         for (bytes, is_chain) in SIZES {

@@ -179,7 +179,7 @@ fn deploy_warns_of_another_cpu() {
 /// Nor does it check on which networks.
 #[test]
 fn deploy_warns_of_other_networks() {
-    let here = environment::networks(std::path::Path::new(environment::DEVICES));
+    let here = environment::find_networks(std::path::Path::new(environment::DEVICES));
     let place = Place::new();
     let on = |networks: &str| {
         let named = format!("cpu: any\n  networks: [{networks}]");

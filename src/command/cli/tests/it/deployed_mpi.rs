@@ -40,7 +40,7 @@ impl Site {
         assert_eq!(tuned.code, Some(0), "{tuned:?}");
         let library = serde_json::from_value(tuned.json()["library"].clone()).unwrap();
         let store = Store::open(&self.place.path(".colltune/real.db")).unwrap();
-        let counts = store.counts(&library, Pattern::Together).unwrap();
+        let counts = store.launch_counts(&library, Pattern::Together).unwrap();
         let is_native = |((subject, candidate), _): &((Subject, Candidate), u32)| {
             matches!(subject, Subject::Cell(_)) && matches!(candidate, Candidate::Native { .. })
         };
@@ -163,16 +163,16 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
     );
     assert_eq!(tuned.code, Some(0), "{tuned:?}");
     let table = set_rules(&site.place, Collective::Allreduce, rules.clone());
-    let format = export::read_by(&table.provenance.library).unwrap();
+    let format = export::format_read_by(&table.provenance.library).unwrap();
     let search = std::env::var_os("PATH").unwrap_or_default();
     let options = export::Options {
-        library: format.installed(&table.provenance.library.version, &search),
+        library: format.find_installed(&table.provenance.library.version, &search),
         ..export::Options::default()
     };
     let exported = format.render(&table, &options).unwrap();
     let file = site.place.path("selection.json");
     fs::write(&file, &exported.text).unwrap();
-    for (name, value) in exported.environment(&file) {
+    for (name, value) in exported.job_environment(&file) {
         let text = |word: std::ffi::OsString| word.into_string().unwrap();
         site.variables.push((text(name), text(value)));
     }

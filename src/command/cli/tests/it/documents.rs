@@ -105,6 +105,7 @@ fn the_targets_of_links_exist() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "src/ARCHITECTURE.md",
+        "src/EXTENDING.md",
         "src/domain/README.md",
         "jobs/README.md",
         "reports/nodes.md",

@@ -91,11 +91,11 @@ fn campaigns_have_no_endless_times() {
 
 #[test]
 fn simulated_times_are_finite() {
-    let ring = schedule::find("allreduce/ring").unwrap();
+    let ring = schedule::find_algorithm("allreduce/ring").unwrap();
     let check = |machine: &Machine| {
         let request = Request {
             units: 1 << 20,
-            ..Request::ranks(48)
+            ..Request::among_ranks(48)
         };
         let schedule = Schedule::new(ring, &request).unwrap();
         let topology = Topology::of_ranks(48, machine.ranks_per_node, Placement::Block);
@@ -169,7 +169,7 @@ fn reports_of_tables_are_finite() {
             continue;
         };
         accepted += 1;
-        let view = View::of_table(&table);
+        let view = View::from_table(&table);
         for report in [
             render_html(&view),
             render_markdown(&view),

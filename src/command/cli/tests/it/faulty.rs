@@ -140,7 +140,9 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
         assert!(ran.err.contains(kind.name()), "{}", ran.err);
     }
     // Candidates that did not fail were measured in every launch, the others in none.
-    for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
+    for ((subject, candidate), launches) in
+        store.launch_counts(&library, Pattern::Together).unwrap()
+    {
         let name = candidate.to_string();
         assert!(faults.iter().all(|(faulty, ..)| *faulty != name), "{name}");
         assert_eq!(launches, 2, "{candidate} in {subject}");

@@ -799,7 +799,7 @@ fn rules_that_validate_finds_faster_are_confirmed() {
         assert!(rule.speedup.unwrap() > 1.0 && rule.confidence == table::Confidence::Medium);
     }
     // Beyond the largest measured size nothing is confirmed.
-    let deployed = table.deployed(table::Policy::default()).0;
+    let deployed = table.deployed_by(table::Policy::default()).0;
     for entry in deployed.entries() {
         assert_eq!(entry.rules.last().unwrap().candidate, Candidate::Default);
     }

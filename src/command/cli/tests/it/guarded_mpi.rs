@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-use launcher::{LibraryChoice, LibraryName, discover, select};
+use launcher::{LibraryChoice, LibraryName, discover_libraries, select_installation};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use schedule::Collective;
@@ -200,7 +200,7 @@ fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
         ..LibraryChoice::default()
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = select(&choice, &discover(&path)).unwrap();
+    let installed = select_installation(&choice, &discover_libraries(&path)).unwrap();
     let collectives = "
   allreduce:
     message_size: bytes of one rank's vector

@@ -54,7 +54,7 @@ impl Site {
         let executable = place.path("task");
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
 
-        let mut configuration = Configuration::of_folder(&place.path("")).unwrap();
+        let mut configuration = Configuration::for_folder(&place.path("")).unwrap();
         configuration.listen = Listen::Address("127.0.0.1:0".parse().unwrap());
         let socket = web::Socket::open(&configuration).unwrap();
         let address = socket.address().unwrap();
@@ -63,11 +63,13 @@ impl Site {
         let (tell, ready) = mpsc::channel();
         let serving = std::thread::spawn({
             let (service, stop) = (Arc::clone(&service), Arc::clone(&stop));
-            move || web::serve(service, socket, stop, move || tell.send(()).unwrap()).unwrap()
+            move || {
+                web::serve_requests(service, socket, stop, move || tell.send(()).unwrap()).unwrap()
+            }
         });
         let running = std::thread::spawn({
             let (service, stop) = (Arc::clone(&service), Arc::clone(&stop));
-            move || service.run(&stop)
+            move || service.run_tasks(&stop)
         });
         ready.recv().unwrap();
         Self {
@@ -93,7 +95,11 @@ impl Site {
             deployment: None,
             overrides: service::Overrides::default(),
         };
-        self.service.submit(&admin, &request, None).unwrap().task.id
+        self.service
+            .submit_task(&admin, &request, None)
+            .unwrap()
+            .task
+            .id
     }
 
     fn url(&self) -> String {
@@ -192,8 +198,8 @@ fn until_reported(site: &Site, id: TaskId) {
     let end = Instant::now() + Duration::from_secs(20);
     let is_last =
         |event: Value| event["event"] == "died" && event["message"].to_string().contains("60 %");
-    while !site.service.feed().progress(id).is_some_and(is_last) {
-        assert!(Instant::now() < end, "{:?}", site.service.task(id));
+    while !site.service.feed().last_progress(id).is_some_and(is_last) {
+        assert!(Instant::now() < end, "{:?}", site.service.read_task(id));
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -146,6 +146,7 @@ fn documents_for_contributors_name_existing_code() {
     let documents = [
         "CONTRIBUTING.md",
         "src/ARCHITECTURE.md",
+        "src/EXTENDING.md",
         "src/domain/vocabulary/glossary.md",
     ];
     for document in documents {

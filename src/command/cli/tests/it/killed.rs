@@ -223,7 +223,7 @@ fn check(library: &str, launcher: &str, kills: u32) {
     assert!(failures.len() <= tally.crashes, "{told:#?}");
     let is_crash = |failure: &FailureRecord| failure.kind == FailureKind::Crash;
     assert!(failures.iter().all(is_crash), "{told:#?}");
-    let counts = store.counts(&library, Pattern::Together).unwrap();
+    let counts = store.launch_counts(&library, Pattern::Together).unwrap();
     for (subject, candidate) in planned(&place) {
         let is = |f: &FailureRecord| {
             f.subject == subject && [&candidate, &Candidate::Default].contains(&&f.candidate)

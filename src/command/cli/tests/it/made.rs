@@ -135,7 +135,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
         spent: None,
         measurements: Vec::new(),
     };
-    store.ingest(&plan, &Record::Done(done)).unwrap();
+    store.ingest_record(&plan, &Record::Done(done)).unwrap();
     store.end_launch(number, &LaunchOutcome::Complete).unwrap();
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn fail_a_candidate(path: &Path) {
         kind: FailureKind::Crash,
         message: "made up".to_owned(),
     };
-    store.ingest(&plan, &failed).unwrap();
+    store.ingest_record(&plan, &failed).unwrap();
     store.end_launch(number, &LaunchOutcome::Complete).unwrap();
 }
 
@@ -214,7 +214,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         parent_lock: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,
-        repetition: campaign.repetition(100),
+        repetition: campaign.repetition_for_turns(100),
         racing: None,
         synchronisation: campaign.synchronisation,
         cache: campaign.cache,
@@ -233,7 +233,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
 fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
     store.begin_launch(plan).unwrap();
     let started = Record::Started(started(&plan.campaign, plan.launch));
-    store.ingest(plan, &started).unwrap();
+    store.ingest_record(plan, &started).unwrap();
     for task in &plan.tasks {
         let times = times(&task.work);
         let measurements = times.into_iter().zip(0..).map(|(seconds, candidate)| {
@@ -258,7 +258,7 @@ fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
             spent: None,
             measurements: measurements.collect(),
         });
-        store.ingest(plan, &done).unwrap();
+        store.ingest_record(plan, &done).unwrap();
     }
     store
         .end_launch(plan.launch, &LaunchOutcome::Complete)

@@ -97,7 +97,9 @@ fn finish(place: &Place) -> Value {
     let store = Store::open(&place.path(".colltune/real.db")).unwrap();
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
     let failed: Vec<_> = store.failures(&library).unwrap();
-    for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
+    for ((subject, candidate), launches) in
+        store.launch_counts(&library, Pattern::Together).unwrap()
+    {
         let has_failed = failed
             .iter()
             .any(|f| f.subject == subject && f.candidate == candidate);
@@ -242,7 +244,7 @@ launcher: {local: {environment: {COLLTUNE_SHARED_MEMORY: '0'}}}
         assert_eq!(ran.out.matches(warning).count(), 1, "{}", ran.out);
         let store = Store::open(&place.path(".colltune/real.db")).unwrap();
         let library = store.libraries().unwrap().remove(0);
-        let counts = store.counts(&library, Pattern::Together).unwrap();
+        let counts = store.launch_counts(&library, Pattern::Together).unwrap();
         assert!(
             counts
                 .keys()
@@ -506,7 +508,7 @@ fn a_campaign_measures_noncommutative_operators_on_real_mpi() {
             let store = Store::open(&place.path(".colltune/real.db")).unwrap();
             let failures = store.failures(&told).unwrap();
             assert!(failures.is_empty(), "{failures:?}");
-            let counts = store.counts(&told, Pattern::Together).unwrap();
+            let counts = store.launch_counts(&told, Pattern::Together).unwrap();
             let natives: Vec<&Candidate> = counts
                 .keys()
                 .filter(|(subject, _)| matches!(subject, Subject::Cell(cell) if !cell.commutes()))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use campaign::Campaign;
-use import::{ImportFormat, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import_files};
 use model::Machine;
 use serde_json::json;
 use store::CampaignRow;
@@ -71,7 +71,7 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
             baseline: None,
             materiality: 0.02,
         };
-        drop(import(&times, &store, &options));
+        drop(import_files(&times, &store, &options));
     };
     let job_text = of_job.clone();
     vec![
@@ -156,7 +156,7 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
             Box::new(|deep| {
                 let text = deep.to_owned();
                 let (digest, name) = (String::new(), String::new());
-                drop(import::ImportRecord::of(&CampaignRow {
+                drop(import::ImportRecord::from_campaign_row(&CampaignRow {
                     digest,
                     name,
                     text,

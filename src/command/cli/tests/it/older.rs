@@ -88,7 +88,7 @@ fn of_commutative(text: &str) -> Vec<(Collective, ShapeRules)> {
             for point in &mut entry.measured {
                 *point = MeasuredPoint::new(point.bytes, point.seconds, point.default_seconds);
             }
-            let covers = entry.operators.cover(OperatorClass::Commutative);
+            let covers = entry.operators.hold_for(OperatorClass::Commutative);
             if collective.is_reduction() {
                 entry.operators = Operators::Commutative;
             }
@@ -111,8 +111,8 @@ fn decides_for_others(text: &str) -> bool {
     let mut reductions = table.collectives.iter().filter(|(c, _)| c.is_reduction());
     reductions.any(|(_, entries)| {
         entries.iter().any(|entry| {
-            entry.deployments.cover(Deployment::Colltune)
-                && entry.operators.cover(OperatorClass::Noncommutative)
+            entry.deployments.hold_for(Deployment::Colltune)
+                && entry.operators.hold_for(OperatorClass::Noncommutative)
         })
     })
 }

@@ -61,7 +61,7 @@ fn list_shows_the_registry() {
         .iter()
         .map(|o| &o["id"])
         .collect();
-    let registered: Vec<_> = schedule::of(schedule::Collective::Bcast)
+    let registered: Vec<_> = schedule::algorithms_of(schedule::Collective::Bcast)
         .map(|algorithm| algorithm.id)
         .collect();
     assert_eq!(ids, registered);

@@ -110,7 +110,7 @@ fn the_algorithms_of_a_collective_are_compared() {
     // Algorithms for even numbers of ranks only are left out, with one warning.
     assert_eq!(ran.err.matches("left out").count(), 1, "{}", ran.err);
     assert!(ran.err.contains("even number of ranks"), "{}", ran.err);
-    let algorithms: Vec<_> = schedule::of(schedule::Collective::Allgather).collect();
+    let algorithms: Vec<_> = schedule::algorithms_of(schedule::Collective::Allgather).collect();
     let (machine, rows) = ran.out.split_once('\n').unwrap();
     assert_eq!(machine, "On the machine `flat`, block placement:");
     let (fastest, rows): (Vec<&str>, Vec<&str>) =

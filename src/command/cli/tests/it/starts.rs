@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use launcher::{LibraryChoice, LibraryName, discover, select};
+use launcher::{LibraryChoice, LibraryName, discover_libraries, select_installation};
 use store::Store;
 use vocabulary::Library;
 
@@ -46,7 +46,7 @@ fn place(name: LibraryName) -> Option<(Place, Library)> {
         ..LibraryChoice::default()
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = select(&choice, &discover(&path)).unwrap();
+    let installed = select_installation(&choice, &discover_libraries(&path)).unwrap();
     let launcher = place.path("bin/mpirun");
     let text = LAUNCHER
         .replace("DIR", &place.path("").display().to_string())

@@ -5,7 +5,9 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use guard::{Activation, Alternating, Judgement, ValidateOptions, points, validate};
+use guard::{
+    Activation, AlternatingMeasurer, Judgement, ValidateOptions, table_points, validate_points,
+};
 use launcher::{Job, LaunchError, Launcher, Running};
 use schedule::Collective;
 use simulated::SimulatedLauncher;
@@ -59,8 +61,8 @@ fn workplace(
 ) -> (MeasurementContext, Arc<Mutex<Vec<bool>>>) {
     let folder = tuned.folder.path();
     let campaign = folder.join("campaign.yaml");
-    let mut at =
-        MeasurementContext::prepare(&campaign, None, &SearchPaths::default()).expect("a workplace");
+    let mut at = MeasurementContext::from_campaign_file(&campaign, None, &SearchPaths::default())
+        .expect("a workplace");
     let launches = Arc::default();
     at.launcher = Box::new(Switched {
         without: machine(),
@@ -75,7 +77,7 @@ fn workplace(
 fn the_default_with_the_table_is_compared_with_that_without() {
     let tuned = tuned();
     let elements = (Datatype::Float64, Operator::Sum);
-    let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
+    let mut points = table_points(&tuned.table, Deployment::Colltune, elements, false);
     points.retain(|point| {
         let is_short_bcast = point.cell.collective == Collective::Bcast && point.cell.bytes == 64;
         is_short_bcast && !point.keeps_default()
@@ -93,15 +95,15 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     let judged = |with| {
         let (mut at, launches) = workplace(&tuned, with);
         let (mut silent, stop) = (Silent, AtomicBool::new(false));
-        let mut turns = Alternating::new(&mut at, &deployed, &mut silent, &stop);
-        let validated = validate(&points, &mut turns, &options).expect("validated");
+        let mut turns = AlternatingMeasurer::new(&mut at, &deployed, &mut silent, &stop);
+        let validated = validate_points(&points, &mut turns, &options).expect("validated");
         std::fs::remove_dir_all(tuned.folder.path().join("scratch")).expect("removed");
         let launches = launches.lock().expect("launches").clone();
         (validated, launches)
     };
     // The default's algorithm for short broadcasts.
     let default = "bcast/binomial";
-    let (slower, launches) = judged(machine().slowed(default, 1.5));
+    let (slower, launches) = judged(machine().with_slowed_algorithm(default, 1.5));
     assert!(
         slower
             .points
@@ -114,7 +116,7 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     assert_eq!(launches[..6], [true, false, false, true, true, false]);
     let ratio = slower.points[0].speedup.expect("measured").median;
     assert!((1.0 / ratio - 1.5).abs() < 0.1, "{ratio}");
-    let (faster, launches) = judged(machine().slowed(default, 0.5));
+    let (faster, launches) = judged(machine().with_slowed_algorithm(default, 0.5));
     assert!(
         faster
             .points

@@ -1,7 +1,8 @@
 //! The rules of a table that validating confirms.
 
 use guard::{
-    Judgement, Point, Probing, ValidateOptions, add_probes, confirm, points, unconfirmed, validate,
+    Judgement, Point, Probing, ValidateOptions, add_probes, confirm_rules, count_unconfirmed_rules,
+    table_points, validate_points,
 };
 use table::{Confidence, Deployment, Table};
 use vocabulary::{Candidate, Cell, Datatype, Operator};
@@ -13,7 +14,7 @@ const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
 
 /// All points of the table with a probe in each gap.
 fn all(table: &Table) -> Vec<Point> {
-    let mut all = points(table, Deployment::Library, ELEMENTS, true);
+    let mut all = table_points(table, Deployment::Library, ELEMENTS, true);
     let probing = Probing {
         seed: 7,
         number: None,
@@ -52,8 +53,8 @@ fn confirmed_with(
         launches,
         ..VALIDATE
     };
-    let validated = validate(&measured, &mut script, &options).expect("validated");
-    let parts = confirm(
+    let validated = validate_points(&measured, &mut script, &options).expect("validated");
+    let parts = confirm_rules(
         &mut table,
         Deployment::Library,
         &all,
@@ -104,7 +105,7 @@ fn rules_faster_at_all_points_are_confirmed_up_to_the_largest_measured_size() {
         parts[1].contains("native:bcast/b from 10000 to 1048576 bytes, 1.25 times as fast"),
         "{parts:?}"
     );
-    assert_eq!(unconfirmed(&table, Deployment::Library), 1);
+    assert_eq!(count_unconfirmed_rules(&table, Deployment::Library), 1);
 }
 
 #[test]
@@ -149,8 +150,8 @@ fn a_rule_with_a_gap_that_was_not_probed_stays_unconfirmed() {
         })
     });
     let measured: Vec<Point> = all.iter().filter(|p| !p.keeps_default()).cloned().collect();
-    let validated = validate(&measured, &mut script, &VALIDATE).expect("validated");
-    confirm(
+    let validated = validate_points(&measured, &mut script, &VALIDATE).expect("validated");
+    confirm_rules(
         &mut bare,
         Deployment::Library,
         &all,
@@ -182,16 +183,16 @@ fn a_table_without_measured_sizes_is_not_confirmed() {
             0.1
         })
     });
-    let validated = validate(&all, &mut script, &VALIDATE).expect("validated");
+    let validated = validate_points(&all, &mut script, &VALIDATE).expect("validated");
     assert!(
         validated
             .points
             .iter()
             .any(|point| point.judgement == Judgement::Faster)
     );
-    let without: Vec<Point> = points(&bare, Deployment::Library, ELEMENTS, true);
+    let without: Vec<Point> = table_points(&bare, Deployment::Library, ELEMENTS, true);
     assert!(
-        confirm(
+        confirm_rules(
             &mut bare,
             Deployment::Library,
             &without,

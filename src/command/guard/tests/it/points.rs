@@ -1,6 +1,6 @@
 //! The sizes of a table that are measured, and their order.
 
-use guard::{Point, PointKind, points};
+use guard::{Point, PointKind, table_points};
 use table::{Deployment, Operators};
 use vocabulary::{Datatype, Operator, RankOrder};
 
@@ -9,7 +9,7 @@ use crate::script::table;
 const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
 
 fn found(thresholds: bool) -> Vec<Point> {
-    points(&table(), Deployment::Library, ELEMENTS, thresholds)
+    table_points(&table(), Deployment::Library, ELEMENTS, thresholds)
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn entries_with_the_same_decision_for_one_operator_are_one_point() {
         let both = vec![with(Operators::Commutative, 3), with(other, 2)];
         let mut table = table.clone();
         table.collectives.insert(collective, both);
-        let points = points(&table, Deployment::Library, ELEMENTS, false).into_iter();
+        let points = table_points(&table, Deployment::Library, ELEMENTS, false).into_iter();
         let of_size = points.filter(|point| point.cell.bytes == bytes);
         of_size
             .map(|point| {
@@ -104,7 +104,7 @@ fn sizes_of_reductions_are_whole_elements() {
     table
         .collectives
         .insert(schedule::Collective::Allreduce, entries);
-    let points = points(&table, Deployment::Library, ELEMENTS, true);
+    let points = table_points(&table, Deployment::Library, ELEMENTS, true);
     let mut near: Vec<(u64, &str)> = points
         .iter()
         .filter(|point| point.kind != PointKind::Measured)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guard::{Checked, Point, Rivals, TableStore, check, points};
+use guard::{Checked, Point, Rivals, TableStore, check_points, table_points};
 use model::Noise;
 use simulated::SimulatedLauncher;
 use table::Deployment;
@@ -24,13 +24,13 @@ const POINTS: usize = 8;
 
 fn looked_at(tuned: &Tuned) -> (Vec<Point>, Rivals) {
     let elements = (Datatype::Float64, Operator::Sum);
-    let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
+    let mut points = table_points(&tuned.table, Deployment::Colltune, elements, false);
     points.truncate(POINTS);
     assert!(!points[0].keeps_default(), "{points:?}");
     let store = TableStore::Found(tuned.folder.path().join("guarded.db"));
-    let rivals = Rivals::find(&tuned.table, &store, Deployment::Colltune, &points);
+    let rivals = Rivals::find_in_store(&tuned.table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
-    assert!(rivals.of(&points[0]).is_some() && rivals.unknown_because.is_none());
+    assert!(rivals.runner_up(&points[0]).is_some() && rivals.unknown_because.is_none());
     (points, rivals)
 }
 
@@ -47,7 +47,7 @@ fn run(
         launches: 0,
         repetitions,
     };
-    check(points, rivals, &mut simulation, &CHECK).expect("checked")
+    check_points(points, rivals, &mut simulation, &CHECK).expect("checked")
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_table_that_holds_rarely_fails_its_check() {
     for seed in 0..RUNS {
         let checked = run(&what, &machine, &tuned, (1000 + seed, REPETITIONS));
         suspected += usize::from(checked.further_launches > 0);
-        wrong.extend((checked.holds() != Some(true)).then_some(seed));
+        wrong.extend((checked.still_holds() != Some(true)).then_some(seed));
     }
     println!(
         "{} of {RUNS} runs are wrong, {suspected} had suspects",
@@ -84,7 +84,7 @@ fn a_table_that_holds_rarely_fails_with_large_differences_between_launches() {
     for seed in 0..RUNS {
         let checked = run(&what, &machine, &tuned, (9000 + seed, 10));
         suspected += usize::from(checked.further_launches > 0);
-        wrong += usize::from(checked.holds() != Some(true));
+        wrong += usize::from(checked.still_holds() != Some(true));
     }
     println!("{wrong} of {RUNS} runs are wrong, {suspected} had suspects");
     assert!(suspected > RUNS as usize / 2, "{suspected}");
@@ -100,12 +100,15 @@ fn an_algorithm_that_takes_a_fifth_longer_is_found() {
     assert!(algorithms.len() > 1, "{algorithms:?}");
     let machines: Vec<(&str, SimulatedLauncher)> = algorithms
         .into_iter()
-        .map(|algorithm| (algorithm, machine().slowed(algorithm, 1.2)))
+        .map(|algorithm| (algorithm, machine().with_slowed_algorithm(algorithm, 1.2)))
         .collect();
     let mut missed = Vec::new();
     for (seed, (algorithm, machine)) in (0..RUNS).zip(machines.iter().cycle()) {
         let checked = run(&what, machine, &tuned, (5000 + seed, REPETITIONS));
-        let mut reasons = checked.points.iter().flat_map(|point| point.reasons());
+        let mut reasons = checked
+            .points
+            .iter()
+            .flat_map(|point| point.regression_reasons());
         let is_found = reasons.any(|reason| reason.starts_with(algorithm));
         missed.extend((!is_found).then_some((seed, *algorithm)));
     }

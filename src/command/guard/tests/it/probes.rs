@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use guard::{
-    Baseline, CheckOptions, Judgement, Launches, Point, PointKind, Probing, Rivals, TableStore,
-    add_probes, check, points, validate,
+    Baseline, CheckOptions, Judgement, LaunchMeasurer, Point, PointKind, Probing, Rivals,
+    TableStore, add_probes, check_points, table_points, validate_points,
 };
 use model::Machine;
 use simulated::SimulatedLauncher;
 use table::{Deployment, Operators, Table};
 use tempfile::TempDir;
-use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune_campaign};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Placement};
 
 use crate::repair::circumstances;
@@ -55,7 +55,7 @@ fn probes_lie_between_measured_sizes_where_the_default_is_replaced() {
     assert!(drawn_from(&table, 1, Some(0)).is_empty());
 
     // Sizes that are points already are not drawn again.
-    let mut all = points(&table, Deployment::Library, ELEMENTS, true);
+    let mut all = table_points(&table, Deployment::Library, ELEMENTS, true);
     let known = all.len();
     let probing = Probing {
         seed: 5,
@@ -170,8 +170,8 @@ const MACHINE: &str = "name: desk\nranks_per_node: 2\n\
 fn machine() -> SimulatedLauncher {
     let machine = Machine::from_yaml(MACHINE).expect("a machine");
     let launcher = SimulatedLauncher::new(machine, Placement::Block).expect("rules");
-    let slow = launcher.slowed("bcast/binomial", 2.0);
-    slow.slowed("bcast/scatter_allgather_ring", 2.0)
+    let slow = launcher.with_slowed_algorithm("bcast/binomial", 2.0);
+    slow.with_slowed_algorithm("bcast/scatter_allgather_ring", 2.0)
 }
 
 fn workplace(folder: &TempDir, further: &str) -> MeasurementContext {
@@ -190,13 +190,14 @@ fn workplace(folder: &TempDir, further: &str) -> MeasurementContext {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.path().join("campaign.yaml");
-    let mut at = MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("ready");
+    let mut at = MeasurementContext::from_campaign_file(&path, None, &SearchPaths::default())
+        .expect("ready");
     at.launcher = Box::new(machine());
     at
 }
 
 fn tuned(at: &MeasurementContext) -> Tuned {
-    tune(at, &mut Silent, &AtomicBool::new(false)).expect("tuned")
+    tune_campaign(at, &mut Silent, &AtomicBool::new(false)).expect("tuned")
 }
 
 /// A table from a context's measurements, without fresh launches, which chooses the best candidate of the largest size
@@ -213,16 +214,16 @@ fn spread(at: &MeasurementContext) -> Table {
 }
 
 /// Measures with `measure` into a new store.
-fn apart<T>(at: &mut MeasurementContext, measure: impl FnOnce(&mut Launches<'_>) -> T) -> T {
+fn apart<T>(at: &mut MeasurementContext, measure: impl FnOnce(&mut LaunchMeasurer<'_>) -> T) -> T {
     let folder = TempDir::new().expect("a folder");
     at.campaign.output.store = folder.path().join("measured.db");
     let (mut silent, stop) = (Silent, AtomicBool::new(false));
-    measure(&mut Launches::new(at, &mut silent, &stop))
+    measure(&mut LaunchMeasurer::new(at, &mut silent, &stop))
 }
 
 /// The points at which the table replaces the default, with this number of probes.
 fn looked_at(table: &Table, number: usize, seed: u64) -> Vec<Point> {
-    let mut all = points(table, Deployment::Colltune, ELEMENTS, true);
+    let mut all = table_points(table, Deployment::Colltune, ELEMENTS, true);
     let probing = Probing {
         seed,
         number: Some(number),
@@ -239,11 +240,14 @@ fn only_probes_find_a_default_that_switches_between_measured_sizes() {
     let mut at = workplace(&folder, "confirmation: off\n");
     let mut table = spread(&at);
     let mut judge = |points: &[Point]| {
-        apart(&mut at, |launches| validate(points, launches, &VALIDATE)).expect("validated")
+        apart(&mut at, |launches| {
+            validate_points(points, launches, &VALIDATE)
+        })
+        .expect("validated")
     };
     let without = judge(&looked_at(&table, 0, 0));
     assert!(
-        without.is_good() && !without.points.is_empty(),
+        without.is_never_wrong() && !without.points.is_empty(),
         "{without:#?}"
     );
 
@@ -254,7 +258,7 @@ fn only_probes_find_a_default_that_switches_between_measured_sizes() {
         let seconds = |candidate| machine.noise_free_seconds(cell, candidate).expect("a time");
         seconds(chosen) > seconds(&Candidate::Default)
     };
-    assert!(validated.count("slower") >= 2, "{validated:?}");
+    assert!(validated.count_judged("slower") >= 2, "{validated:?}");
     for found in &validated.points {
         let Point { cell, chosen, .. } = &found.point;
         let is_found = found.judgement == Judgement::Slower;
@@ -263,7 +267,8 @@ fn only_probes_find_a_default_that_switches_between_measured_sizes() {
     }
 
     // The default replaces the rule up to the next sizes at which nothing is wrong.
-    let changes = table.turn_back(&circumstances(Deployment::Colltune).verdicts(&validated.points));
+    let changes =
+        table.turn_back(&circumstances(Deployment::Colltune).verdicts_about(&validated.points));
     let [change] = &changes[..] else {
         panic!("{changes:?}");
     };
@@ -282,8 +287,8 @@ fn only_probes_find_a_default_that_switches_between_measured_sizes() {
     // Whatever is drawn afterwards, no candidate is much slower.
     for seed in 2..5 {
         let again = judge(&looked_at(&table, 4, seed));
-        let worst = again.summary().expect("measured").worst;
-        assert!(again.is_good() || worst > 0.8, "{again:?}");
+        let worst = again.speedup_summary().expect("measured").worst;
+        assert!(again.is_never_wrong() || worst > 0.8, "{again:?}");
     }
 }
 
@@ -295,21 +300,24 @@ fn a_check_finds_choices_slower_than_the_default_at_probes() {
     let store = TableStore::Found(folder.path().join("desk.db"));
     let mut checked = |number| {
         let points = looked_at(&table, number, 1);
-        let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
+        let rivals = Rivals::find_in_store(&table, &store, Deployment::Colltune, &points);
         let rivals = rivals.expect("a store");
         apart(&mut at, |launches| {
-            check(&points, &rivals, launches, &CHECK)
+            check_points(&points, &rivals, launches, &CHECK)
         })
         .expect("checked")
     };
     let without = checked(0);
-    assert_eq!(without.holds(), Some(true), "{without:#?}");
+    assert_eq!(without.still_holds(), Some(true), "{without:#?}");
     let probed = checked(8);
     let wrong: Vec<_> = probed.points.iter().filter(|p| p.is_regression()).collect();
     assert!(wrong.len() >= 2, "{probed:?}");
     for point in wrong {
         assert!(point.point.is_probe() && point.runner_up.is_none());
-        let confirmed: Vec<Baseline> = point.confirmed().map(|finding| finding.against).collect();
+        let confirmed: Vec<Baseline> = point
+            .confirmed_findings()
+            .map(|finding| finding.against)
+            .collect();
         assert_eq!(confirmed, [Baseline::Default]);
     }
 }
@@ -326,10 +334,10 @@ fn candidates_not_confirmed_in_time_are_no_runners_up() {
     // 0.6 of it suffices for exploring, and the rest not for confirming.
     at.campaign.budget_seconds = (cost.seconds - cost.confirming_seconds) / 0.59;
     let table = tuned(&at).table;
-    let points = points(&table, Deployment::Colltune, ELEMENTS, true);
+    let points = table_points(&table, Deployment::Colltune, ELEMENTS, true);
     assert!(!points.is_empty() && points.iter().all(Point::keeps_default));
     let store = TableStore::Found(folder.path().join("desk.db"));
-    let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
+    let rivals = Rivals::find_in_store(&table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
     assert!(rivals.unknown_because.is_none());
     at.campaign.budget_seconds = 36_000.0;
@@ -338,8 +346,8 @@ fn candidates_not_confirmed_in_time_are_no_runners_up() {
         ..CHECK
     };
     let checked = apart(&mut at, |launches| {
-        check(&points, &rivals, launches, &options)
+        check_points(&points, &rivals, launches, &options)
     });
     let checked = checked.expect("checked");
-    assert_eq!(checked.holds(), Some(true), "{checked:?}");
+    assert_eq!(checked.still_holds(), Some(true), "{checked:?}");
 }

@@ -1,6 +1,6 @@
 //! The effect of repairing on a table.
 
-use guard::{Circumstances, Judgement, NoTimes, PointKind, ValidatedPoint, points};
+use guard::{Circumstances, Judgement, NoTimes, PointKind, ValidatedPoint, table_points};
 use table::{Deployment, Table};
 use vocabulary::{Datatype, Library, Operator, Pattern};
 
@@ -29,7 +29,7 @@ fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
 fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<String>) {
     let mut table = table();
     let elements = (Datatype::Float64, Operator::Sum);
-    let points = points(&table, Deployment::Library, elements, true).into_iter();
+    let points = table_points(&table, Deployment::Library, elements, true).into_iter();
     let validated = points
         .filter(|point| !point.keeps_default())
         .map(|point| ValidatedPoint {
@@ -54,7 +54,7 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
         probe.judgement = judgement.clone();
         validated.push(probe);
     }
-    let changes = table.turn_back(&circumstances(Deployment::Library).verdicts(&validated));
+    let changes = table.turn_back(&circumstances(Deployment::Library).verdicts_about(&validated));
     // The written table can be read.
     let text = table.to_yaml();
     let same = Table::parse(&text, "repaired.yaml".as_ref()).expect("a table");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guard::{FailedCandidate, GuardError, Measurer, Times};
+use guard::{FailedCandidate, GuardError, LaunchTimes, Measurer};
 use table::Table;
 use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, RankOrder, Warning};
@@ -70,10 +70,10 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
         &mut self,
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
-    ) -> Result<Times, GuardError> {
+    ) -> Result<LaunchTimes, GuardError> {
         let sizes = cells.iter().map(|(cell, _)| cell.bytes).collect();
         self.asked.push((sizes, launches));
-        let mut times = Times {
+        let mut times = LaunchTimes {
             orders: self.orders.clone(),
             is_out_of_time: self.is_out_of_time,
             busy: self
@@ -83,7 +83,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
                     load_percent,
                     cores: 2,
                 }),
-            ..Times::default()
+            ..LaunchTimes::default()
         };
         for _ in 0..launches {
             self.launch += 1;

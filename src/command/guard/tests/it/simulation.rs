@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use guard::{GuardError, Measurer, Times};
+use guard::{GuardError, LaunchTimes, Measurer};
 use launcher::{Job, Launcher, Outcome};
 use model::{Machine, Noise};
 use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{MeasurementContext, SearchPaths, Silent, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, tune_campaign};
 use vocabulary::{CacheState, Candidate, Cell, Pattern, Placement, Repetition, Synchronisation};
 use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
@@ -41,8 +41,9 @@ pub(crate) fn tuned() -> Tuned {
     let campaign = at("campaign.yaml");
     std::fs::write(&campaign, text).expect("written");
     let workplace =
-        MeasurementContext::prepare(&campaign, None, &SearchPaths::default()).expect("a workplace");
-    let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+        MeasurementContext::from_campaign_file(&campaign, None, &SearchPaths::default())
+            .expect("a workplace");
+    let tuned = tune_campaign(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     Tuned {
         table: tuned.table,
         folder,
@@ -152,8 +153,8 @@ impl Measurer for Simulation<'_> {
         &mut self,
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
-    ) -> Result<Times, GuardError> {
-        let mut times = Times::default();
+    ) -> Result<LaunchTimes, GuardError> {
+        let mut times = LaunchTimes::default();
         for _ in 0..launches {
             self.launches += 1;
             for record in self.launch(&self.plan(cells)) {

@@ -2,7 +2,7 @@
 
 use guard::{
     Baseline, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
-    ValidateOptions, check, points, validate,
+    ValidateOptions, check_points, table_points, validate_points,
 };
 use table::Deployment;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
@@ -12,7 +12,7 @@ use crate::{CHECK, VALIDATE};
 
 fn all() -> Vec<Point> {
     let elements = (Datatype::Float64, Operator::Sum);
-    let mut points = points(&table(), Deployment::Library, elements, false);
+    let mut points = table_points(&table(), Deployment::Library, elements, false);
     points.retain(|point| !point.keeps_default());
     points
 }
@@ -37,14 +37,14 @@ fn checked(factor: impl Fn(&Cell, &Candidate, u32) -> f64) -> (Checked, Vec<(Vec
     };
     let mut script = Script::new(seconds);
     let rivals = Rivals::default();
-    let checked = check(&all(), &rivals, &mut script, &CHECK).expect("checked");
+    let checked = check_points(&all(), &rivals, &mut script, &CHECK).expect("checked");
     (checked, script.asked)
 }
 
 #[test]
 fn an_unchanged_table_is_measured_once() {
     let (checked, asked) = checked(|_, _, _| 1.0);
-    assert!(checked.holds() == Some(true) && checked.further_launches == 0);
+    assert!(checked.still_holds() == Some(true) && checked.further_launches == 0);
     assert_eq!(asked, [(vec![1024, 4096, 65536, 1 << 20], 3)]);
 }
 
@@ -59,7 +59,7 @@ fn a_suspect_that_is_not_slower_again_is_cleared() {
         false => 1.0,
     };
     let (checked, asked) = checked(unlucky);
-    assert_eq!(checked.holds(), Some(true));
+    assert_eq!(checked.still_holds(), Some(true));
     // One suspicion is decided by 9 launches.
     assert_eq!(asked[1..], [(vec![4096], 9)]);
     let point = checked
@@ -80,8 +80,11 @@ fn a_suspect_that_is_not_slower_again_is_cleared() {
 fn a_slower_algorithm_is_distinguished_from_a_slower_machine() {
     let reasons = |factor: fn(&Cell, &Candidate, u32) -> f64| {
         let (checked, _) = checked(factor);
-        assert_eq!(checked.holds(), Some(false));
-        let reasons = checked.points.iter().flat_map(|point| point.reasons());
+        assert_eq!(checked.still_holds(), Some(false));
+        let reasons = checked
+            .points
+            .iter()
+            .flat_map(|point| point.regression_reasons());
         reasons.collect::<Vec<String>>().join("\n")
     };
     let algorithm = reasons(|_, candidate, _| match candidate.id() {
@@ -127,7 +130,7 @@ fn small_changes_are_no_regressions_even_if_significant() {
         Candidate::Default => 1.0,
         _ => 1.09,
     });
-    assert_eq!(checked.holds(), Some(true));
+    assert_eq!(checked.still_holds(), Some(true));
 }
 
 #[test]
@@ -140,7 +143,7 @@ fn failures_are_regressions_and_missing_measurements_are_not() {
         },
     );
     let rivals = Rivals::default();
-    let checked = check(&all(), &rivals, &mut script, &CHECK).expect("checked");
+    let checked = check_points(&all(), &rivals, &mut script, &CHECK).expect("checked");
     let of = |bytes| {
         checked
             .points
@@ -148,11 +151,13 @@ fn failures_are_regressions_and_missing_measurements_are_not() {
             .find(|p| p.point.cell.bytes == bytes)
             .expect("a point")
     };
-    assert!(of(65536).is_regression() && of(65536).reasons()[0].contains("fails (crash"));
+    assert!(
+        of(65536).is_regression() && of(65536).regression_reasons()[0].contains("fails (crash")
+    );
     assert!(!of(4096).is_measured() && !of(4096).is_regression() && of(1024).is_measured());
 
     let mut nothing = Script::new(|_: &Cell, _: &Candidate, _| Take::Nothing);
-    let refused = check(&all(), &rivals, &mut nothing, &CHECK);
+    let refused = check_points(&all(), &rivals, &mut nothing, &CHECK);
     assert!(
         matches!(refused, Err(GuardError::NothingMeasured)),
         "{refused:?}"
@@ -173,7 +178,7 @@ fn validating_distinguishes_faster_slower_and_equal_points() {
             _ => 1.01,
         })
     });
-    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
+    let validated = validate_points(&all(), &mut script, &VALIDATE).expect("validated");
     let judged = |bytes| {
         let mut points = validated.points.iter();
         points
@@ -186,8 +191,8 @@ fn validating_distinguishes_faster_slower_and_equal_points() {
     assert_eq!(judged(1 << 20), Some(Judgement::Slower));
     // Two suspects are decided by 10 launches.
     assert_eq!(script.asked[1..], [(vec![65536, 1 << 20], 10)]);
-    assert!(!validated.is_good());
-    let summary = validated.summary().expect("measured");
+    assert!(!validated.is_never_wrong());
+    let summary = validated.speedup_summary().expect("measured");
     assert_eq!(summary.best, 2.0);
     assert!(
         summary.worst < 1.0 && summary.geometric_mean > 1.1,
@@ -206,9 +211,9 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
         let is_default = *candidate == Candidate::Default;
         late(launch, if is_default { 1.0 } else { 1.5 })
     });
-    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
-    assert_eq!(validated.count("undecided"), 4);
-    assert!(validated.is_good());
+    let validated = validate_points(&all(), &mut script, &VALIDATE).expect("validated");
+    assert_eq!(validated.count_judged("undecided"), 4);
+    assert!(validated.is_never_wrong());
 
     let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         late(launch, 2.0 * recorded(cell, candidate))
@@ -217,19 +222,22 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
         launches: 6,
         ..CHECK
     };
-    let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
+    let checked = check_points(&all(), &Rivals::default(), &mut script, &options).expect("checked");
     assert!(checked.points.iter().all(CheckedPoint::is_undecided));
-    assert_eq!(checked.holds(), None);
+    assert_eq!(checked.still_holds(), None);
 
     // Only two of the points are suspects: the others are decided.
     let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         let factor = if cell.bytes < 65536 { 2.0 } else { 1.0 };
         late(launch, factor * recorded(cell, candidate))
     });
-    let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
+    let checked = check_points(&all(), &Rivals::default(), &mut script, &options).expect("checked");
     let decided = checked.points.iter().filter(|point| point.is_decided());
-    assert_eq!((checked.holds(), decided.count()), (None, 2));
-    let open = checked.points.iter().flat_map(CheckedPoint::suspicions);
+    assert_eq!((checked.still_holds(), decided.count()), (None, 2));
+    let open = checked
+        .points
+        .iter()
+        .flat_map(CheckedPoint::open_suspicions);
     let open: Vec<String> = open.collect();
     assert_eq!(open.len(), 2);
     assert!(
@@ -250,17 +258,17 @@ fn lost_launches_are_replaced_and_clear_no_suspect() {
                 _ => Take::Seconds(0.5),
             },
         );
-    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
+    let validated = validate_points(&all(), &mut script, &VALIDATE).expect("validated");
     assert_eq!(script.asked[1..], [(vec![4096], 2)]);
-    assert_eq!(validated.count("faster"), 4);
+    assert_eq!(validated.count_judged("faster"), 4);
     let mut launches = validated.points.iter().filter_map(|point| point.speedup);
     assert!(launches.all(|speedup| speedup.launches == 6));
     // Time is up: they are not replaced.
     let mut late = Script::new(script.seconds);
     late.is_out_of_time = true;
-    let validated = validate(&all(), &mut late, &VALIDATE).expect("validated");
+    let validated = validate_points(&all(), &mut late, &VALIDATE).expect("validated");
     assert_eq!(
-        (late.asked.len(), validated.count("too_few_launches")),
+        (late.asked.len(), validated.count_judged("too_few_launches")),
         (1, 1)
     );
 
@@ -272,9 +280,9 @@ fn lost_launches_are_replaced_and_clear_no_suspect() {
             _ => Take::Seconds(factor * recorded(cell, candidate)),
         }
     });
-    let checked = check(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
+    let checked = check_points(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
     assert_eq!(
-        (checked.holds(), checked.further_launches > 0),
+        (checked.still_holds(), checked.further_launches > 0),
         (Some(true), true)
     );
 
@@ -287,11 +295,14 @@ fn lost_launches_are_replaced_and_clear_no_suspect() {
         }
     };
     let mut script = Script::new(seconds);
-    let checked = check(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
-    assert_eq!(checked.holds(), Some(false));
+    let checked = check_points(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
+    assert_eq!(checked.still_holds(), Some(false));
     let deciding = checked.further_launches;
     assert_eq!(script.asked[1..], [(vec![4096], deciding), (vec![4096], 4)]);
-    let confirmed = checked.points.iter().flat_map(CheckedPoint::confirmed);
+    let confirmed = checked
+        .points
+        .iter()
+        .flat_map(CheckedPoint::confirmed_findings);
     assert!(
         confirmed
             .map(|finding| finding.launches)
@@ -322,7 +333,7 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
         script
             .orders
             .extend([(shape, order), (flat, RankOrder::Block)]);
-        validate(points, &mut script, &VALIDATE)
+        validate_points(points, &mut script, &VALIDATE)
     };
     let same = validated(&all, RankOrder::Block).expect("validated");
     assert_eq!((same.points.len(), same.misplaced.len()), (4, 0));
@@ -330,7 +341,7 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
     let of = |points: &[Misplaced]| points.iter().map(|m| m.point.clone()).collect::<Vec<_>>();
     assert_eq!(of(&other.misplaced), [all[0].clone(), all[3].clone()]);
     assert!(other.misplaced.iter().all(|m| m.found == RankOrder::Cyclic));
-    assert_eq!(other.count("slower"), 2);
+    assert_eq!(other.count_judged("slower"), 2);
     let refused = validated(&all[..1], RankOrder::Cyclic);
     assert!(
         matches!(refused, Err(GuardError::OtherOrder { .. })),
@@ -343,7 +354,7 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
         tolerance: 1e9,
         ..CHECK
     };
-    let checked = check(&all, &Rivals::default(), &mut script, &options).expect("checked");
+    let checked = check_points(&all, &Rivals::default(), &mut script, &options).expect("checked");
     assert_eq!((checked.points.len(), checked.misplaced.len()), (2, 2));
     assert!(checked.points.iter().all(CheckedPoint::is_regression));
 }
@@ -362,23 +373,23 @@ fn too_few_launches_are_no_verdict() {
             launches,
             ..VALIDATE
         };
-        let validated = validate(&all(), &mut script, &options).expect("validated");
-        (validated.count("too_few_launches"), validated)
+        let validated = validate_points(&all(), &mut script, &options).expect("validated");
+        (validated.count_judged("too_few_launches"), validated)
     };
     for launches in [1, 5] {
         for ratio in [0.5, 1.0] {
             let (too_few, validated) = validated(launches, ratio);
             assert_eq!(too_few, 4, "{launches} {ratio}");
-            assert!(validated.summary().is_none(), "{launches} {ratio}");
+            assert!(validated.speedup_summary().is_none(), "{launches} {ratio}");
             // Nothing is wrong.
             let mut points = validated.points.iter();
             assert!(points.all(|point| !point.is_wrong()));
         }
     }
-    assert_eq!(validated(6, 0.5).1.count("faster"), 4);
-    assert_eq!(validated(6, 1.0).1.count("same"), 4);
+    assert_eq!(validated(6, 0.5).1.count_judged("faster"), 4);
+    assert_eq!(validated(6, 1.0).1.count_judged("same"), 4);
     // Suspects are measured again, in enough launches.
-    assert_eq!(validated(1, 1.5).1.count("slower"), 4);
+    assert_eq!(validated(1, 1.5).1.count_judged("slower"), 4);
 }
 
 /// Times of a choice that is as fast as the default on a machine with much other work, and vary by 20 %.
@@ -394,10 +405,10 @@ fn noisy(cell: &Cell, candidate: &Candidate, launch: u32) -> Take {
 fn times_that_vary_too_much_show_nothing() {
     let mut script = Script::new(noisy);
     script.load_percent = Some(250);
-    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
-    assert_eq!(validated.count("inconclusive"), 1);
-    assert_eq!(validated.count("same"), validated.points.len() - 1);
-    assert!(validated.is_good());
+    let validated = validate_points(&all(), &mut script, &VALIDATE).expect("validated");
+    assert_eq!(validated.count_judged("inconclusive"), 1);
+    assert_eq!(validated.count_judged("same"), validated.points.len() - 1);
+    assert!(validated.is_never_wrong());
     let warning = validated.busy.expect("busy").to_string();
     assert!(
         warning.starts_with("the machine was busy (2.50"),
@@ -410,13 +421,14 @@ fn times_that_vary_too_much_show_nothing() {
     unrecorded
         .iter_mut()
         .for_each(|point| point.recorded = None);
-    let checked = check(&unrecorded, &Rivals::default(), &mut script, &CHECK).expect("checked");
+    let checked =
+        check_points(&unrecorded, &Rivals::default(), &mut script, &CHECK).expect("checked");
     let wide = checked.points.iter().filter(|point| point.is_inconclusive);
     let wide: Vec<u64> = wide.map(|point| point.point.cell.bytes).collect();
     assert_eq!(wide, [4096]);
     assert!(checked.busy.is_some());
     // Nothing is said about a machine without other work.
-    let quiet = check(
+    let quiet = check_points(
         &unrecorded,
         &Rivals::default(),
         &mut Script::new(noisy),
@@ -433,7 +445,7 @@ fn points_that_are_not_measured_have_a_reason() {
             _ => Take::Seconds(1.0),
         });
         script.is_out_of_time = is_out_of_time;
-        let validated = validate(&all(), &mut script, &VALIDATE);
+        let validated = validate_points(&all(), &mut script, &VALIDATE);
         let validated = validated.expect("validated");
         let mut points = validated.points.iter();
         let point = points.find(|p| p.point.cell.bytes == 4096);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use store::Store;
-use tuner::{Agenda, MeasurementContext, SearchPaths, Silent, Tuned, tune};
+use tuner::{Agenda, MeasurementContext, SearchPaths, Silent, Tuned, tune_campaign};
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 
 const MACHINE: &str = "name: pair\nranks_per_node: 2\n\
@@ -29,9 +29,9 @@ fn tuned(strategy: &str, folder: &Path) -> (MeasurementContext, Tuned) {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.join("campaign.yaml");
-    let workplace =
-        MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
-    let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let workplace = MeasurementContext::from_campaign_file(&path, None, &SearchPaths::default())
+        .expect("prepared");
+    let tuned = tune_campaign(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     (workplace, tuned)
 }
 
@@ -93,8 +93,8 @@ fn an_agenda_lists_merged_candidates() {
     let campaign = &workplace.campaign;
     let agenda = Agenda::new(campaign, None, &workplace.library, &[]).expect("an agenda");
     let listed: usize = agenda.merged.values().map(Vec::len).sum();
-    assert_eq!(agenda.merged(), listed);
-    assert!(listed > agenda.candidates() / 2, "{listed}");
+    assert_eq!(agenda.merged_count(), listed);
+    assert!(listed > agenda.candidate_count() / 2, "{listed}");
     for (cell, candidates) in &agenda.cells {
         for (other, simplest) in agenda.merged.get(cell).into_iter().flatten() {
             assert!(

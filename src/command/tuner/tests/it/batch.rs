@@ -8,8 +8,8 @@ use std::time::Duration;
 use launcher::BatchEnd;
 use store::{LaunchOutcome, Store, StoreError};
 use tuner::{
-    CampaignAnalysis, Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells,
-    submit, tune,
+    CampaignAnalysis, Measured, Silent, SubmittedLaunch, TunerError, measure_campaign,
+    measure_cells, submit_next_launch, tune_campaign,
 };
 use vocabulary::{Candidate, Pattern, Subject};
 use wire::PlannedWork;
@@ -44,14 +44,14 @@ fn interrupted(bench: &Bench, after: u32) -> TunerError {
         stop_after: Some(after),
         ..Witness::default()
     };
-    measure(&bench.workplace(), &mut witness, &stop).expect_err("interrupted")
+    measure_campaign(&bench.workplace(), &mut witness, &stop).expect_err("interrupted")
 }
 
 #[test]
 fn jobs_are_followed_from_the_queue_to_the_table() {
     let bench = bench("");
     let mut witness = Witness::default();
-    let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
+    let tuned = tune_campaign(&bench.workplace(), &mut witness, &never()).expect("tuned");
     assert_complete(&bench);
     assert_eq!(tuned.measured.launches, 7);
     for number in 1..=7 {
@@ -91,7 +91,7 @@ fn a_job_continues_after_an_interrupt_and_the_next_run_follows_it() {
             bench.cluster().pass_time();
         }
     }
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
     let cluster = bench.cluster();
     assert_eq!(cluster.asked.len(), 7, "no launch was made twice");
@@ -105,7 +105,7 @@ fn a_job_continues_after_an_interrupt_and_the_next_run_follows_it() {
 fn detached_runs_are_repeated_until_all_is_measured() {
     let bench = bench("");
     let once = || -> SubmittedLaunch {
-        submit(&bench.workplace(), &mut Silent, &never()).expect("submitted")
+        submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect("submitted")
     };
     for launch in 1..=7 {
         let first = once().job.expect("a job");
@@ -144,7 +144,7 @@ fn launches_ended_by_the_batch_system_are_repeated_and_attributed_to_no_candidat
             bench.cluster().fates.insert(launch, fate);
         }
         let mut witness = Witness::default();
-        complete(measure(&bench.workplace(), &mut witness, &never()).expect("measured"));
+        complete(measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured"));
         assert_complete(&bench);
         assert_eq!(bench.cluster().asked.len(), 9, "{end:?}");
         assert_eq!(store(&bench).failures(&library()).expect("failures"), []);
@@ -174,12 +174,13 @@ fn jobs_that_end_before_their_launch_begins_are_submitted_again_a_few_times() {
     for launch in [1, 2, 3, 5, 6, 7, 8] {
         bench.cluster().fates.insert(launch, unbegun.clone());
     }
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
 
     let bench = self::bench("");
     bench.cluster().always = unbegun;
-    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("never begun");
+    let error =
+        measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("never begun");
     assert!(
         matches!(error, TunerError::NeverBegun { jobs: 5, .. }),
         "{error}"
@@ -196,11 +197,11 @@ fn a_job_that_is_forgotten_before_it_measures_is_the_last() {
         ..Fate::default()
     };
     bench.cluster().fates.insert(2, lost);
-    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("lost");
+    let error = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("lost");
     assert!(matches!(error, TunerError::LostJob { .. }), "{error}");
     assert_eq!(error.kind(), vocabulary::ErrorKind::Environment);
     assert_eq!(bench.cluster().asked.len(), 2);
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
 }
 
@@ -215,11 +216,11 @@ fn a_job_that_starts_other_ranks_is_ended() {
         };
         bench.cluster().fates.insert(1, fate);
         let error = if is_followed {
-            measure(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
+            measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
         } else {
-            submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+            submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect("submitted");
             bench.cluster().pass_time();
-            submit(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
+            submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect_err("refused")
         };
         assert!(matches!(error, TunerError::OtherStart { .. }), "{error}");
         let told = error.to_string();
@@ -231,7 +232,7 @@ fn a_job_that_starts_other_ranks_is_ended() {
         assert!(outcome(&bench, 1).as_ref().is_some_and(died));
         assert_eq!(bench.cluster().asked.len(), 1);
         assert_eq!(store(&bench).failures(&library()).expect("failures"), []);
-        complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+        complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
         assert_complete(&bench);
     }
 }
@@ -246,14 +247,14 @@ fn a_cancelled_job_ends_the_run_and_the_next_run_continues() {
     for launch in [2, 3] {
         bench.cluster().fates.insert(launch, fate.clone());
     }
-    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("cancelled");
+    let error = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("cancelled");
     assert!(matches!(error, TunerError::Cancelled), "{error}");
     assert_eq!(bench.cluster().asked.len(), 2);
     // A job is cancelled between two commands: the later one continues.
-    let left = submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    let left = submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     assert_eq!(left.job.expect("a job").launch, 3);
     bench.cluster().pass_time();
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
 }
 
@@ -268,7 +269,7 @@ fn a_wall_time_stops_a_launch_in_time_and_another_follows() {
         bench.cluster().fates.insert(launch, fate);
     }
     let mut witness = Witness::default();
-    complete(measure(&bench.workplace(), &mut witness, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured"));
     assert_complete(&bench);
     assert_eq!(bench.cluster().asked.len(), 9);
     for number in [2, 3] {
@@ -301,7 +302,8 @@ fn a_wall_time_too_short_for_anything_is_an_error_that_says_so() {
     ] {
         let bench = bench("job: {wall_time: 5m}");
         bench.cluster().always = fate;
-        let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("too short");
+        let error =
+            measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("too short");
         assert!(matches!(error, TunerError::ShortWallTime { .. }), "{error}");
         assert!(error.to_string().contains("wall time of 5m "), "{error}");
         assert_eq!(bench.cluster().asked.len(), 2);
@@ -312,7 +314,7 @@ fn a_wall_time_too_short_for_anything_is_an_error_that_says_so() {
 fn each_number_of_nodes_has_separate_jobs_on_request() {
     let mut bench = bench("allocation: separate");
     bench.redirect("[1x2, 1x4]", "[1x2, 2x2]");
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
     let cluster = bench.cluster();
     for (launch, job) in &cluster.asked {
@@ -335,7 +337,7 @@ fn each_number_of_nodes_has_separate_jobs_on_request() {
     }
     assert_eq!(cluster.asked.len(), 14);
     // The networks that were measured are those of launches on several nodes.
-    let analysis = CampaignAnalysis::of(&store(&bench), None, None).expect("analysed");
+    let analysis = CampaignAnalysis::from_store(&store(&bench), None, None).expect("analysed");
     assert_eq!(analysis.provenance().networks, ["A network"]);
 }
 
@@ -349,7 +351,7 @@ fn launches_are_spread_over_the_requested_time() {
             ..Fate::default()
         },
     );
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     let cluster = bench.cluster();
     let begins: Vec<u64> = cluster
         .asked
@@ -384,7 +386,7 @@ fn measuring_a_few_cells_starts_at_once_and_ends_with_the_command() {
     assert_eq!(bench.cluster().killed, [1]);
     measure_cells(&bench.workplace(), &cells, 2, &mut Silent, &never()).expect("measured");
     let counts = store(&bench)
-        .counts(&library(), Pattern::Together)
+        .launch_counts(&library(), Pattern::Together)
         .expect("counts");
     assert_eq!(counts[&(Subject::Cell(cell), Candidate::Default)], 2);
     let cluster = bench.cluster();
@@ -404,7 +406,7 @@ fn only_one_host_follows_a_campaign() {
     // The lock looks like that of another login node, whose `flock` has no effect here.
     let line = "77 login2 1795000000000000000\n";
     std::fs::write(folder.join("lease"), line).expect("written");
-    let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("held");
+    let refused = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("held");
     let TunerError::Store(StoreError::Locked { .. }) = &refused else {
         panic!("{refused}");
     };
@@ -419,13 +421,13 @@ fn only_one_host_follows_a_campaign() {
 #[test]
 fn waiting_costs_no_budget() {
     let bench = bench("");
-    submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     std::thread::sleep(Duration::from_millis(1100));
     bench.cluster().pass_time();
-    submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    submit_next_launch(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     let store = store(&bench);
     let tasks: u32 = store
-        .counts(&library(), Pattern::Together)
+        .launch_counts(&library(), Pattern::Together)
         .expect("counts")
         .values()
         .sum();
@@ -445,12 +447,12 @@ fn another_login_node_makes_its_store_from_the_launches() {
     let error = interrupted(&bench, 90);
     assert!(matches!(error, TunerError::Left { .. }), "{error}");
     bench.relocated = Some(bench.path("login2/bench.db"));
-    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     let launches = bench.cluster().asked.len();
     assert_eq!(launches, 8);
 
     bench.relocated = Some(bench.path("login1/bench.db"));
-    let again = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let again = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     assert_eq!(
         bench.cluster().asked.len(),
         launches,
@@ -494,7 +496,7 @@ fn launches_of_an_older_version_are_continued_from_their_files() {
     let older = "5".repeat(64);
     known_as(&bench, &older);
     bench.relocated = Some(bench.path("login2/bench.db"));
-    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     complete(tuned.measured);
     assert_eq!(bench.cluster().asked.len(), 7, "no launch was made twice");
     // Other login nodes use that name.

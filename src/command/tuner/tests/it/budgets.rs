@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use campaign::Campaign;
 use store::Store;
 use tuner::{
-    ExpectedTimes, MeasurementContext, SearchPaths, Silent, TunerError, least_budgets, tune,
+    ExpectedTimes, MeasurementContext, SearchPaths, Silent, TunerError, least_budgets,
+    tune_campaign,
 };
 use vocabulary::Subject;
 
@@ -31,7 +32,7 @@ fn campaign(folder: &tempfile::TempDir, lines: &str, budget: f64) -> Measurement
     let mut campaign = Campaign::parse(&text, "budget.yaml".as_ref()).expect("valid");
     // The times of this machine are short.
     campaign.budget_seconds = budget;
-    MeasurementContext::of(campaign, None, &SearchPaths::default()).expect("ready")
+    MeasurementContext::from_campaign(campaign, None, &SearchPaths::default()).expect("ready")
 }
 
 /// What a budget was enough for.
@@ -46,14 +47,14 @@ struct Reached {
 fn spend(lines: &str, budget: f64) -> Reached {
     let folder = tempfile::tempdir().expect("a folder");
     let at = campaign(&folder, lines, budget);
-    let confirmed = match tune(&at, &mut Silent, &AtomicBool::new(false)) {
-        Ok(tuned) => tuned.analysis.suffices(),
+    let confirmed = match tune_campaign(&at, &mut Silent, &AtomicBool::new(false)) {
+        Ok(tuned) => tuned.analysis.has_enough_launches(),
         Err(TunerError::LittleBudget { .. }) => false,
         Err(error) => panic!("{error}"),
     };
     let store = Store::open(&at.campaign.output.store).expect("a store");
     let counts = store
-        .counts(&at.library, at.campaign.pattern)
+        .launch_counts(&at.library, at.campaign.pattern)
         .expect("counts");
     let measured: BTreeSet<Subject> = counts.into_keys().map(|(subject, _)| subject).collect();
     let cells = at.campaign.cells().into_iter().map(Subject::Cell);

@@ -75,7 +75,7 @@ impl Launcher for ClusterLauncher {
         Ok(self.running(launch, &cluster))
     }
 
-    fn outlives(&self) -> bool {
+    fn has_outliving_jobs(&self) -> bool {
         true
     }
 
@@ -222,7 +222,7 @@ impl Running for ClusterRun {
         Some(&self.id)
     }
 
-    fn standing(&self) -> JobState {
+    fn last_known_state(&self) -> JobState {
         let cluster = lock(&self.cluster);
         let state = &cluster.jobs[&self.launch];
         if state.is_over() {

@@ -15,8 +15,8 @@ use store::Store;
 use table::{Confidence, Deployment, Lack, OperatorClass, Policy, Query, Rule, Table, Withheld};
 use tempfile::TempDir;
 use tuner::{
-    Agenda, CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, TunerError,
-    tune,
+    Agenda, CampaignAnalysis, DecisionOverrides, MeasurementContext, SearchPaths, Silent, Tuned,
+    TunerError, tune_campaign,
 };
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Placement, Purpose, Subject};
@@ -51,8 +51,8 @@ impl Desk {
     fn machine(&self) -> SimulatedLauncher {
         let machine = Machine::from_yaml(MACHINE).expect("a machine");
         let launcher = SimulatedLauncher::new(machine, Placement::Block).expect("rules");
-        let slow = launcher.slowed("bcast/binomial", 2.0);
-        slow.slowed("bcast/scatter_allgather_ring", 2.0)
+        let slow = launcher.with_slowed_algorithm("bcast/binomial", 2.0);
+        slow.with_slowed_algorithm("bcast/scatter_allgather_ring", 2.0)
     }
 
     pub(crate) fn workplace(&self) -> MeasurementContext {
@@ -72,14 +72,15 @@ impl Desk {
         );
         std::fs::write(at("campaign.yaml"), text).expect("written");
         let path = at("campaign.yaml");
-        let mut at = MeasurementContext::prepare(Path::new(&path), None, &SearchPaths::default())
-            .expect("ready");
+        let mut at =
+            MeasurementContext::from_campaign_file(Path::new(&path), None, &SearchPaths::default())
+                .expect("ready");
         at.launcher = Box::new(self.machine());
         at
     }
 
     pub(crate) fn tune(&self) -> Tuned {
-        tune(&self.workplace(), &mut Silent, &never()).expect("tuned")
+        tune_campaign(&self.workplace(), &mut Silent, &never()).expect("tuned")
     }
 
     /// The largest slowdown of a table's choices against the default at sizes between those of the campaign, and their
@@ -134,7 +135,7 @@ fn a_default_that_is_better_between_the_sizes_of_a_campaign_stays_there() {
             let path = desk.folder.path().join("campaign.yaml");
             std::fs::write(&path, text).expect("written");
             at.campaign = campaign::Campaign::load(&path).expect("valid");
-            let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+            let tuned = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
             desk.worst_and_best(&tuned.table)
         });
         let [(worst, best), (worst_without, _)] = tuned;
@@ -154,7 +155,7 @@ fn measurements_between_fewer_sizes_are_still_used() {
     let path = desk.folder.path().join("campaign.yaml");
     std::fs::write(&path, text).expect("written");
     at.campaign = campaign::Campaign::load(&path).expect("valid");
-    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     let measured = tuned.table.entries().flat_map(|entry| &entry.measured);
     let sizes: Vec<u64> = measured.map(|point| point.bytes).collect();
     // The probe between 8K and 1M differs.
@@ -180,7 +181,7 @@ fn tables_mark_confirmed_rules_and_use_fresh_launches_alone() {
     assert!(!read.lookup(&query(64 << 10)).confirmed);
 
     let at = desk.workplace();
-    let store = Store::open(at.store()).expect("a store");
+    let store = Store::open(at.store_path()).expect("a store");
     let launches = store.launches().expect("launches");
     let of = |purpose| {
         launches
@@ -195,11 +196,12 @@ fn tables_mark_confirmed_rules_and_use_fresh_launches_alone() {
     let cost = tuned.analysis.found.cost;
     assert!(cost.confirming_seconds > 0.0 && cost.confirming_seconds < cost.seconds);
 
-    let deciding = Deciding {
+    let deciding = DecisionOverrides {
         unconfirmed: true,
-        ..Deciding::default()
+        ..DecisionOverrides::default()
     };
-    let unconfirmed = CampaignAnalysis::deciding(&store, None, None, deciding).expect("decided");
+    let unconfirmed =
+        CampaignAnalysis::with_options(&store, None, None, deciding).expect("decided");
     let unconfirmed = unconfirmed.table().expect("a table");
     let mut rules = unconfirmed.entries().flat_map(|entry| &entry.rules);
     assert!(rules.all(|rule| !rule.confirmed));
@@ -221,7 +223,7 @@ fn an_interrupt_while_confirming_does_not_change_the_table() {
             stop_after: Some(3),
             ..Witness::default()
         };
-        match tune(&desk.workplace(), &mut witness, &stop) {
+        match tune_campaign(&desk.workplace(), &mut witness, &stop) {
             Ok(tuned) => break tuned.table.collectives,
             Err(TunerError::Interrupted) => interruptions += 1,
             Err(error) => panic!("{error}"),
@@ -247,7 +249,7 @@ fn the_default_stays_where_there_is_no_time_to_confirm() {
     let mut at = desk.workplace();
     assert_eq!(at.campaign.confirmation, ConfirmationMode::On);
     at.campaign.budget_seconds = budget;
-    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     let mut rules = tuned.table.entries().flat_map(|entry| &entry.rules);
     assert!(rules.all(|rule| rule.candidate == Candidate::Default));
     let warnings = tuned.table.provenance.warnings.join("\n");
@@ -266,17 +268,17 @@ fn wide(further: &str) -> (Desk, MeasurementContext) {
     let path = desk.folder.path().join("campaign.yaml");
     std::fs::write(&path, text).expect("written");
     at.campaign = campaign::Campaign::load(&path).expect("valid");
-    let slow = desk.machine().slowed("bcast/binomial", 1.25);
-    at.launcher = Box::new(slow.slowed("bcast/scatter_allgather_ring", 3.0));
+    let slow = desk.machine().with_slowed_algorithm("bcast/binomial", 1.25);
+    at.launcher = Box::new(slow.with_slowed_algorithm("bcast/scatter_allgather_ring", 3.0));
     (desk, at)
 }
 
 #[test]
 fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
     let (_whole_desk, at) = wide("");
-    let whole = tune(&at, &mut Silent, &never()).expect("tuned");
+    let whole = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     let cost = whole.analysis.found.cost;
-    assert!(whole.analysis.suffices());
+    assert!(whole.analysis.has_enough_launches());
     assert_eq!(whole.analysis.needed_budget, None);
     let exploring = cost.seconds - cost.confirming_seconds;
     assert!(exploring < 0.7 * cost.confirming_seconds, "{cost:?}");
@@ -284,7 +286,7 @@ fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
     let (_desk, mut at) = wide("");
     // The search also measures between 64K and 512K, where a choice with much at stake is tried first and refuted.
     at.campaign.budget_seconds = exploring + 0.6 * cost.confirming_seconds;
-    let half = tune(&at, &mut Silent, &never()).expect("tuned");
+    let half = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     // The stake is largest at the sizes where the default is slowest.
     for bytes in [512 << 10, 700_000] {
         let (found, expected) = (
@@ -305,7 +307,7 @@ fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
     assert_eq!(count(&whole.table), small.len());
     assert!(count(&half.table) < small.len());
     // Every cell that is begun is also finished, before others are begun.
-    let store = Store::open(at.store()).expect("a store");
+    let store = Store::open(at.store_path()).expect("a store");
     let mut begun: BTreeMap<Subject, BTreeSet<u32>> = BTreeMap::new();
     for pattern in at.campaign.confirming_patterns() {
         let samples = store.confirming_samples(&at.library, pattern);
@@ -333,7 +335,7 @@ fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
     let open = decisions.filter(is_open).count();
     assert!(begun.len() > 3 && open == 0, "{open} of {}", begun.len());
 
-    assert!(!half.analysis.suffices());
+    assert!(!half.analysis.has_enough_launches());
     let needed = half.analysis.needed_budget.expect("a budget");
     assert!(
         needed > at.campaign.budget_seconds && needed < 1.5 * cost.seconds,
@@ -348,8 +350,8 @@ fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
 
     // A run with a larger budget continues from there, with the same result.
     at.campaign.budget_seconds = 36_000.0;
-    let rest = tune(&at, &mut Silent, &never()).expect("tuned");
-    assert!(rest.analysis.suffices());
+    let rest = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
+    assert!(rest.analysis.has_enough_launches());
     assert_eq!(rest.table.collectives, whole.table.collectives);
 }
 
@@ -372,7 +374,7 @@ fn rules_too_uncertain_for_the_campaign_are_only_in_the_table() {
             name: "openmpi".to_owned(),
             version: "4.1.4".to_owned(),
         };
-        let (_, withheld) = table.deployed(Policy::default());
+        let (_, withheld) = table.deployed_by(Policy::default());
         let is_it = |withheld: &&Withheld| withheld.lack == Lack::Confidence(Confidence::Medium);
         withheld.iter().filter(is_it).count()
     };
@@ -396,11 +398,16 @@ fn the_evidence_suffices_if_the_default_is_best() {
     let path = desk.folder.path().join("campaign.yaml");
     std::fs::write(&path, text.replace("[4K, 1M]", "[64K, 128K]")).expect("written");
     at.campaign = campaign::Campaign::load(&path).expect("valid");
-    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     let mut rules = tuned.table.entries().flat_map(|entry| &entry.rules);
     assert!(rules.all(|rule| rule.candidate == Candidate::Default));
-    assert!(tuned.analysis.suffices());
-    assert!(!Desk::new("confirmation: off\n").tune().analysis.suffices());
+    assert!(tuned.analysis.has_enough_launches());
+    assert!(
+        !Desk::new("confirmation: off\n")
+            .tune()
+            .analysis
+            .has_enough_launches()
+    );
 }
 
 #[test]
@@ -424,18 +431,18 @@ fn a_forecast_is_never_more_than_is_left_of_the_budget() {
 #[test]
 fn unconfirmed_choices_of_both_deployments_are_named_once() {
     let mut found = Desk::new("launches: 1\n").tune().analysis.found;
-    assert!(found.unconfirmed(None).is_empty());
+    assert!(found.describe_unconfirmed(None).is_empty());
     found.library_decisions = found.decisions.clone();
     let bytes = |place: usize| format_bytes(found.decisions[place].cell.bytes);
     let (small, large) = (bytes(0), bytes(1));
     found.library_decisions[0].verdict = Verdict::Unconfirmed;
-    let told = found.unconfirmed(None).join("\n");
+    let told = found.describe_unconfirmed(None).join("\n");
     let named = |told: &str, sizes: &str| told.contains(&format!("{sizes}): "));
     assert!(named(&told, &format!("at {small}")), "{told}");
     assert!(told.contains(": 1 choice is unconfirmed; "), "{told}");
     found.decisions[0].verdict = Verdict::Unconfirmed;
     found.decisions[1].verdict = Verdict::Unconfirmed;
-    let told = found.unconfirmed(Some("2h")).join("\n");
+    let told = found.describe_unconfirmed(Some("2h")).join("\n");
     assert!(named(&told, &format!("at {small}, {large}")), "{told}");
     let counted =
         ": 2 choices are unconfirmed; tune again, with a larger `budget`, at least `budget: 2h`";

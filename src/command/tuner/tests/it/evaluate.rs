@@ -1,6 +1,6 @@
 //! Decisions at points held out, on a published measurement of 288 ranks.
 
-use import::{ImportFormat, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import_files};
 use results::{HeldOut, Method};
 use store::Store;
 use tuner::CampaignAnalysis;
@@ -26,9 +26,9 @@ fn hydra() -> CampaignAnalysis {
         baseline: None,
         materiality: 0.02,
     };
-    import(&file, &path, &options).expect("imported");
+    import_files(&file, &path, &options).expect("imported");
     let store = Store::open(&path).expect("a store");
-    CampaignAnalysis::of(&store, None, None).expect("analysed")
+    CampaignAnalysis::from_store(&store, None, None).expect("analysed")
 }
 
 /// A table made from every second count has a mean regret of 3.3 % over all counts, and of 7.1 % over the 14 held out.
@@ -36,7 +36,7 @@ fn hydra() -> CampaignAnalysis {
 /// through the others shows: 2125 (25 %) and 875000 (73 %).
 #[test]
 fn holding_out_every_second_count_costs_little() {
-    let scores = hydra().evaluate().expect("points to hold out");
+    let scores = hydra().score_held_out_points().expect("points to hold out");
     let [sizes] = &scores[..] else {
         panic!("{scores:?}")
     };
@@ -67,7 +67,7 @@ fn holding_out_every_second_count_costs_little() {
 
 #[test]
 fn fits_of_candidates_are_reported_with_residuals() {
-    let curves = hydra().found.curves();
+    let curves = hydra().found.candidate_curves();
     let names: Vec<String> = curves.iter().map(|of| of.candidate.to_string()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
     for of in &curves {

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::{LaunchError, Outcome};
 use store::Store;
-use tuner::{Silent, TunerError, measure, tune};
+use tuner::{Silent, TunerError, measure_campaign, tune_campaign};
 use vocabulary::{Pattern, RankOrder};
 use wire::{FailureKind, exit_code};
 
@@ -41,7 +41,7 @@ fn a_candidate_that_ends_its_launch_repeatedly_is_left_out() {
         bench.always.at_candidate = Some(("allreduce/ring".to_owned(), outcome));
         bench.always.says = says;
         let mut witness = Witness::default();
-        let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
+        let tuned = tune_campaign(&bench.workplace(), &mut witness, &never()).expect("tuned");
         // The first launch has only the experiments.
         assert_eq!(bench.launches(), 1 + 2 * attempts + 6, "{outcome:?}");
         let store = Store::open(&bench.campaign().output.store).expect("a store");
@@ -91,7 +91,7 @@ fn of_two_candidates_killed_in_turn_the_one_killed_again_is_left_out() {
         };
         bench.failures.insert(launch, failure);
     }
-    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let failures = store.failures(&library()).expect("failures");
@@ -114,7 +114,8 @@ fn a_launch_ended_from_outside_is_attributed_to_no_candidate() {
                 ..LaunchFailure::default()
             },
         );
-        let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+        let measured =
+            measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
         assert_eq!(measured.progress.done, measured.progress.total);
         let store = Store::open(&bench.campaign().output.store).expect("a store");
         assert_eq!(store.failures(&library()).expect("failures"), []);
@@ -141,7 +142,8 @@ fn a_lost_node_is_named_and_attributed_to_no_candidate() {
             },
         );
         let mut witness = Witness::default();
-        let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+        let measured =
+            measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
         assert_eq!(measured.progress.done, measured.progress.total);
         let store = Store::open(&bench.campaign().output.store).expect("a store");
         assert_eq!(store.failures(&library()).expect("failures"), []);
@@ -165,7 +167,7 @@ fn a_candidate_is_no_longer_suspected_once_its_task_is_done() {
         };
         bench.failures.insert(launch, failure);
     }
-    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
     assert_eq!(bench.launches(), 1 + 6 + 2);
     let store = Store::open(&bench.campaign().output.store).expect("a store");
@@ -176,7 +178,7 @@ fn a_candidate_is_no_longer_suspected_once_its_task_is_done() {
 fn a_launcher_that_never_starts_anything_is_an_error_at_once() {
     let mut bench = Bench::new("");
     bench.always.silent = Some(Outcome::Code(1));
-    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
+    let error = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
     assert!(
         matches!(error, TunerError::Launch(LaunchError::Failed { .. })) && bench.launches() == 1,
         "{error}"
@@ -194,7 +196,7 @@ fn a_launch_that_starts_other_ranks_is_an_error_and_leaves_nothing() {
     };
     let mut untouched = Bench::new(campaign);
     shape(&mut untouched);
-    let expected = tune(&untouched.workplace(), &mut Silent, &never()).expect("tuned");
+    let expected = tune_campaign(&untouched.workplace(), &mut Silent, &never()).expect("tuned");
     let four = vec![vec![1]; 4];
     // The launches before it are kept.
     for (misstart, worlds, found) in [
@@ -215,7 +217,7 @@ fn a_launch_that_starts_other_ranks_is_an_error_and_leaves_nothing() {
             },
         );
         let mut witness = Witness::default();
-        let error = tune(&bench.workplace(), &mut witness, &never()).expect_err("refused");
+        let error = tune_campaign(&bench.workplace(), &mut witness, &never()).expect_err("refused");
         match &error {
             TunerError::OtherStart { asked, world, .. } => {
                 assert_eq!((&*asked.to_string(), &*world.to_string()), ("1x4", found));
@@ -242,7 +244,7 @@ fn a_launch_that_starts_other_ranks_is_an_error_and_leaves_nothing() {
 
         // The next run is as if it had not been.
         bench.failures.clear();
-        let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+        let tuned = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
         assert_eq!(tuned.measured.progress, expected.measured.progress);
         assert_eq!(bench.launches(), untouched.launches() + 1);
         let rules = |table: &table::Table| format!("{:?}", table.collectives);
@@ -260,7 +262,7 @@ fn a_spool_of_too_few_ranks_is_not_taken_in() {
         ..Witness::default()
     };
     let stop = std::sync::Arc::clone(&witness.stop);
-    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    measure_campaign(&at, &mut witness, &stop).expect_err("interrupted");
     let mut store = Store::open(&at.campaign.output.store).expect("a store");
     let plans = bench.plans.lock().expect("plans").clone();
     let mut plan = plans.last().expect("a plan").clone();
@@ -278,7 +280,7 @@ fn a_spool_of_too_few_ranks_is_not_taken_in() {
     let text = lines.collect::<Vec<String>>().join("\n") + "\n";
     std::fs::write(&plan.spool, text).expect("written");
     drop(store);
-    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let taken_in = store.measured_launches(&library()).expect("launches");
@@ -296,7 +298,8 @@ fn a_driver_that_refuses_its_plan_is_an_error_at_once() {
     ] {
         let mut bench = Bench::new("");
         bench.always.after_tasks = Some((3, Outcome::Code(code)));
-        let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
+        let error =
+            measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
         assert!(matches!(error, TunerError::Launch(_)), "{error}");
         assert_eq!(bench.launches(), 1);
     }
@@ -306,7 +309,8 @@ fn a_driver_that_refuses_its_plan_is_an_error_at_once() {
 fn measuring_ends_after_three_launches_killed_before_they_measure() {
     let mut bench = Bench::new("");
     bench.always.after_tasks = Some((0, Outcome::Signal(9)));
-    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("no progress");
+    let error =
+        measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("no progress");
     assert!(
         matches!(error, TunerError::NoProgress { launches: 3, .. }),
         "{error}"
@@ -320,7 +324,7 @@ fn outputs_are_checked_before_measuring() {
     let file = bench.path("file");
     std::fs::write(&file, "in the way").expect("written");
     bench.redirect("tables/bench.yaml", "file/bench.yaml");
-    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("not writable");
+    let error = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("not writable");
     assert!(matches!(error, TunerError::Output { .. }), "{error}");
     assert_eq!(bench.launches(), 0);
     assert_eq!(
@@ -339,7 +343,7 @@ fn damage_in_a_spool_costs_only_the_launch() {
         stop_after: Some(40),
         ..Witness::default()
     };
-    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    measure_campaign(&at, &mut witness, &stop).expect_err("interrupted");
     let mut store = Store::open(&at.campaign.output.store).expect("a store");
     let mut plan = bench
         .plans
@@ -353,7 +357,7 @@ fn damage_in_a_spool_costs_only_the_launch() {
     store.begin_launch(&plan).expect("begun");
     std::fs::write(&plan.spool, "no record\n").expect("written");
     drop(store);
-    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let launch = store
@@ -370,13 +374,14 @@ fn damage_in_a_spool_costs_only_the_launch() {
 #[test]
 fn measurements_under_other_conditions_are_not_mixed() {
     let mut bench = Bench::new("");
-    measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     let launches = bench.launches();
     bench.redirect(
         "launches: 6",
         "launches: 6\nlauncher: {local: {environment: {OMPI_MCA_btl: self}}}",
     );
-    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("other conditions");
+    let error =
+        tune_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("other conditions");
     assert!(
         matches!(error, TunerError::OtherConditions { .. }),
         "{error}"
@@ -400,7 +405,8 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
             ..LaunchFailure::default()
         },
     );
-    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("another order");
+    let error =
+        tune_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("another order");
     let text = error.to_string();
     assert!(
         text.starts_with("launch 3 has the ranks of 1x2 in block order"),
@@ -416,7 +422,7 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
     );
     drop(store);
     // The store stays usable: the next launch is like the others.
-    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
     // On one node the order makes no difference, and the table names none.
     let mut entries = tuned.table.entries();

@@ -113,7 +113,7 @@ impl Bench {
         let campaign = self.campaign();
         let store = campaign.output.store.clone();
         MeasurementContext {
-            campaign: tuner::as_recorded(campaign, &store).expect("readable"),
+            campaign: tuner::with_recorded_defaults(campaign, &store).expect("readable"),
             library: library(),
             driver: Some("colltune-driver".into()),
             natives: Vec::new(),
@@ -394,7 +394,7 @@ fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
         parameters,
         ..model::Call::default()
     };
-    let Some(algorithm) = schedule::find(candidate.algorithm()) else {
+    let Some(algorithm) = schedule::find_algorithm(candidate.algorithm()) else {
         return f64::from(ranks.ilog2()) * (1.5 * ALPHA + 3.0 * BETA * cell.bytes as f64);
     };
     match model::predict(algorithm, rates, &call) {
@@ -416,7 +416,8 @@ fn simulated_seconds(
         topology: model::Topology::new(1, cell.shape.ranks(), vocabulary::Placement::Block),
         unit_bytes: cell.datatype.size_bytes(),
     };
-    let schedule = Schedule::new(algorithm, &cell.request(parameters)).expect("a schedule");
+    let schedule =
+        Schedule::new(algorithm, &cell.schedule_request(parameters)).expect("a schedule");
     model::simulate(&schedule, &setting)
         .expect("simulated")
         .seconds

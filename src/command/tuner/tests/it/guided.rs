@@ -9,7 +9,10 @@ use results::{CellDecision, Verdict};
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
-use tuner::{CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
+use tuner::{
+    CampaignAnalysis, DecisionOverrides, MeasurementContext, SearchPaths, Silent, Tuned,
+    tune_campaign,
+};
 use vocabulary::{Candidate, Cell, CommShape, Placement, Purpose, RankOrder};
 
 /// A machine, and the campaign tuned on it.
@@ -80,8 +83,9 @@ impl Bench {
         let path = folder.join(format!("{strategy}-campaign.yaml"));
         std::fs::write(&path, text).expect("written");
         let workplace =
-            MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
-        let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+            MeasurementContext::from_campaign_file(&path, None, &SearchPaths::default())
+                .expect("prepared");
+        let tuned = tune_campaign(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
         let store = Store::open(&workplace.campaign.output.store).expect("a store");
         let spent = [None, Some(Purpose::Exploring)].map(|purpose| {
             let spent = store.measuring_seconds(&workplace.library, purpose);
@@ -151,12 +155,12 @@ impl Judge {
 /// patterns of calls, for which the true times are unknown here.
 fn explored(campaign: &Campaign, tuned: &Tuned) -> Table {
     let store = Store::open(&campaign.output.store).expect("a store");
-    let deciding = Deciding {
+    let deciding = DecisionOverrides {
         unconfirmed: true,
-        ..Deciding::default()
+        ..DecisionOverrides::default()
     };
     let library = Some(&tuned.analysis.origin.library);
-    let analysis = CampaignAnalysis::deciding(&store, library, Some(campaign), deciding);
+    let analysis = CampaignAnalysis::with_options(&store, library, Some(campaign), deciding);
     analysis.expect("analysed").table().expect("a table")
 }
 
@@ -272,7 +276,8 @@ fn a_table_is_extended_by_the_model_to_unmeasured_shapes() {
         assert_eq!(decision.confidence, Confidence::Low);
     }
     let store = &judge.campaign.output.store;
-    let explained = tuner::explain(&tuned.table, &query(&far[0]), store).expect("explained");
+    let explained =
+        tuner::explain_decision(&tuned.table, &query(&far[0]), store).expect("explained");
     let why = format!("{explained:?}");
     assert!(why.contains("nothing was measured on this shape"), "{why}");
 
@@ -359,7 +364,7 @@ fn on_a_slow_network_a_fifth_suffices() {
 /// The gain that a decision confirms, or 1.
 fn confirmed_gain(decision: &CellDecision) -> f64 {
     let gain = decision
-        .gain()
+        .chosen_gain()
         .filter(|_| decision.verdict == Verdict::Confirmed);
     gain.map_or(1.0, |gain| gain.median)
 }

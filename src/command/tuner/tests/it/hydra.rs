@@ -36,7 +36,7 @@ fn a_few_counts_cause_most_of_the_regret_of_those_held_out() {
     let rows = rows().expect("read");
     let scores = analyse(|_| true)
         .expect("analysed")
-        .evaluate()
+        .score_held_out_points()
         .expect("scores");
     let sizes = scores
         .iter()

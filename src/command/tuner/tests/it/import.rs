@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use import::{ImportFormat, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import_files};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
-use tuner::{CampaignAnalysis, Silent, TunerError, explain, measure};
+use tuner::{CampaignAnalysis, Silent, TunerError, explain_decision, measure_campaign};
 use vocabulary::{CommShape, Library, RankOrder};
 
 use crate::fake;
@@ -45,12 +45,12 @@ impl Desk {
 
     fn import(&self, text: &str, options: &ImportOptions) {
         std::fs::write(self.path("times"), text).expect("written");
-        import(&self.path("times"), &self.path("a.db"), options).expect("imported");
+        import_files(&self.path("times"), &self.path("a.db"), options).expect("imported");
     }
 
     fn analysis(&self) -> CampaignAnalysis {
         let store = Store::open(&self.path("a.db")).expect("a store");
-        CampaignAnalysis::of(&store, None, None).expect("analysed")
+        CampaignAnalysis::from_store(&store, None, None).expect("analysed")
     }
 }
 
@@ -130,7 +130,7 @@ fn published_times_are_decided_for_the_best_candidate() {
             time <= 1.02 * best,
             "{count}: {chosen} takes {time} and not {best}"
         );
-        let told = explain(&table, &query, &desk.path("a.db")).expect("explained");
+        let told = explain_decision(&table, &query, &desk.path("a.db")).expect("explained");
         assert_eq!(told.evidence[0].ranking.len(), 4);
         assert_eq!(told.disagreement, None);
     }
@@ -141,7 +141,7 @@ fn published_times_are_decided_for_the_best_candidate() {
         .map(|block| block.algorithm.as_str())
         .collect();
     assert!(blocks.contains(&"allreduce/dual_root"), "{blocks:?}");
-    assert!(report::render_markdown(&analysis.view(&table)).contains("reduce_bcast"));
+    assert!(report::render_markdown(&analysis.report_view(&table)).contains("reduce_bcast"));
 }
 
 #[test]
@@ -210,22 +210,22 @@ fn imports_and_measurements_are_not_mixed() {
         library: Some(fake::library()),
         ..csv()
     };
-    import(&file, &path, &same).expect("imported");
-    let error = measure(&bench.workplace(), &mut Silent, &never).expect_err("mixed");
+    import_files(&file, &path, &same).expect("imported");
+    let error = measure_campaign(&bench.workplace(), &mut Silent, &never).expect_err("mixed");
     assert!(
         matches!(error, TunerError::OtherConditions { .. }),
         "{error}"
     );
 
     let bench = fake::Bench::new("");
-    measure(&bench.workplace(), &mut Silent, &never).expect("measured");
+    measure_campaign(&bench.workplace(), &mut Silent, &never).expect("measured");
     let path = bench.campaign().output.store;
-    let error = import(&file, &path, &same).expect_err("mixed");
+    let error = import_files(&file, &path, &same).expect_err("mixed");
     assert!(error.to_string().contains("not mixed"), "{error}");
     assert!(
         error
             .help()
             .is_some_and(|help| help.contains("another store"))
     );
-    import(&file, &path, &csv()).expect("another library beside it");
+    import_files(&file, &path, &csv()).expect("another library beside it");
 }

@@ -7,7 +7,9 @@ use launcher::Outcome;
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
-use tuner::{Agenda, CampaignAnalysis, Silent, TunerError, explain, measure, tune};
+use tuner::{
+    Agenda, CampaignAnalysis, Silent, TunerError, explain_decision, measure_campaign, tune_campaign,
+};
 use vocabulary::{CommShape, Pattern, Subject};
 use wire::PlannedWork;
 
@@ -21,7 +23,9 @@ pub(crate) fn never() -> AtomicBool {
 pub(crate) fn assert_complete(bench: &Bench) {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let agenda = Agenda::new(&bench.campaign(), Some(&store), &library(), &[]).expect("an agenda");
-    let counts = store.counts(&library(), Pattern::Together).expect("counts");
+    let counts = store
+        .launch_counts(&library(), Pattern::Together)
+        .expect("counts");
     for (cell, candidates) in &agenda.cells {
         for candidate in candidates {
             let count = counts.get(&(Subject::Cell(*cell), candidate.clone()));
@@ -29,13 +33,16 @@ pub(crate) fn assert_complete(bench: &Bench) {
         }
     }
     let measured = counts.len();
-    assert_eq!(measured, agenda.candidates() + agenda.experiments.len());
+    assert_eq!(
+        measured,
+        agenda.candidate_count() + agenda.experiments.len()
+    );
 }
 
 #[test]
 fn a_campaign_is_measured_only_once() {
     let bench = Bench::new("");
-    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let tuned = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     // The experiments first, since the block sizes of the cells follow from them.
     assert_eq!(tuned.measured.launches, 7);
     assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
@@ -58,7 +65,7 @@ fn a_campaign_is_measured_only_once() {
 
     let table = std::fs::read_to_string(&tuned.table_path).expect("a table");
     let report = std::fs::read_to_string(&tuned.report_path).expect("a report");
-    let again = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let again = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     assert_eq!((again.measured.launches, bench.launches()), (0, 7));
     assert_eq!(
         std::fs::read_to_string(&again.table_path).expect("a table"),
@@ -73,9 +80,9 @@ fn a_campaign_is_measured_only_once() {
 #[test]
 fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
     let mut bench = Bench::new("");
-    let together = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let together = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     bench.redirect("launches: 6", "launches: 6\npattern: repeated");
-    let repeated = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let repeated = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     // The experiments are the same.
     assert_eq!(repeated.measured.launches, 6);
     let plans = bench.plans.lock().expect("plans").clone();
@@ -91,7 +98,7 @@ fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
     let ratio = median(&repeated.analysis) / median(&together.analysis);
     assert!((0.4..0.6).contains(&ratio), "{ratio}");
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let last = CampaignAnalysis::of(&store, None, None).expect("analysed");
+    let last = CampaignAnalysis::from_store(&store, None, None).expect("analysed");
     assert_eq!(last.found.summaries, repeated.analysis.found.summaries);
 
     assert_eq!(repeated.table.provenance.pattern, Pattern::Repeated);
@@ -108,7 +115,7 @@ fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
         deployment: Deployment::Colltune,
     };
     let evidence = |table| {
-        let explained = explain(table, &query, store.path()).expect("explained");
+        let explained = explain_decision(table, &query, store.path()).expect("explained");
         (
             explained.pattern,
             !explained.evidence.is_empty(),
@@ -119,14 +126,15 @@ fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
     assert_eq!(evidence(&together.table), (Pattern::Together, false, true));
 
     bench.redirect("\npattern: repeated", "");
-    let before = CampaignAnalysis::of(&store, None, Some(&bench.campaign())).expect("analysed");
+    let before =
+        CampaignAnalysis::from_store(&store, None, Some(&bench.campaign())).expect("analysed");
     assert_eq!(before.found.summaries, together.analysis.found.summaries);
 }
 
 #[test]
 fn after_an_interrupt_measuring_continues_and_repeats_nothing() {
     let undisturbed = Bench::new("");
-    let expected = tune(&undisturbed.workplace(), &mut Silent, &never()).expect("tuned");
+    let expected = tune_campaign(&undisturbed.workplace(), &mut Silent, &never()).expect("tuned");
     let bench = Bench::new("");
     let mut interruptions = 0;
     for stop_after in (1..).step_by(7) {
@@ -136,7 +144,7 @@ fn after_an_interrupt_measuring_continues_and_repeats_nothing() {
             stop_after: Some(stop_after),
             ..Witness::default()
         };
-        match measure(&bench.workplace(), &mut witness, &stop) {
+        match measure_campaign(&bench.workplace(), &mut witness, &stop) {
             Ok(_) => break,
             Err(TunerError::Interrupted) => interruptions += 1,
             Err(error) => panic!("{error}"),
@@ -148,7 +156,7 @@ fn after_an_interrupt_measuring_continues_and_repeats_nothing() {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let total: u64 = expected.measured.progress.total;
     let tasks: u64 = store
-        .counts(&library(), Pattern::Together)
+        .launch_counts(&library(), Pattern::Together)
         .expect("counts")
         .into_iter()
         .filter(|((_, candidate), _)| *candidate == vocabulary::Candidate::Default)
@@ -167,7 +175,7 @@ fn the_spool_of_a_killed_colltune_is_stored_first() {
         stop_after: Some(40),
         ..Witness::default()
     };
-    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    measure_campaign(&at, &mut witness, &stop).expect_err("interrupted");
     // A launch that was begun, with a spool that was not read.
     let path = &at.campaign.output.store;
     let mut store = Store::open(path).expect("a store");
@@ -188,7 +196,7 @@ fn the_spool_of_a_killed_colltune_is_stored_first() {
     std::fs::write(&plan.spool, lines + "{\"record\":\"done\",\"ta").expect("written");
     drop(store);
     let mut witness = Witness::default();
-    measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
     assert!(
         witness.told[0].contains("Recovered { launches: 1 }"),
         "{:?}",
@@ -211,7 +219,7 @@ fn launches_killed_from_outside_are_repeated_and_attributed_to_no_candidate() {
         );
     }
     let mut witness = Witness::default();
-    measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
     assert_eq!(
         witness
             .told
@@ -229,7 +237,7 @@ fn the_budget_ends_measuring() {
     let mut bench = Bench::new("");
     bench.elapsed_seconds = 0.5;
     let mut witness = Witness::default();
-    let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
     assert!(measured.progress.done < measured.progress.total);
     assert!(
         witness
@@ -238,7 +246,7 @@ fn the_budget_ends_measuring() {
             .any(|told| told.starts_with("BudgetSpent"))
     );
     let launches = bench.launches();
-    measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(bench.launches(), launches, "a spent budget stays spent");
 }
 
@@ -253,7 +261,7 @@ fn a_budget_too_short_for_starting_up_ends_measuring() {
         },
     );
     let mut witness = Witness::default();
-    let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    let measured = measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
     assert_eq!((measured.launches, bench.launches()), (3, 3));
     assert!(
         witness
@@ -268,7 +276,7 @@ fn slices_add_up_to_at_most_the_rest_of_the_budget() {
     let plans = |elapsed_seconds| {
         let mut bench = Bench::new("collectives: [bcast, reduce, allreduce]\n");
         bench.elapsed_seconds = elapsed_seconds;
-        measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+        measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
         let plans = bench.plans.lock().expect("plans").clone();
         assert_eq!(plans.len(), 7);
         plans
@@ -303,7 +311,7 @@ fn only_one_process_measures_into_a_store() {
     let path = bench.campaign().output.store;
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
     let _lock = store::Lock::acquire(&path).expect("free");
-    let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("locked");
+    let refused = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("locked");
     assert!(
         matches!(refused, TunerError::Store(store::StoreError::Locked { .. })),
         "{refused}"

@@ -8,7 +8,7 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Deployment, OperatorClass, Operators, Query, RulePlace, Table};
 use tempfile::TempDir;
-use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune_campaign};
 use vocabulary::{Candidate, CommShape, Operator, Placement, RankOrder, Subject, out_of_order};
 
 use crate::confirm::MACHINE;
@@ -34,13 +34,14 @@ fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
     );
     let path = at("campaign.yaml");
     std::fs::write(&path, text).expect("written");
-    let mut at = MeasurementContext::prepare(Path::new(&path), None, &SearchPaths::default())
-        .expect("ready");
+    let mut at =
+        MeasurementContext::from_campaign_file(Path::new(&path), None, &SearchPaths::default())
+            .expect("ready");
     let machine = Machine::from_yaml(MACHINE).expect("a machine");
     let launcher = SimulatedLauncher::new(machine, Placement::Block).expect("rules");
     // The default for long vectors.
-    at.launcher = Box::new(launcher.slowed("allreduce/rabenseifner", 5.0));
-    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    at.launcher = Box::new(launcher.with_slowed_algorithm("allreduce/rabenseifner", 5.0));
+    let tuned = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     (at, tuned)
 }
 
@@ -72,7 +73,7 @@ fn both_classes_are_decided_from_their_own_cells() {
     );
     let chosen = |class| table.lookup(&query(class)).candidate.clone();
     let is_unordered = |candidate: &Candidate| {
-        let algorithm = schedule::find(candidate.algorithm()).expect("ours");
+        let algorithm = schedule::find_algorithm(candidate.algorithm()).expect("ours");
         out_of_order(algorithm, &candidate.parameters()).is_some()
     };
     let (sum, function) = (
@@ -81,9 +82,9 @@ fn both_classes_are_decided_from_their_own_cells() {
     );
     assert!(is_unordered(&sum), "{sum}");
     assert!(!is_unordered(&function), "{function}");
-    let store = Store::open(at.store()).expect("a store");
+    let store = Store::open(at.store_path()).expect("a store");
     let counts = store
-        .counts(&at.library, at.campaign.pattern)
+        .launch_counts(&at.library, at.campaign.pattern)
         .expect("counts");
     let mut operators: Vec<Option<Operator>> = Vec::new();
     for (subject, candidate) in counts.keys() {
@@ -101,7 +102,7 @@ fn both_classes_are_decided_from_their_own_cells() {
         assert!(operators.contains(&operator), "{operator:?}");
     }
     // A second run finds the measurements: nothing is left to measure.
-    let again = tune(&at, &mut Silent, &never()).expect("tuned");
+    let again = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
     assert_eq!(again.measured.launches, 0);
     assert_eq!(again.table.collectives, tuned.table.collectives);
 }

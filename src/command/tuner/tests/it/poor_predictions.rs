@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tuner::{MeasurementContext, SearchPaths, Silent, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, tune_campaign};
 
 /// Messages of about 8 KiB have a hundredth of the start-up time of all others, which a line through all sizes of one
 /// launch cannot show.
@@ -33,9 +33,9 @@ fn a_search_measures_where_the_model_does_not_hold() {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.path().join("campaign.yaml");
-    let workplace =
-        MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
-    let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let workplace = MeasurementContext::from_campaign_file(&path, None, &SearchPaths::default())
+        .expect("prepared");
+    let tuned = tune_campaign(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     let decision = &tuned.analysis.found.decisions[0];
     assert_eq!(decision.chosen.to_string(), "allreduce/ring");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use campaign::{Campaign, DefaultsVersion};
 use store::Store;
 use tempfile::TempDir;
-use tuner::{MeasurementContext, SearchPaths, as_recorded};
+use tuner::{MeasurementContext, SearchPaths, with_recorded_defaults};
 use vocabulary::{Through, Warning};
 
 /// A campaign that leaves out what takes part, on a simulated machine.
@@ -37,7 +37,7 @@ fn record(campaign: &Campaign) -> Campaign {
 
 /// The campaign as its store has recorded it.
 fn recorded(campaign: &Campaign) -> Campaign {
-    as_recorded(campaign.clone(), &campaign.output.store).expect("a readable store")
+    with_recorded_defaults(campaign.clone(), &campaign.output.store).expect("a readable store")
 }
 
 fn knows_nodes(campaign: &Campaign) -> bool {
@@ -88,7 +88,7 @@ fn a_store_elsewhere_is_recognised_by_the_files_of_its_launches() {
     let record = launches.join(format!("{}.campaign.yaml", earlier.digest()));
     fs::write(record, file.text()).expect("written");
     let store = folder.path().join("elsewhere.db");
-    let continued = as_recorded(file, &store).expect("no store");
+    let continued = with_recorded_defaults(file, &store).expect("no store");
     assert_eq!(continued.digest(), earlier.digest());
 }
 
@@ -98,7 +98,7 @@ fn a_store_that_cannot_be_read_is_an_error() {
     let file = natural(&folder);
     let store = file.output.store.clone();
     fs::write(&store, "no database, but long enough to be one").expect("written");
-    assert!(as_recorded(file, &store).is_err());
+    assert!(with_recorded_defaults(file, &store).is_err());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_warning_says_which_candidates_an_older_store_leaves_out() {
     let file = folder.path().join("a.yaml");
     let warns = |further: &str| {
         fs::write(&file, text("natural", &folder, further)).expect("written");
-        let at = MeasurementContext::prepare(&file, None, &SearchPaths::default());
+        let at = MeasurementContext::from_campaign_file(&file, None, &SearchPaths::default());
         at.expect("ready")
             .warnings
             .contains(&Warning::OlderDefaults)

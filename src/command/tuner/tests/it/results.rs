@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
-use tuner::{CampaignAnalysis, Silent, Tuned, TunerError, explain, tune};
+use tuner::{CampaignAnalysis, Silent, Tuned, TunerError, explain_decision, tune_campaign};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::fake::{Bench, library};
@@ -17,7 +17,8 @@ fn tuned() -> (Bench, Tuned) {
 /// With further lines in the campaign.
 fn tuned_with(lines: &str) -> (Bench, Tuned) {
     let bench = Bench::new(lines);
-    let tuned = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let tuned =
+        tune_campaign(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
     (bench, tuned)
 }
 
@@ -77,7 +78,7 @@ fn the_fit_recovers_the_machine_and_its_block_prediction_is_measured() {
     for block in pipelined.filter(|block| block.cell.shape.ppn == 4) {
         let Some(predicted) = block.predicted else {
             let name = block.algorithm.split('[').next().expect("a name");
-            let algorithm = schedule::find(name).expect("registered");
+            let algorithm = schedule::find_algorithm(name).expect("registered");
             assert_eq!(algorithm.cost(4), None, "{block:?}");
             continue;
         };
@@ -103,7 +104,7 @@ fn explanations_come_from_the_store_or_from_the_table_alone() {
     let (bench, tuned) = tuned();
     let store = bench.campaign().output.store;
     let asked = query(100_000, OperatorClass::Commutative);
-    let explained = explain(&tuned.table, &asked, &store).expect("explained");
+    let explained = explain_decision(&tuned.table, &asked, &store).expect("explained");
     let sizes: Vec<u64> = explained
         .evidence
         .iter()
@@ -123,13 +124,14 @@ fn explanations_come_from_the_store_or_from_the_table_alone() {
         );
         assert!(!evidence.why.is_empty());
     }
-    let exact = explain(
+    let exact = explain_decision(
         &tuned.table,
         &query(16 << 10, OperatorClass::Commutative),
         &store,
     );
     assert_eq!(exact.expect("explained").evidence.len(), 1);
-    let alone = explain(&tuned.table, &asked, &bench.path("absent.db")).expect("explained");
+    let alone =
+        explain_decision(&tuned.table, &asked, &bench.path("absent.db")).expect("explained");
     assert!(alone.evidence.is_empty() && alone.no_evidence.is_some());
     assert_eq!(alone.decision.candidate, explained.decision.candidate);
 }
@@ -142,13 +144,14 @@ fn a_store_without_samples_of_a_library_says_so() {
         name: "mpich".to_owned(),
         ..library()
     };
-    let error = CampaignAnalysis::of(&store, Some(&other), None).expect_err("nothing there");
+    let error =
+        CampaignAnalysis::from_store(&store, Some(&other), None).expect_err("nothing there");
     assert!(
         matches!(error, TunerError::NothingMeasured { .. }),
         "{error}"
     );
     assert!(error.help().is_some());
-    let found = CampaignAnalysis::of(&store, None, None).expect("the only library");
+    let found = CampaignAnalysis::from_store(&store, None, None).expect("the only library");
     assert_eq!(found.origin.library, library());
 }
 
@@ -161,7 +164,8 @@ fn candidates_that_a_campaign_no_longer_names_are_not_chosen() {
         "launches: 6\ncollectives: [allreduce, bcast]\ncandidates: {exclude: ['*/rabenseifner', '*/bine']}",
     );
     // On two ranks Bine has the same schedule, and would be measured in place of the removed candidate.
-    let after = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let after =
+        tune_campaign(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
     assert_eq!(after.measured.launches, 0, "everything asked for is there");
     let table = after.table.to_yaml();
     assert!(
@@ -175,7 +179,8 @@ fn candidates_that_a_campaign_no_longer_names_are_not_chosen() {
 fn an_incomplete_campaign_says_so_in_its_table() {
     let mut bench = Bench::new("");
     bench.elapsed_seconds = 0.5;
-    let tuned = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let tuned =
+        tune_campaign(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
     let warning = &tuned.table.provenance.warnings[0];
     assert!(
         warning.starts_with("only ") && warning.contains("`budget`"),
@@ -190,7 +195,7 @@ fn a_table_older_than_its_store_is_reported() {
     let (bench, mut tuned) = tuned();
     let store = bench.campaign().output.store;
     let asked = query(16 << 10, OperatorClass::Commutative);
-    let agreed = explain(&tuned.table, &asked, &store).expect("explained");
+    let agreed = explain_decision(&tuned.table, &asked, &store).expect("explained");
     assert_eq!(agreed.disagreement, None);
     for entries in tuned.table.collectives.values_mut() {
         for entry in entries {
@@ -199,7 +204,7 @@ fn a_table_older_than_its_store_is_reported() {
             }
         }
     }
-    let outgrown = explain(&tuned.table, &asked, &store).expect("explained");
+    let outgrown = explain_decision(&tuned.table, &asked, &store).expect("explained");
     let disagreement = outgrown.disagreement.expect("the store says otherwise");
     assert!(
         disagreement.contains("colltune decide") && disagreement.contains("default"),

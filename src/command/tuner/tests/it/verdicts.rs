@@ -21,7 +21,7 @@ fn verdict(desk: &Desk, table: &Table) -> Verdict {
     Verdict {
         unix_seconds: now.expect("a clock").as_secs() + 60,
         library: table.provenance.library.clone(),
-        conditions: desk.workplace().campaign.conditions(),
+        conditions: desk.workplace().campaign.conditions_digest(),
         pattern: Pattern::Together,
         collective: decision.query.collective,
         shape: decision.query.shape,
@@ -38,7 +38,7 @@ fn verdict(desk: &Desk, table: &Table) -> Verdict {
 }
 
 fn keep(desk: &Desk, verdicts: &[Verdict]) {
-    let mut store = Store::open_or_create(desk.workplace().store()).expect("a store");
+    let mut store = Store::open_or_create(desk.workplace().store_path()).expect("a store");
     store.record_verdicts(verdicts).expect("kept");
 }
 
@@ -82,8 +82,8 @@ fn repaired_rules_stay_repaired_when_tuned_again() {
     let report = std::fs::read_to_string(&again.report_path).expect("a report");
     assert!(report.contains("Turned back to the default"), "{report}");
     // Other analyses of the store give the same table.
-    let store = Store::open(desk.workplace().store()).expect("a store");
-    let analysis = CampaignAnalysis::of(&store, None, None).expect("analysed");
+    let store = Store::open(desk.workplace().store_path()).expect("a store");
+    let analysis = CampaignAnalysis::from_store(&store, None, None).expect("analysed");
     assert!(analysis.agrees_with(&again.table) && !analysis.agrees_with(&first.table));
 }
 
@@ -106,7 +106,7 @@ fn other_libraries_conditions_and_patterns_are_not_bound() {
                 conditions: Desk::new("synchronisation: window\n")
                     .workplace()
                     .campaign
-                    .conditions(),
+                    .conditions_digest(),
                 ..verdict.clone()
             },
             Verdict {
@@ -187,7 +187,7 @@ fn a_table_that_cannot_be_read_is_not_replaced() {
     let measured = tuned.measured;
     for error in [
         tuner::check_outputs(&at).expect_err("unreadable"),
-        tuner::conclude(&at, measured, &mut tuner::Silent).expect_err("unreadable"),
+        tuner::decide_and_write(&at, measured, &mut tuner::Silent).expect_err("unreadable"),
     ] {
         assert!(error.to_string().contains("colectives"), "{error}");
     }
@@ -221,9 +221,14 @@ fn verdicts_of_the_store_count_as_if_the_table_had_them() {
             for verdict in &verdicts[..in_file] {
                 table.add_verdicts(vec![verdict.clone()]);
             }
-            let before = table.usage(Policy::default(), Deployment::Colltune).refuted;
-            let found = add_stored_verdicts(&mut table, desk.workplace().store()).expect("read");
-            let after = table.usage(Policy::default(), Deployment::Colltune).refuted;
+            let before = table
+                .count_usage(Policy::default(), Deployment::Colltune)
+                .refuted;
+            let found =
+                add_stored_verdicts(&mut table, desk.workplace().store_path()).expect("read");
+            let after = table
+                .count_usage(Policy::default(), Deployment::Colltune)
+                .refuted;
             assert_eq!(after > 0, is_refuted, "{history:?}, {in_file} in the file");
             let changes = (before > 0) != (after > 0);
             assert_eq!(found == StoredVerdicts::Count, changes);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, CampaignError, template};
+use campaign::{Campaign, CampaignError, init_template};
 use testkit::examples;
 use vocabulary::units::format_seconds;
 
@@ -180,7 +180,7 @@ fn the_reference_has_every_key() {
 #[test]
 fn templates_are_campaigns() {
     for (cores, library) in [(1, None), (2, Some("openmpi")), (12, Some("mpich"))] {
-        let text = template(cores, library);
+        let text = init_template(cores, library);
         let campaign = Campaign::parse_for(&text, "new.yaml".as_ref(), cores).expect("valid");
         assert_eq!(
             campaign.library.name.map(launcher::LibraryName::name),
@@ -192,5 +192,5 @@ fn templates_are_campaigns() {
             "{text}"
         );
     }
-    insta::assert_snapshot!(template(2, Some("openmpi")));
+    insta::assert_snapshot!(init_template(2, Some("openmpi")));
 }

@@ -45,7 +45,7 @@ fn errors_about_host_files_have_the_place_of_their_name() {
     // This machine has four cores; the launcher finds out the hosts' cores.
     let many_cores = text(&file, "    oversubscribe: never\nshapes: 2x5\n");
     let many_cores = parse(&many_cores).expect("valid");
-    assert_eq!(many_cores.warnings(None), []);
+    assert_eq!(many_cores.oversubscription_warnings(None), []);
     for auto in ["", "shapes: auto\n"] {
         let error = parse(&text(&file, auto)).expect_err("refused").to_string();
         assert!(error.contains("`shapes` must name"), "{error}");
@@ -127,14 +127,14 @@ fn hosts_and_placement_are_conditions() {
     let plain = on(&format!("hostfile: {file}"));
     let block = on(&format!("hostfile: {file}, placement: block"));
     assert_eq!(plain.digest(), block.digest());
-    assert!(plain.same_conditions(&block));
+    assert!(plain.has_same_conditions(&block));
     let others = [
         on(""),
         on(&format!("hostfile: {file}, placement: cyclic")),
         on(&format!("hostfile: {}", other.display())),
     ];
     for other in others {
-        assert!(!plain.same_conditions(&other), "{:?}", other.launcher);
+        assert!(!plain.has_same_conditions(&other), "{:?}", other.launcher);
         assert_ne!(plain.digest(), other.digest());
     }
 }

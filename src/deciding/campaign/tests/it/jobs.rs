@@ -13,7 +13,7 @@ use vocabulary::Placement;
 
 /// The options of a campaign that names only its batch system.
 fn plain(system: &str) -> BatchOptions {
-    BatchOptions::of(batch_system(system).expect("a batch system"))
+    BatchOptions::for_system(batch_system(system).expect("a batch system"))
 }
 
 /// A campaign for Slurm with these keys under `slurm`.
@@ -371,7 +371,7 @@ fn a_stored_campaign_needs_no_job_files() {
         for name in ["t.j2", "job.yaml"] {
             std::fs::copy(hidden.with_extension(name), fakes.path(name)).expect("copied");
         }
-        assert!(stored.same_conditions(&there), "{kept}");
+        assert!(stored.has_same_conditions(&there), "{kept}");
         assert_eq!(stored.digest(), there.digest());
         let mut options = [options(&there), options(&stored)];
         for options in &mut options {
@@ -392,7 +392,7 @@ fn the_kind_of_nodes_and_starts_are_conditions() {
         "spread: 1d",
         "job: {exclusive: true, modules: []}",
     ] {
-        assert!(plain.same_conditions(&of(same)), "{same}");
+        assert!(plain.has_same_conditions(&of(same)), "{same}");
         assert_eq!(plain.digest(), of(same).digest(), "{same}");
     }
     for other in [
@@ -405,10 +405,10 @@ fn the_kind_of_nodes_and_starts_are_conditions() {
         "environment: {A: b}",
         "placement: cyclic",
     ] {
-        assert!(!plain.same_conditions(&of(other)), "{other}");
+        assert!(!plain.has_same_conditions(&of(other)), "{other}");
         assert_ne!(plain.digest(), of(other).digest(), "{other}");
     }
     let pbs = parse("name: x\nlauncher: pbs\nshapes: 2x2\n").expect("valid");
-    assert!(!plain.same_conditions(&pbs));
+    assert!(!plain.has_same_conditions(&pbs));
     assert_ne!(plain.digest(), pbs.digest());
 }

@@ -110,7 +110,7 @@ fn noncommutative_operators_get_algorithms_that_combine_in_order() {
     for cell in both.cells() {
         let ours = both.candidates(&cell, &|_| None).distinct;
         let is_unordered = |candidate: &Candidate| {
-            let algorithm = schedule::find(candidate.algorithm());
+            let algorithm = schedule::find_algorithm(candidate.algorithm());
             let parameters = candidate.parameters();
             algorithm.is_some_and(|found| out_of_order(found, &parameters).is_some())
         };

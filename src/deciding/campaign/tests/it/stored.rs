@@ -1,7 +1,7 @@
 //! Campaigns from a store, and comparing their conditions with others.
 
 use campaign::Campaign;
-use launcher::cores;
+use launcher::usable_cores;
 
 use crate::campaign;
 
@@ -23,7 +23,7 @@ fn a_stored_campaign_is_read_on_any_machine() {
     assert_eq!(stored.digest(), there.digest());
 
     let auto = "name: x\nlauncher: {local: {oversubscribe: never}}\n";
-    let here = Campaign::parse_for(auto, "x.yaml".as_ref(), cores()).expect("valid");
+    let here = Campaign::parse_for(auto, "x.yaml".as_ref(), usable_cores()).expect("valid");
     let stored = Campaign::parse_stored(auto, "v3-").expect("valid");
     assert_eq!(stored.digest(), here.digest());
 }
@@ -60,9 +60,9 @@ fn there_are_few_automatic_shapes_for_any_number_of_cores() {
 fn measurements_under_other_conditions_do_not_mix() {
     let check = |lines: &str, same: bool| {
         let (one, other) = (campaign(""), campaign(lines));
-        assert_eq!(one.same_conditions(&other), same, "{lines}");
-        assert_eq!(other.same_conditions(&one), same, "{lines}");
-        assert!(other.same_conditions(&other), "{lines}");
+        assert_eq!(one.has_same_conditions(&other), same, "{lines}");
+        assert_eq!(other.has_same_conditions(&one), same, "{lines}");
+        assert!(other.has_same_conditions(&other), "{lines}");
     };
     for asked in [
         "",

@@ -575,7 +575,7 @@ fn results_go_to_three_files() {
     let page = |report: &str| {
         crate::campaign(&format!("output: {{report: {report}}}\n"))
             .output
-            .page()
+            .report_page()
     };
     assert_eq!(page("a/y.md"), Path::new("a/y.html"));
     assert_eq!(page("a/y.html"), Path::new("a/y.html"));

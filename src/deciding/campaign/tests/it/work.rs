@@ -106,14 +106,14 @@ fn shapes_are_sorted_and_unique() {
 fn too_many_ranks_are_a_warning() {
     let many = campaign("shapes: [1x2, 1x5]\n");
     assert_eq!(many.largest_shape(), CommShape { nodes: 1, ppn: 5 });
-    let warnings = texts(many.warnings(Some(4)));
+    let warnings = texts(many.oversubscription_warnings(Some(4)));
     assert_eq!(warnings.len(), 1);
     assert!(
         warnings[0].contains("5 ranks shared 4 cores"),
         "{warnings:?}"
     );
-    assert!(many.warnings(Some(5)).is_empty());
-    assert!(many.warnings(None).is_empty());
+    assert!(many.oversubscription_warnings(Some(5)).is_empty());
+    assert!(many.oversubscription_warnings(None).is_empty());
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn radices_from_the_number_of_ranks_on_make_the_same_tree() {
                         radix: Some(radix),
                         ..Parameters::default()
                     },
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 let schedule = Schedule::new(algorithm, &request).expect("supported");
                 let rank = |rank| {
@@ -388,7 +388,7 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
                 ..cell(collective, 4096)
             };
             let found = algorithms(&all, &cell);
-            for algorithm in schedule::of(collective) {
+            for algorithm in schedule::algorithms_of(collective) {
                 let takes_part = found.contains(&algorithm.name());
                 let serves =
                     (!algorithm.even_ranks || ppn.is_multiple_of(2)) && !algorithm.knows_nodes();
@@ -449,7 +449,7 @@ fn algorithms_that_know_nodes_are_left_out_if_they_do_not_support_the_order_of_r
             let request = Request {
                 units: 1 << 10,
                 placed,
-                ..Request::ranks(12)
+                ..Request::among_ranks(12)
             };
             let is_served = Schedule::new(algorithm, &request).is_ok();
             let takes_part = algorithms(&all, &cell).contains(&algorithm.name());
@@ -519,16 +519,21 @@ fn collectives_follow_the_candidates() {
 #[test]
 fn the_budget_is_divided_between_the_turns() {
     let keys = "budget: 100s\nlaunches: 5\nconfidence: 0.9\n";
-    let given = campaign(&format!("{keys}confirmation: off\n")).repetition(10);
+    let given = campaign(&format!("{keys}confirmation: off\n")).repetition_for_turns(10);
     assert!((given.slice_seconds - 1.4).abs() < 1e-12, "{given:?}");
     // 0.4 of it is kept for confirming choices.
-    let kept = campaign(keys).repetition(10);
+    let kept = campaign(keys).repetition_for_turns(10);
     assert!((kept.slice_seconds - 0.84).abs() < 1e-12, "{kept:?}");
     assert!((given.confidence - 0.9).abs() < 1e-12);
-    let fixed = campaign("repetitions: {minimum: 3, slice: 20ms}\n").repetition(10);
+    let fixed = campaign("repetitions: {minimum: 3, slice: 20ms}\n").repetition_for_turns(10);
     assert!((fixed.slice_seconds - 0.02).abs() < 1e-12, "{fixed:?}");
     assert_eq!((fixed.minimum, fixed.maximum), (3, 10_000));
-    assert!(campaign("").repetition(0).slice_seconds.is_finite());
+    assert!(
+        campaign("")
+            .repetition_for_turns(0)
+            .slice_seconds
+            .is_finite()
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use export::Options;
 use export::deploy::{
-    DeployError, DeployRequest, Deployed, deploy, folders_beside, list, rollback, target_of,
-    withdraw,
+    DeployError, DeployRequest, Deployed, deploy_table, folders_beside, list_all_versions,
+    roll_back, target_of, withdraw_table,
 };
 use schedule::Collective;
 use table::{Policy, Table};
@@ -48,7 +48,7 @@ fn put_with(table: &Table, folder: &Path, replace: bool) -> Result<Deployed, Dep
         who: "alice",
         release: None,
     };
-    deploy(&request, folder)
+    deploy_table(&request, folder)
 }
 
 /// The folder of versions that a table was deployed to.
@@ -106,7 +106,7 @@ fn tables_for_other_libraries_and_nodes_are_current_side_by_side() {
     let mut names = expected.map(|(_, name)| site.join(name));
     names.sort();
     assert_eq!(beside, names);
-    let all = list(site).expect("listed");
+    let all = list_all_versions(site).expect("listed");
     assert_eq!(all.iter().filter(|version| version.current).count(), 4);
 
     // Newer tables replace those for the same library and nodes alone; all releases of a series have one table.
@@ -124,8 +124,8 @@ fn tables_for_other_libraries_and_nodes_are_current_side_by_side() {
     assert_eq!(served(&site.join("openmpi-6.0")).0, "openmpi-6.0.0");
 
     // Each folder is rolled back and withdrawn by itself.
-    rollback(&place, "bob").expect("rolled back");
-    withdraw(&site.join("openmpi-6.0"), "bob").expect("withdrawn");
+    roll_back(&place, "bob").expect("rolled back");
+    withdraw_table(&site.join("openmpi-6.0"), "bob").expect("withdrawn");
     let module = fs::read_to_string(site.join("openmpi-6.0/current/module")).expect("readable");
     assert_eq!(module, "colltune-table/openmpi-6.0\n");
     assert_eq!(served(site).0, "openmpi-4.1.8");
@@ -134,7 +134,7 @@ fn tables_for_other_libraries_and_nodes_are_current_side_by_side() {
         home(&put(&newer, site).expect("deployed")),
         site.join("openmpi-6.0")
     );
-    withdraw(site, "bob").expect("withdrawn");
+    withdraw_table(site, "bob").expect("withdrawn");
     let target = target_of(site).expect("listed").expect("a target");
     assert_eq!(target.library.to_string(), "openmpi-4.1.8");
     assert_eq!(home(&put(&milan, site).expect("deployed")), place);

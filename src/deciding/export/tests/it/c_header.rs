@@ -231,7 +231,7 @@ fn shapes_between_measured_ones_are_written_out() {
             },
             ..Options::default()
         };
-        let deployed = table.deployed(options.policy).0;
+        let deployed = table.deployed_by(options.policy).0;
         let mut chains = 0;
         let mut questions = String::new();
         let mut expected = Vec::new();
@@ -260,12 +260,12 @@ fn shapes_between_measured_ones_are_written_out() {
         assert_eq!(ask(&table, &options, &questions), expected);
         let operators = OperatorClass::Commutative;
         let library = &table.provenance.library;
-        let told = export::Choices::of(&deployed, library, operators, &options);
+        let told = export::Choices::from_table(&deployed, library, operators, &options);
         let of_ranks = |ranks: u32| {
             let all = &told.collectives[&collective];
             all.iter()
                 .find(|rules| rules.first == ranks)
-                .map(|rules| rules.at(4096).is_some())
+                .map(|rules| rules.native_at(4096).is_some())
         };
         assert_eq!(of_ranks(16), unconfirmed.then_some(true));
         assert_eq!(of_ranks(8), Some(false));

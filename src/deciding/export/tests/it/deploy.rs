@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use export::Options;
-use export::deploy::{DeployError, DeployRequest, Deployed, deploy, list, rollback};
+use export::deploy::{
+    DeployError, DeployRequest, Deployed, deploy_table, list_all_versions, roll_back,
+};
 use schedule::Collective;
 use table::{Policy, Table};
 use testkit::process::{self, NOBODY};
@@ -49,7 +51,7 @@ fn put_with(
         who: "alice b",
         release: None,
     };
-    deploy(&request, folder)
+    deploy_table(&request, folder)
 }
 
 fn name(deployed: &Deployed) -> String {
@@ -103,7 +105,7 @@ fn versions_follow_each_other_and_are_rolled_back() {
         (current(&folder), &second.before),
         (name(&second), &Some(name(&first)))
     );
-    let versions: Vec<(String, bool)> = list(&folder)
+    let versions: Vec<(String, bool)> = list_all_versions(&folder)
         .expect("versions")
         .into_iter()
         .map(|version| (version.name, version.current))
@@ -111,11 +113,11 @@ fn versions_follow_each_other_and_are_rolled_back() {
     assert_eq!(versions, [(name(&first), false), (name(&second), true)]);
 
     assert_eq!(
-        rollback(&folder, "bob").expect("taken back").name,
+        roll_back(&folder, "bob").expect("taken back").name,
         name(&first)
     );
     assert_eq!(current(&folder), name(&first));
-    let error = rollback(&folder, "bob").expect_err("nothing before");
+    let error = roll_back(&folder, "bob").expect_err("nothing before");
     assert!(
         matches!(error, DeployError::NothingBefore { .. }),
         "{error}"
@@ -127,7 +129,7 @@ fn versions_follow_each_other_and_are_rolled_back() {
     );
     assert_eq!(current(&folder), name(&second));
     assert_eq!(
-        rollback(&folder, "bob").expect("taken back").name,
+        roll_back(&folder, "bob").expect("taken back").name,
         name(&first)
     );
     let history = fs::read_to_string(folder.join("history")).expect("a history");
@@ -172,7 +174,7 @@ fn a_version_has_the_rules_that_the_policy_deploys() {
     assert_eq!(without.withheld.len(), 1);
     let place = &without.version.folder;
     let deployed = Table::load(&place.join("table.yaml")).expect("a table");
-    assert_eq!(deployed, table.deployed(default).0);
+    assert_eq!(deployed, table.deployed_by(default).0);
     let read = |name: &str| fs::read_to_string(place.join(name)).expect("readable");
     let files = ["README.txt", "environment.sh", "openmpi.conf"];
     for name in files {
@@ -437,7 +439,7 @@ fn texts_of_a_table_stay_in_comments() {
         who: evil,
         release: None,
     };
-    let deployed = deploy(&request, folder.path()).expect("deployed");
+    let deployed = deploy_table(&request, folder.path()).expect("deployed");
     let place = &deployed.version.folder;
     let names = ["README.txt", "environment.sh", "with-table", "openmpi.conf"];
     for name in names {
@@ -469,7 +471,7 @@ fn half_written_versions_are_removed() {
     );
     fs::write(folder.join("history"), &history).expect("written");
     assert_eq!(current(folder), name(&first));
-    assert_eq!(list(folder).expect("versions").len(), 1);
+    assert_eq!(list_all_versions(folder).expect("versions").len(), 1);
 
     let second = put(&changed(), folder).expect("deployed");
     assert_eq!(current(folder), name(&second));
@@ -488,14 +490,14 @@ fn half_written_versions_are_removed() {
         name(&second)
     );
     fs::write(folder.join("history"), after + &line).expect("written");
-    let versions = list(folder).expect("versions");
+    let versions = list_all_versions(folder).expect("versions");
     let dates: Vec<_> = versions.iter().map(|version| &version.date).collect();
     assert_eq!(dates, [&first.version.date, &second.version.date]);
     assert_eq!(
-        rollback(folder, "bob").expect("taken back").name,
+        roll_back(folder, "bob").expect("taken back").name,
         name(&first)
     );
-    rollback(folder, "bob").expect_err("nothing before");
+    roll_back(folder, "bob").expect_err("nothing before");
 }
 
 /// What another user owns leads root nowhere.
@@ -569,7 +571,7 @@ fn other_files_are_left_alone() {
     assert_eq!(refused("openmpi.conf of the version"), 1);
     let second = put(&changed(), folder).expect("deployed");
     fs::remove_dir_all(&deployed.version.folder).expect("removed");
-    let error = rollback(folder, "bob").expect_err("gone");
+    let error = roll_back(folder, "bob").expect_err("gone");
     let said = format!("{}, is no longer in", name(&deployed));
     assert!(error.to_string().contains(&said), "{error}");
     assert_eq!(current(folder), name(&second));

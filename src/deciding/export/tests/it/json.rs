@@ -66,7 +66,7 @@ fn the_reader_is_strict() {
     let good = format!(
         r#"{{"rule_file_version":3,"module":"tuned","collectives":{{"bcast":[{{"comm_size_min":2,"comm_size_max":3,"comm_rank_distribution":"any","rules":[{rule}]}}]}}}}"#
     );
-    let format = export::find("openmpi-json").expect("a format");
+    let format = export::find_format("openmpi-json").expect("a format");
     format.validate(&good, &Options::default()).expect("valid");
     let check = |old: &str, new: &str, complaint: &str| {
         assert_eq!(good.matches(old).count(), 1, "{old}");
@@ -91,7 +91,7 @@ fn the_reader_is_strict() {
     );
     let below = "line 1: bcast: `comm_size_max` is below `comm_size_min`";
     check("\"comm_size_max\":3", "\"comm_size_max\":1", below);
-    let format = export::find("openmpi-json").expect("a format");
+    let format = export::find_format("openmpi-json").expect("a format");
     for unknown in [
         good.replace("seg_size", "segsize"),
         good.replace("\"any\"", "\"some\""),

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use export::Options;
-use export::deploy::{DeployRequest, Deployed, deploy, list, rollback, table_of, withdraw};
+use export::deploy::{
+    DeployRequest, Deployed, deploy_table, list_all_versions, roll_back, table_of, withdraw_table,
+};
 use table::Table;
 use testkit::process;
 
@@ -29,7 +31,7 @@ fn put(table: &Table, folder: &Path) -> Deployed {
         who: "alice",
         release: None,
     };
-    deploy(&request, folder).expect("deployed")
+    deploy_table(&request, folder).expect("deployed")
 }
 
 type Environment = BTreeMap<String, String>;
@@ -139,11 +141,11 @@ fn a_loaded_module_can_be_unloaded() {
             // Older names remain; what is loaded is current.
             let by_older_name = load("colltune-table/night");
             assert_eq!(by_older_name["COLLTUNE_RELEASE"], text(&second));
-            rollback(&site, "bob").expect("rolled back");
+            roll_back(&site, "bob").expect("rolled back");
             unloads("after a rollback");
             let earlier = load("colltune-table/night");
             assert_eq!(earlier["COLLTUNE_RELEASE"], text(&first));
-            let withdrawn = withdraw(&site, "bob").expect("withdrawn");
+            let withdrawn = withdraw_table(&site, "bob").expect("withdrawn");
             unloads("after a withdrawal");
             fs::remove_dir_all(&second).expect("removed");
             unloads("after the version was removed");
@@ -204,9 +206,9 @@ fn only_the_module_of_the_current_version_is_listed() {
     assert_eq!(listed(), "night-lua night-lua.lua");
     put(&table("day"), site);
     assert_eq!(listed(), "day day.lua night-lua.lua");
-    rollback(site, "bob").expect("rolled back");
+    roll_back(site, "bob").expect("rolled back");
     assert_eq!(listed(), "day.lua night-lua night-lua.lua");
-    withdraw(site, "bob").expect("withdrawn");
+    withdraw_table(site, "bob").expect("withdrawn");
     assert_eq!(listed(), "day.lua night-lua night-lua.lua");
 }
 
@@ -283,7 +285,7 @@ fn copy(from: &Path, to: &Path, site: &str) {
 
 /// Names, the current one last.
 fn names(site: &Path) -> Vec<String> {
-    let mut versions = list(site).expect("versions");
+    let mut versions = list_all_versions(site).expect("versions");
     versions.sort_by_key(|version| version.current);
     versions.into_iter().map(|version| version.name).collect()
 }
@@ -306,7 +308,7 @@ fn folders_of_an_older_version_are_used_on() {
             let words = [&**through_current, "colltune-table/day"];
             let loaded = after(&system, &none, USE, &words);
             assert_eq!(loaded["COLLTUNE_RELEASE"], text(&site.join(day)));
-            let back = rollback(&site, "bob").expect("rolled back");
+            let back = roll_back(&site, "bob").expect("rolled back");
             assert_eq!(back.name, night);
             for end in ENDS {
                 let left = settings(&after(&system, &loaded, end, &[]));
@@ -330,9 +332,9 @@ fn folders_of_an_older_version_are_used_on() {
             let left = settings(&after(&system, &loaded, ENDS[1], &[]));
             assert_eq!(left, none, "{system}");
             assert_eq!(names(&site), [day, night, &third]);
-            assert_eq!(rollback(&site, "bob").expect("rolled back").name, night);
-            withdraw(&site, "bob").expect("withdrawn");
-            assert_eq!(rollback(&site, "bob").expect("rolled back").name, night);
+            assert_eq!(roll_back(&site, "bob").expect("rolled back").name, night);
+            withdraw_table(&site, "bob").expect("withdrawn");
+            assert_eq!(roll_back(&site, "bob").expect("rolled back").name, night);
         }
     }
 }

@@ -183,7 +183,7 @@ fn unknown_releases_and_decisions_are_refused_with_a_remedy() {
 fn the_reader_is_strict() {
     let bcast = |below: &str| format!("{{\"collective=bcast\": {{{below}}}}}\n");
     let leaf = "{\"algorithm=MPIR_Bcast_intra_binomial\": {}}";
-    let format = export::find("mpich").expect("a format");
+    let format = export::find_format("mpich").expect("a format");
     let good = bcast(&format!(
         "\"avg_msg_size<=7\": {leaf}, \"avg_msg_size=any\": {leaf}"
     ));
@@ -245,7 +245,7 @@ fn the_reader_is_strict() {
 #[test]
 fn the_decisions_of_the_installed_mpich_are_read() {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = export::mpich::SelectionFile.installed("4.0.2", &path);
+    let found = export::mpich::SelectionFile.find_installed("4.0.2", &path);
     let Some(file) = testkit::require("MPICH 4.0", found) else {
         return;
     };

@@ -1,7 +1,7 @@
 //! Classic rules files.
 
 use export::Options;
-use export::openmpi::{File, FileRule, read};
+use export::openmpi::{File, FileRule, read_rules};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Policy, Query, Table};
 use vocabulary::{CommShape, RankOrder};
@@ -14,7 +14,10 @@ fn table() -> Table {
 
 fn file(options: &Options) -> (File, Vec<String>) {
     let exported = export("openmpi", &table(), options).expect("exported");
-    (read(&exported.text).expect("readable"), exported.notes)
+    (
+        read_rules(&exported.text).expect("readable"),
+        exported.notes,
+    )
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u
         fanout,
         segment_bytes,
         ..
-    } = file.row(collective, ranks, bytes)?;
+    } = file.find_row(collective, ranks, bytes)?;
     Some([algorithm, fanout, segment_bytes])
 }
 
@@ -204,7 +207,7 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
         .expect("entries");
     entries[1].rules = entries[2].rules.clone();
     let exported = export("openmpi", &table, &Options::default()).expect("exported");
-    let file = read(&exported.text).expect("readable");
+    let file = read_rules(&exported.text).expect("readable");
     assert_eq!(row(&file, Collective::Bcast, 4, 0), Some([6, 0, 0]));
     assert!(
         exported.text.contains("the table's rules for 1x4 and 2x2"),
@@ -288,7 +291,7 @@ fn rules_end_where_they_end_in_the_table_beyond_2_gib() {
         &allgather(&[shape], "neighbor", 524_289),
         &Options::default(),
     );
-    let file = read(&exported.expect("exported").text).expect("readable");
+    let file = read_rules(&exported.expect("exported").text).expect("readable");
     let on_all = |bytes: u64| row(&file, Collective::Allgather, 4096, bytes * 4096);
     assert_eq!(on_all(65_535), LIBRARY);
     assert_eq!(on_all(65_536), Some([5, 0, 0]));
@@ -311,7 +314,7 @@ fn rules_for_further_ranks_keep_to_the_confirmed_sizes() {
     let (from, end) = (64 << 10, (1 << 20) + 1);
     let table = allgather(&shapes, "ring", end);
     let exported = export("openmpi", &table, &options).expect("exported");
-    let file = read(&exported.text).expect("readable");
+    let file = read_rules(&exported.text).expect("readable");
     let ring = |ranks: u32, bytes: u64| {
         row(
             &file,
@@ -380,14 +383,14 @@ fn other_releases_and_libraries_are_distinguished() {
         note.contains("measured with mpich-4.0.2") && note.contains("openmpi-4.1.4 decides as"),
         "{note}"
     );
-    let file = read(&exported.text).expect("readable");
+    let file = read_rules(&exported.text).expect("readable");
     assert_eq!(row(&file, Collective::Bcast, 2, 1 << 20), None);
 }
 
 #[test]
 fn the_reader_is_strict() {
     let good = "1 # one\n7\n2\n1 1\n0 0 0 0\n2 2\n0 6 0 0\n8192 2 4 1024\n";
-    read(good).expect("valid");
+    read_rules(good).expect("valid");
     let check = |old: &str, new: &str, complaint: &str| {
         assert_eq!(good.matches(old).count(), 1, "{old}");
         refuse("openmpi", &good.replace(old, new), complaint);

@@ -1,6 +1,6 @@
 //! The rules of a table that are exported, and the notes about the others.
 
-use export::openmpi::read;
+use export::openmpi::read_rules;
 use export::{Exported, Options};
 use schedule::Collective;
 use table::{Confidence, Policy, Table};
@@ -34,9 +34,9 @@ fn by(policy: Policy) -> Options {
 
 /// The algorithms of broadcasts on two ranks that begin at the rules' sizes.
 fn algorithms(exported: &Exported) -> [u32; 4] {
-    let file = read(&exported.text).expect("readable");
+    let file = read_rules(&exported.text).expect("readable");
     [0, 1500, 64 << 10, 1 << 20].map(|bytes| {
-        let row = file.row(Collective::Bcast, 2, bytes).expect("a row");
+        let row = file.find_row(Collective::Bcast, 2, bytes).expect("a row");
         row.algorithm
     })
 }

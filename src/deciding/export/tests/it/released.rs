@@ -7,7 +7,8 @@ use std::process::Command;
 
 use export::Options;
 use export::deploy::{
-    DeployError, DeployRequest, Deployed, ServiceRelease, deploy, list, prune, table_of,
+    DeployError, DeployRequest, Deployed, ServiceRelease, deploy_table, list_all_versions,
+    prune_versions, table_of,
 };
 use jiff::Timestamp;
 use schedule::Collective;
@@ -28,7 +29,7 @@ fn release(table: &Table, folder: &Path, digest: &str) -> Deployed {
             module: "production",
         }),
     };
-    deploy(&request, folder).expect("deployed")
+    deploy_table(&request, folder).expect("deployed")
 }
 
 fn table() -> Table {
@@ -183,7 +184,7 @@ fn all_nodes_of_a_job_are_asked_for_all_files_that_it_reads() {
             module: "production",
         }),
     };
-    let version = deploy(&request, site.path())
+    let version = deploy_table(&request, site.path())
         .expect("deployed")
         .version
         .folder;
@@ -340,7 +341,7 @@ fn versions_are_removed_that_no_job_can_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let names = || -> Vec<String> {
-        let versions = list(folder).expect("versions").into_iter();
+        let versions = list_all_versions(folder).expect("versions").into_iter();
         let digest = |version: export::deploy::DeployedVersion| {
             fs::read_to_string(version.folder.join("digest")).expect("readable")
         };
@@ -355,10 +356,13 @@ fn versions_are_removed_that_no_job_can_use() {
     let now = Timestamp::now();
     let hour = jiff::SignedDuration::from_hours(1);
     // All were current within the last hour.
-    assert_eq!(prune(folder, now - hour, &[]).expect("pruned"), 0);
+    assert_eq!(prune_versions(folder, now - hour, &[]).expect("pruned"), 0);
     // By the history they are old now.
-    assert_eq!(prune(folder, now + hour, &["d1"]).expect("pruned"), 1);
+    assert_eq!(
+        prune_versions(folder, now + hour, &["d1"]).expect("pruned"),
+        1
+    );
     assert_eq!(names(), ["d1", "d3"]);
-    assert_eq!(prune(folder, now + hour, &[]).expect("pruned"), 1);
+    assert_eq!(prune_versions(folder, now + hour, &[]).expect("pruned"), 1);
     assert_eq!(names(), ["d3"]);
 }

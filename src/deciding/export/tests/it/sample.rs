@@ -81,7 +81,9 @@ pub(crate) fn export(
     table: &Table,
     options: &Options,
 ) -> Result<Exported, ExportError> {
-    export::find(name).expect("a format").render(table, options)
+    export::find_format(name)
+        .expect("a format")
+        .render(table, options)
 }
 
 /// Options for this release, even if the table is for another one.
@@ -95,7 +97,7 @@ pub(crate) fn of(version: &str) -> Options {
 
 /// Asserts that a text is refused with this message.
 pub(crate) fn refuse(name: &str, text: &str, complaint: &str) {
-    let format = export::find(name).expect("a format");
+    let format = export::find_format(name).expect("a format");
     match format.validate(text, &Options::default()) {
         Ok(()) => panic!("accepted:\n{text}"),
         Err(error) => assert_eq!(error.to_string(), complaint, "{text}"),

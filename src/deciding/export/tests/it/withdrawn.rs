@@ -6,7 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use export::Options;
-use export::deploy::{DeployError, DeployRequest, Deployed, deploy, list, rollback, withdraw};
+use export::deploy::{
+    DeployError, DeployRequest, Deployed, deploy_table, list_all_versions, roll_back,
+    withdraw_table,
+};
 use schedule::Collective;
 use table::Table;
 
@@ -26,7 +29,7 @@ fn put(table: &Table, folder: &Path) -> Deployed {
         who: "alice",
         release: None,
     };
-    deploy(&request, folder).expect("deployed")
+    deploy_table(&request, folder).expect("deployed")
 }
 
 fn current(folder: &Path) -> String {
@@ -67,14 +70,14 @@ fn the_first_version_is_withdrawn_and_returns() {
     for file in ["environment.sh", "slurm.sh"] {
         assert_eq!(job(folder, file, &[]).len(), 2, "{file}");
     }
-    let error = rollback(folder, "bob").expect_err("nothing before");
+    let error = roll_back(folder, "bob").expect_err("nothing before");
     assert!(
         matches!(error, DeployError::NothingBefore { .. }),
         "{error}"
     );
     assert!(error.help().is_some_and(|help| help.contains("--withdraw")));
 
-    let withdrawn = withdraw(folder, "bob").expect("withdrawn");
+    let withdrawn = withdraw_table(folder, "bob").expect("withdrawn");
     assert_eq!(current(folder), withdrawn.name);
     assert!(
         withdrawn.name.starts_with("withdrawn-20") && withdrawn.current,
@@ -104,7 +107,7 @@ fn the_first_version_is_withdrawn_and_returns() {
 
     // Again: nothing changes.
     let history = fs::read_to_string(folder.join("history")).expect("a history");
-    assert_eq!(withdraw(folder, "bob").expect("withdrawn"), withdrawn);
+    assert_eq!(withdraw_table(folder, "bob").expect("withdrawn"), withdrawn);
     assert_eq!(
         fs::read_to_string(folder.join("history")).expect("a history"),
         history
@@ -112,18 +115,18 @@ fn the_first_version_is_withdrawn_and_returns() {
     let line = format!(" bob withdraw {} after {first}\n", withdrawn.name);
     assert!(history.ends_with(&line), "{history}");
 
-    assert_eq!(rollback(folder, "bob").expect("back").name, first);
+    assert_eq!(roll_back(folder, "bob").expect("back").name, first);
     assert_eq!(job(folder, "environment.sh", &old).len(), 2);
-    rollback(folder, "bob").expect_err("nothing before");
+    roll_back(folder, "bob").expect_err("nothing before");
     // Deployed over a withdrawn version, a table is rolled back to it.
-    withdraw(folder, "bob").expect("withdrawn");
+    withdraw_table(folder, "bob").expect("withdrawn");
     let mut changed = table();
     changed.collectives.remove(&Collective::Barrier);
     let second = put(&changed, folder).version.name;
-    let back = rollback(folder, "bob").expect("back");
+    let back = roll_back(folder, "bob").expect("back");
     assert_eq!(back.name, withdrawn.name);
-    assert_eq!(rollback(folder, "bob").expect("back").name, first);
-    let mut names: Vec<String> = list(folder)
+    assert_eq!(roll_back(folder, "bob").expect("back").name, first);
+    let mut names: Vec<String> = list_all_versions(folder)
         .expect("versions")
         .into_iter()
         .map(|version| version.name)
@@ -144,26 +147,26 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     changed.collectives.remove(&Collective::Barrier);
     let second = put(&changed, folder).version.folder;
     fs::remove_dir_all(&second).expect("removed");
-    let withdrawn = withdraw(folder, "bob").expect("withdrawn");
+    let withdrawn = withdraw_table(folder, "bob").expect("withdrawn");
     assert_eq!(current(folder), withdrawn.name);
     assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);
 
-    let error = rollback(folder, "bob").expect_err("the version before is gone");
+    let error = roll_back(folder, "bob").expect_err("the version before is gone");
     assert!(matches!(error, DeployError::Gone { .. }), "{error}");
     let again = put(&changed, folder).version.folder;
     let file = again.join("table.yaml");
     fs::remove_file(&file).expect("removed");
     fs::write(&file, "format: other\n").expect("written");
-    let again = withdraw(folder, "bob").expect("withdrawn");
+    let again = withdraw_table(folder, "bob").expect("withdrawn");
     assert_eq!(again.name, withdrawn.name);
     assert!(first.is_dir());
 
     // Without the link `current`, scripts of jobs end where they read it; withdrawing makes it again.
-    let versions = list(folder).expect("versions").len();
+    let versions = list_all_versions(folder).expect("versions").len();
     fs::remove_file(folder.join("current")).expect("removed");
-    let again = withdraw(folder, "bob").expect("withdrawn");
+    let again = withdraw_table(folder, "bob").expect("withdrawn");
     assert_eq!(current(folder), again.name);
-    assert_eq!(list(folder).expect("versions").len(), versions);
+    assert_eq!(list_all_versions(folder).expect("versions").len(), versions);
     assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);
 
     // There is no version whose library is known.
@@ -171,7 +174,7 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     let alone = alone.path();
     let only = put(&table(), alone).version.folder;
     fs::remove_dir_all(&only).expect("removed");
-    let error = withdraw(alone, "bob").expect_err("nothing to withdraw");
+    let error = withdraw_table(alone, "bob").expect_err("nothing to withdraw");
     assert!(matches!(error, DeployError::NoTable { .. }), "{error}");
     assert!(error.help().is_some());
 }
@@ -181,7 +184,7 @@ fn there_is_nothing_to_withdraw() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     for place in [folder.to_owned(), folder.join("none")] {
-        for undo in [withdraw, rollback] {
+        for undo in [withdraw_table, roll_back] {
             let error = undo(&place, "bob").expect_err("nothing is there");
             assert!(
                 matches!(error, DeployError::NothingDeployed { .. }),
@@ -194,7 +197,7 @@ fn there_is_nothing_to_withdraw() {
     // Other software has such links, too.
     for target in ["/etc", "gcc-12"] {
         symlink(target, folder.join("current")).expect("a link");
-        let error = withdraw(folder, "bob").expect_err("not ours");
+        let error = withdraw_table(folder, "bob").expect_err("not ours");
         assert!(matches!(error, DeployError::NotOurs { .. }), "{error}");
         assert_eq!(
             fs::read_link(folder.join("current")).expect("a link"),
@@ -228,7 +231,7 @@ fn the_choice_of_components_is_taken_back() {
     let off = ("COLLTUNE_DISABLE", "1");
     assert_eq!(left(&[ours, off]), [""; 0]);
     assert_eq!(left(&[own, off]), ["OMPI_MCA_coll=^hcoll"; 2]);
-    withdraw(folder, "bob").expect("withdrawn");
+    withdraw_table(folder, "bob").expect("withdrawn");
     assert_eq!(left(&[ours]), [""; 0]);
     assert_eq!(left(&[own]), ["OMPI_MCA_coll=^hcoll"; 2]);
 }
@@ -248,7 +251,7 @@ fn a_link_through_the_current_version_gives_way_to_module_files() {
     fs::remove_dir_all(folder.join("modulefiles")).expect("removed");
     // The module files cannot be written; the table is withdrawn all the same, and the error says so.
     symlink("/etc", folder.join("modulefiles")).expect("a link");
-    let error = withdraw(folder, "bob").expect_err("not ours");
+    let error = withdraw_table(folder, "bob").expect_err("not ours");
     assert!(matches!(error, DeployError::NotOurs { .. }), "{error}");
     assert!(current(folder).starts_with("withdrawn-"));
     assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);

@@ -1,6 +1,6 @@
 //! Machine parameters found from the times of collectives.
 
-use fit::{MachineFit, predicted_seconds, summarise};
+use fit::{MachineFit, predicted_seconds, summarise_samples};
 use model::{Line, Machine, PostAhead};
 use results::Summary;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
@@ -19,7 +19,7 @@ fn with_line(change: impl Fn(&mut Line)) -> MachineFit {
     let mut fit = machine();
     fit.machine = fit.machine.map(|mut machine| {
         let link = machine.node.as_mut().expect("a node");
-        let mut line = link.line(0);
+        let mut line = link.line_for_size(0);
         change(&mut line);
         link.lines = vec![line];
         machine
@@ -59,7 +59,7 @@ fn summaries_of(
             sample(1, Subject::Cell(cell), &candidate, times)
         })
         .collect();
-    summarise(&samples, Pattern::Together).expect("times")
+    summarise_samples(&samples, Pattern::Together).expect("times")
 }
 
 /// The largest factor by which predictions differ.

@@ -1,8 +1,8 @@
 //! Curves of candidates from their times alone.
 
 use fit::{
-    CandidateCurve, Curve, Inside, PredictionMethod, Predictor, Segment, TimeOrigin, Timing,
-    fit_machine, summarise,
+    CandidateCurve, Curve, InsideMethod, PredictionMethod, Predictor, Segment, TimeOrigin, Timing,
+    fit_machine, summarise_samples,
 };
 use vocabulary::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Pattern, Subject};
 
@@ -114,7 +114,7 @@ fn predictions_are_near_the_truth_and_name_their_origin() {
         let curve = noisy(&PARTS[..2], &sizes(), seed);
         let between = sizes().into_iter().map(|bytes| bytes + bytes / 2);
         let inner = between.filter(|bytes| *bytes < 16 << 20 && !(8192..16384).contains(bytes));
-        let mut note = |kind: usize, bytes: u64, inside: Inside, how: TimeOrigin| {
+        let mut note = |kind: usize, bytes: u64, inside: InsideMethod, how: TimeOrigin| {
             let predicted = curve.predict(bytes, inside);
             assert_eq!(predicted.how, how, "{bytes}");
             assert!(
@@ -125,14 +125,24 @@ fn predictions_are_near_the_truth_and_name_their_origin() {
             errors[kind].push((predicted.seconds / truth - 1.0).abs());
         };
         for bytes in inner {
-            note(0, bytes, Inside::Interpolation, TimeOrigin::Interpolated);
-            note(1, bytes, Inside::Segments, TimeOrigin::Segment);
+            note(
+                0,
+                bytes,
+                InsideMethod::Interpolation,
+                TimeOrigin::Interpolated,
+            );
+            note(1, bytes, InsideMethod::Segments, TimeOrigin::Segment);
         }
         for bytes in [1, 4, 64 << 20, 256 << 20] {
-            note(2, bytes, Inside::Interpolation, TimeOrigin::Extrapolated);
+            note(
+                2,
+                bytes,
+                InsideMethod::Interpolation,
+                TimeOrigin::Extrapolated,
+            );
         }
         let measured = curve.points[3];
-        let predicted = curve.predict(measured.bytes, Inside::Segments);
+        let predicted = curve.predict(measured.bytes, InsideMethod::Segments);
         assert_eq!(
             (predicted.how, predicted.seconds, predicted.error),
             (TimeOrigin::Measured, measured.seconds, Some(0.0))
@@ -167,7 +177,7 @@ fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
         (32, 2e-6, TimeOrigin::Interpolated),
         (128, 8e-6, TimeOrigin::Extrapolated),
     ] {
-        for inside in [Inside::Interpolation, Inside::Segments] {
+        for inside in [InsideMethod::Interpolation, InsideMethod::Segments] {
             let predicted = two.predict(bytes, inside);
             assert_eq!(predicted.how, how, "{bytes}");
             assert!(
@@ -178,7 +188,7 @@ fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
     }
     // A barrier has one size.
     let one = curve(&[(0, 3e-6)]);
-    assert_eq!(one.predict(0, Inside::Segments).seconds, 3e-6);
+    assert_eq!(one.predict(0, InsideMethod::Segments).seconds, 3e-6);
     // A call without data returns at once.
     let zero = curve(&[(0, 1e-8), (8, 1.008e-6), (64, 1.064e-6), (1000, 2e-6)]);
     assert_eq!(zero.segments.len(), 1);
@@ -347,7 +357,8 @@ fn the_straight_line_agrees_with_a_general_search() {
             });
             sample(1, ping_pong, &Candidate::Default, vec![point.seconds])
         });
-        let summaries = summarise(&samples.collect::<Vec<_>>(), Pattern::Together).expect("valid");
+        let summaries =
+            summarise_samples(&samples.collect::<Vec<_>>(), Pattern::Together).expect("valid");
         let machine = fit_machine("test", &summaries).expect("searched");
         let searched = |name: &str| {
             let parameter = machine.parameters.iter().find(|of| of.name == name);

@@ -1,6 +1,6 @@
 //! Decisions with known right answers.
 
-use fit::{DecideOptions, decide, summarise};
+use fit::{DecideOptions, decide_cells, summarise_samples};
 use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Pattern, Sample, Subject};
@@ -18,8 +18,8 @@ fn decided_with(
     failures: &[(Subject, Candidate)],
     options: &DecideOptions,
 ) -> Vec<CellDecision> {
-    let summaries = summarise(samples, Pattern::Together).expect("valid");
-    decide(
+    let summaries = summarise_samples(samples, Pattern::Together).expect("valid");
+    decide_cells(
         Deployment::Colltune,
         "openmpi",
         &summaries,
@@ -213,10 +213,10 @@ fn algorithms_that_pass_operators_on_are_not_chosen_for_noncommutative_operators
         launches(noncommutative(cell), &times),
     ]
     .concat();
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
     let chosen = |library: &str, deployment| -> Vec<_> {
         let options = DecideOptions::default();
-        let decisions = decide(deployment, library, &summaries, &[], None, &options);
+        let decisions = decide_cells(deployment, library, &summaries, &[], None, &options);
         let id = |candidate: &Candidate| candidate.id().to_owned();
         let decisions = decisions.iter();
         decisions.map(|d| (d.operators, id(&d.chosen))).collect()
@@ -244,7 +244,7 @@ fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
             ..vocabulary::Parameters::default()
         },
     };
-    let reduces = || schedule::of(schedule::Collective::Reduce);
+    let reduces = || schedule::algorithms_of(schedule::Collective::Reduce);
     let unordered = reduces().find(|reduce| !reduce.ordered && !reduce.ordered_at_ends);
     let ordered = reduces().find(|reduce| reduce.ordered);
     let [unordered, ordered] =
@@ -273,10 +273,11 @@ fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
         collective: schedule::Collective::Reduce,
         ..allreduce(4, CELL)
     };
-    let ours = schedule::of(schedule::Collective::Reduce).map(|algorithm| Candidate::Ours {
-        algorithm: algorithm.name(),
-        parameters: vocabulary::Parameters::default(),
-    });
+    let ours =
+        schedule::algorithms_of(schedule::Collective::Reduce).map(|algorithm| Candidate::Ours {
+            algorithm: algorithm.name(),
+            parameters: vocabulary::Parameters::default(),
+        });
     let candidates: Vec<Candidate> = [Candidate::Default].into_iter().chain(ours).collect();
     let times: Vec<(Candidate, &[f64])> = candidates
         .iter()
@@ -289,7 +290,7 @@ fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
     let decisions = decided(&samples.concat(), &[]);
     assert_eq!(decisions[1].operators, Operators::Noncommutative);
     for candidate in &candidates[1..] {
-        let algorithm = schedule::find(candidate.algorithm()).expect("registered");
+        let algorithm = schedule::find_algorithm(candidate.algorithm()).expect("registered");
         assert_eq!(
             decisions[1].ranked(candidate).is_some(),
             algorithm.ordered,
@@ -586,21 +587,23 @@ fn the_placebo_is_compared_and_never_chosen() {
     let found = commutative(&twice);
     assert_eq!(found.chosen, Candidate::Default);
     let samples = launches(allreduce(4, CELL), &twice);
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
-    let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
+    let about =
+        fit::count_unusual_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let [(cell, ratio)] = &about.placebos[..] else {
         panic!("{about:?}");
     };
     assert_eq!((cell.bytes, ratio.median), (CELL, 0.5));
-    assert_eq!(about.biased().count(), 1);
+    assert_eq!(about.biased_cells().count(), 1);
     let sound = [
         (Candidate::Placebo, &[1.0, 0.9, 1.1, 1.0, 1.0, 1.0][..]),
         (Candidate::Default, &[1.0; 6]),
     ];
     let samples = launches(allreduce(4, CELL), &sound);
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
-    let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
-    assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
+    let about =
+        fit::count_unusual_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
+    assert_eq!((about.placebos.len(), about.biased_cells().count()), (1, 0));
 }
 
 /// Stores of earlier versions may have times of several candidates with the same schedule.

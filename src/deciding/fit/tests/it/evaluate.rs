@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fit::{DecideOptions, Orders, evaluate, judge, summarise};
+use fit::{DecideOptions, Orders, score_held_out_points, score_table_choices, summarise_samples};
 use results::{HeldOut, Method, Score, SplitScores};
 use schedule::Collective;
 use statistics::Interval;
@@ -22,8 +22,8 @@ fn provenance() -> Provenance {
 }
 
 fn evaluated(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<SplitScores> {
-    let summaries = summarise(samples, Pattern::Together).expect("valid");
-    evaluate(
+    let summaries = summarise_samples(samples, Pattern::Together).expect("valid");
+    score_held_out_points(
         &summaries,
         failures,
         &DecideOptions::default(),
@@ -254,7 +254,7 @@ fn with_too_few_points_no_point_is_held_out() {
 
 #[test]
 fn a_table_is_judged_at_every_point_of_other_measurements() {
-    let summaries = summarise(&lines(), Pattern::Together).expect("valid");
+    let summaries = summarise_samples(&lines(), Pattern::Together).expect("valid");
     let rule = |from_bytes, candidate| Rule::new(from_bytes, candidate, None, Confidence::Low);
     let [default, dual_root, ring] = candidates();
     let table = Table {
@@ -276,7 +276,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
         verdicts: Vec::new(),
     };
     let orders = Orders::default();
-    let judged = judge(&table, Deployment::Colltune, &orders, &summaries, &[]);
+    let judged = score_table_choices(&table, Deployment::Colltune, &orders, &summaries, &[]);
     let [all] = &judged[..] else {
         panic!("{judged:?}")
     };
@@ -306,7 +306,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
     let worst = all.scores[1].worst.as_ref().expect("there is one");
     assert_eq!(worst.cell.bytes, 32_768);
     // The library's own settings offer only the default here, so there is no choice.
-    assert!(judge(&table, Deployment::Library, &orders, &summaries, &[]).is_empty());
+    assert!(score_table_choices(&table, Deployment::Library, &orders, &summaries, &[]).is_empty());
 }
 
 /// Launches of a machine with noise, with the time of the default and of two other candidates in microseconds at 8 bytes.

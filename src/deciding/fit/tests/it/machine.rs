@@ -1,6 +1,6 @@
 //! Known parameters are found again, and undetermined ones are reported as such.
 
-use fit::{MachineFit, fit_machine, summarise};
+use fit::{MachineFit, fit_machine, summarise_samples};
 use results::Status;
 use vocabulary::{
     Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Pattern, Sample, Subject,
@@ -49,7 +49,7 @@ pub(crate) fn experiment(
 pub(crate) fn fitted(samples: &[Sample]) -> MachineFit {
     fit_machine(
         "test",
-        &summarise(samples, Pattern::Together).expect("valid"),
+        &summarise_samples(samples, Pattern::Together).expect("valid"),
     )
     .expect("fitted")
 }
@@ -92,7 +92,7 @@ fn known_parameters_are_found_within_5_percent() {
         let machine = found.machine.as_ref().expect("identified");
         assert_eq!((machine.ranks_per_node, &machine.network), (4, &None));
         let rates = found
-            .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
+            .message_rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
             .expect("one node");
         near(Some(rates.alpha), ALPHA, 0.05);
         near(Some(rates.beta), BETA, 0.05);
@@ -157,7 +157,7 @@ fn intervals_cover_the_truth_as_often_as_their_coverage() {
 fn one_launch_gives_values_without_certainty() {
     let found = fitted(&full(&mut Noise::realistic(8), 1));
     let rates = found
-        .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
+        .message_rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
         .expect("identified");
     // An error of the launch affects every value.
     near(Some(rates.alpha), ALPHA, 0.2);
@@ -244,7 +244,7 @@ fn outliers_do_not_affect_the_parameters() {
         slow.seconds.iter_mut().for_each(|seconds| *seconds *= 5.0);
     }
     let rates = fitted(&samples)
-        .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
+        .message_rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
         .expect("one node");
     near(Some(rates.alpha), ALPHA, 0.1);
     near(Some(rates.beta), BETA, 0.1);

@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use fit::{
-    Confirmation, DecideOptions, Exploration, Fresh, POWER, confirming_launches, confirming_power,
-    detectable_gain, launches_with_one_contrary, summarise,
+    Confirmation, DecideOptions, Exploration, FreshMeasurements, POWER, confirming_launches,
+    confirming_power, detectable_gain, launches_with_one_contrary, summarise_samples,
 };
 use results::{Summary, Verdict};
 use schedule::Collective;
@@ -70,7 +70,7 @@ impl Truth {
             .chain((0..CANDIDATES).map(candidate))
             .collect();
         let explored: Vec<Sample> = (0..LAUNCHES).flat_map(|_| self.launch(&all)).collect();
-        let summaries = summarise(&explored, Pattern::Together).expect("times");
+        let summaries = summarise_samples(&explored, Pattern::Together).expect("times");
         let options = DecideOptions::default();
         let grid = [cell()];
         let exploration = Exploration {
@@ -83,8 +83,8 @@ impl Truth {
         };
         let mut samples = vec![(Pattern::Together, Vec::new()); patterns];
         loop {
-            let fresh = Fresh::of(&samples, &[], &options).expect("times");
-            let confirmation = Confirmation::of(exploration, &fresh);
+            let fresh = FreshMeasurements::from_samples(&samples, &[], &options).expect("times");
+            let confirmation = Confirmation::from_fresh_launches(exploration, &fresh);
             if confirmation.open.is_empty() {
                 let decisions = confirmation.decisions(Deployment::Colltune);
                 return decisions[0].chosen.clone();
@@ -155,13 +155,13 @@ fn finding(patterns: &[&[f64]]) -> (Verdict, Vec<u32>) {
             (pattern, (1..).zip(*ratios).flat_map(of_launch).collect())
         })
         .collect();
-    let fresh = Fresh::of(&samples, &[], &OPTIONS).expect("times");
-    let confirmation = Confirmation::of(exploration(), &fresh);
+    let fresh = FreshMeasurements::from_samples(&samples, &[], &OPTIONS).expect("times");
+    let confirmation = Confirmation::from_fresh_launches(exploration(), &fresh);
     let wanted = confirmation.open.iter().map(|trial| trial.wanted);
     let decisions = confirmation.decisions(Deployment::Colltune);
     let decision = &decisions[0];
     if decision.verdict == Verdict::Confirmed {
-        let interval = decision.gain().expect("a gain").interval;
+        let interval = decision.chosen_gain().expect("a gain").interval;
         assert!(interval.low > 1.0, "{interval:?}");
     }
     (decision.verdict, wanted.collect())
@@ -252,8 +252,9 @@ fn confirm_by_hand(gain: f64, noise: f64, source: &mut Noise, options: &DecideOp
             continue;
         }
         let fresh =
-            Fresh::of(&[(Pattern::Together, samples.clone())], &[], options).expect("times");
-        let confirmation = Confirmation::of(exploration(), &fresh);
+            FreshMeasurements::from_samples(&[(Pattern::Together, samples.clone())], &[], options)
+                .expect("times");
+        let confirmation = Confirmation::from_fresh_launches(exploration(), &fresh);
         if confirmation.open.is_empty() {
             let decisions = confirmation.decisions(Deployment::Colltune);
             return decisions[0].chosen == rival;
@@ -271,7 +272,7 @@ static EXPLORED: LazyLock<Vec<Summary>> = LazyLock::new(|| {
                 .map(|(of, seconds)| sample(launch, subject, &of, vec![seconds; 3]))
         })
         .collect();
-    summarise(&samples, Pattern::Together).expect("times")
+    summarise_samples(&samples, Pattern::Together).expect("times")
 });
 
 static OPTIONS: LazyLock<DecideOptions> = LazyLock::new(DecideOptions::default);

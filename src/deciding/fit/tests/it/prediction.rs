@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fit::{
-    DecideOptions, MachineFit, PredictionCache, compare_blocks, decide, extend, predicted_seconds,
-    summarise,
+    DecideOptions, MachineFit, PredictionCache, compare_blocks, decide_cells,
+    decide_unmeasured_shapes, predicted_seconds, summarise_samples,
 };
 use model::{Link, Machine, PostAhead};
 use results::BlockComparison;
@@ -74,7 +74,7 @@ fn samples(blocks: &[u64]) -> Vec<Sample> {
 
 fn compared(samples: &[Sample], machine: Option<&MachineFit>) -> Vec<BlockComparison> {
     compare_blocks(
-        &summarise(samples, Pattern::Together).expect("valid"),
+        &summarise_samples(samples, Pattern::Together).expect("valid"),
         machine,
     )
 }
@@ -308,11 +308,11 @@ fn predictions_follow_the_order_of_ranks() {
         .and_then(|machine| machine.node.clone());
     let node = node.expect("a node");
     let cyclic = MachineFit {
-        placement: Placement::of(RankOrder::Cyclic),
+        placement: Placement::for_order(RankOrder::Cyclic),
         ..plain.clone()
     };
     let other = MachineFit {
-        placement: Placement::of(RankOrder::Other),
+        placement: Placement::for_order(RankOrder::Other),
         ..plain.clone()
     };
     let cell = Cell {
@@ -369,7 +369,7 @@ fn times_of_other_shapes_grow_according_to_one_model() {
     let (measured, near, far) = (on(2), on(4), on(512));
     let (fit, doubling) = (on_two_levels(None, None), ours(DOUBLING, None));
     let closed = |cell: &Cell| {
-        let algorithm = schedule::find(DOUBLING).expect("registered");
+        let algorithm = schedule::find_algorithm(DOUBLING).expect("registered");
         let call = model::Call {
             ranks: cell.shape.ranks(),
             bytes: cell.bytes,
@@ -377,7 +377,7 @@ fn times_of_other_shapes_grow_according_to_one_model() {
             ..model::Call::default()
         };
         let rates = fit
-            .rates(cell, Through::Mpi, cell.bytes)
+            .message_rates(cell, Through::Mpi, cell.bytes)
             .expect("two levels");
         let found = model::predict(algorithm, rates, &call).expect("closed form");
         found.seconds
@@ -391,9 +391,10 @@ fn times_of_other_shapes_grow_according_to_one_model() {
         (Candidate::Default, &[5e-3; 6][..]),
         (doubling.clone(), &[2e-3; 6]),
     ];
-    let summaries = summarise(&launches(measured, &times), Pattern::Together).expect("valid");
+    let summaries =
+        summarise_samples(&launches(measured, &times), Pattern::Together).expect("valid");
     let options = DecideOptions::default();
-    let decisions = decide(
+    let decisions = decide_cells(
         Deployment::Colltune,
         "openmpi",
         &summaries,
@@ -402,7 +403,7 @@ fn times_of_other_shapes_grow_according_to_one_model() {
         &options,
     );
     let shapes = [near.shape, far.shape];
-    let extended = extend(
+    let extended = decide_unmeasured_shapes(
         "openmpi",
         &summaries,
         &decisions,
@@ -463,7 +464,7 @@ fn slowdowns(
         let is_cut = |algorithm: &&'static Algorithm| {
             !algorithm.knows_nodes() && algorithm.takes(Parameter::Blocks)
         };
-        for algorithm in schedule::of(Collective::Allreduce).filter(is_cut) {
+        for algorithm in schedule::algorithms_of(Collective::Allreduce).filter(is_cut) {
             let cell = allreduce(ranks, bytes);
             let seconds = |size: u64| {
                 let candidate = ours(&algorithm.name(), Some(size));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fit::{Confirmation, DecideOptions, Exploration, Fresh, summarise};
+use fit::{Confirmation, DecideOptions, Exploration, FreshMeasurements, summarise_samples};
 use schedule::Collective;
 use table::Deployment;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Pattern, Sample, Subject};
@@ -29,7 +29,7 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
             }
         }
     }
-    let summaries = summarise(&samples, Pattern::Together).expect("times");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let exploration = Exploration {
         library,
@@ -39,8 +39,9 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
         options: &options,
         grid: &grid,
     };
-    let fresh = Fresh::of(&[(Pattern::Together, Vec::new())], &[], &options).expect("times");
-    let confirmation = Confirmation::of(exploration, &fresh);
+    let fresh = FreshMeasurements::from_samples(&[(Pattern::Together, Vec::new())], &[], &options)
+        .expect("times");
+    let confirmation = Confirmation::from_fresh_launches(exploration, &fresh);
     let trials = confirmation.open.iter();
     let sizes: BTreeSet<u64> = trials.map(|trial| trial.cell.bytes).collect();
     sizes.into_iter().collect()
@@ -86,7 +87,7 @@ fn confirmation<T>(fresh: &[Sample], see: impl FnOnce(Confirmation<'_>) -> T) ->
             }
         }
     }
-    let summaries = summarise(&samples, Pattern::Together).expect("times");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let exploration = Exploration {
         library: "unknown",
@@ -96,8 +97,10 @@ fn confirmation<T>(fresh: &[Sample], see: impl FnOnce(Confirmation<'_>) -> T) ->
         options: &options,
         grid: &SIZES.map(at),
     };
-    let fresh = Fresh::of(&[(Pattern::Together, fresh.to_vec())], &[], &options).expect("times");
-    see(Confirmation::of(exploration, &fresh))
+    let fresh =
+        FreshMeasurements::from_samples(&[(Pattern::Together, fresh.to_vec())], &[], &options)
+            .expect("times");
+    see(Confirmation::from_fresh_launches(exploration, &fresh))
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn up_to_the_last_size(gain: f64, refuted: bool) -> Candidate {
             add(&mut fresh, SIZES[2], &[(&first, 3e-5)]);
         }
     }
-    let summaries = summarise(&explored, Pattern::Together).expect("times");
+    let summaries = summarise_samples(&explored, Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let exploration = Exploration {
         library: "unknown",
@@ -184,8 +187,9 @@ fn up_to_the_last_size(gain: f64, refuted: bool) -> Candidate {
         options: &options,
         grid: &[at(SIZES[0]), at(SIZES[2])],
     };
-    let fresh = Fresh::of(&[(Pattern::Together, fresh)], &[], &options).expect("times");
-    let confirmation = Confirmation::of(exploration, &fresh);
+    let fresh = FreshMeasurements::from_samples(&[(Pattern::Together, fresh)], &[], &options)
+        .expect("times");
+    let confirmation = Confirmation::from_fresh_launches(exploration, &fresh);
     let decisions = confirmation.decisions(Deployment::Colltune);
     let chosen: Vec<&Candidate> = decisions.iter().map(|decision| &decision.chosen).collect();
     assert_eq!(chosen, [&first, &first, &other]);

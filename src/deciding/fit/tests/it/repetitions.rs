@@ -1,6 +1,6 @@
 //! Repetitions that reports mention.
 
-use fit::{about_repetitions, summarise};
+use fit::{count_unusual_repetitions, summarise_samples};
 use schedule::Collective;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Pattern, Sample, Subject,
@@ -47,8 +47,8 @@ fn batches_and_invalid_repetitions_of_cells_are_reported() {
         sample(cell(64), 3, 2, 0),
         sample(cell(512), 1, 1, 11),
     ];
-    let summaries = summarise(&samples, Pattern::Together).expect("times");
-    let found = about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("times");
+    let found = count_unusual_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let numbers = (found.batched_cells, found.most_calls, found.other_batches);
     assert_eq!(numbers, (2, 4, 1));
     let [often] = &found.often_invalid[..] else {
@@ -73,8 +73,9 @@ fn candidates_without_a_valid_repetition_are_reported() {
         // There were no repetitions.
         none(sample(cell(512), 1, 1, 0)),
     ];
-    let never_valid =
-        |asks_for| about_repetitions(&samples, &[], Pattern::Together, |_, _| asks_for).never_valid;
+    let never_valid = |asks_for| {
+        count_unusual_repetitions(&samples, &[], Pattern::Together, |_, _| asks_for).never_valid
+    };
     let found = never_valid(true);
     let [never] = &found[..] else {
         panic!("only the first: {found:?}");

@@ -1,6 +1,6 @@
 //! Decision tables built from decisions.
 
-use fit::{DecideOptions, build_table, decide, summarise};
+use fit::{DecideOptions, build_table, decide_cells, summarise_samples};
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
 use testkit::tables;
@@ -22,10 +22,10 @@ fn provenance() -> Provenance {
 }
 
 fn built(samples: &[Sample]) -> Table {
-    let summaries = summarise(samples, Pattern::Together).expect("valid");
+    let summaries = summarise_samples(samples, Pattern::Together).expect("valid");
     let decided = |deployment| {
         let options = DecideOptions::default();
-        decide(deployment, "openmpi", &summaries, &[], None, &options)
+        decide_cells(deployment, "openmpi", &summaries, &[], None, &options)
     };
     build_table(
         "test",

@@ -62,7 +62,7 @@ fn openmpi(bytes: u64, is_slow: bool) -> f64 {
 }
 
 fn alpha(fit: &MachineFit) -> Option<f64> {
-    Some(fit.machine.as_ref()?.node.as_ref()?.line(1).alpha)
+    Some(fit.machine.as_ref()?.node.as_ref()?.line_for_size(1).alpha)
 }
 
 #[test]
@@ -84,5 +84,9 @@ fn a_level_with_several_lines_has_the_start_of_the_shortest_messages() {
         .machine
         .and_then(|machine| machine.node)
         .expect("a node");
-    near(Some(link.line(1024).alpha), (0.31e-6 + 0.8e-6) / 2.0, 0.1);
+    near(
+        Some(link.line_for_size(1024).alpha),
+        (0.31e-6 + 0.8e-6) / 2.0,
+        0.1,
+    );
 }

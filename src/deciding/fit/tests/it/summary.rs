@@ -1,6 +1,6 @@
 //! Summaries compared with statistics that are computed directly.
 
-use fit::{FitError, summarise};
+use fit::{FitError, summarise_samples};
 use vocabulary::{Candidate, Elimination, Experiment, ExperimentKind, Pattern, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
@@ -24,7 +24,7 @@ fn samples() -> Vec<Sample> {
 #[test]
 fn summaries_agree_with_plain_statistics() {
     let samples = samples();
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
     assert_eq!(summaries.len(), 4);
     for found in &summaries {
         let mut medians = Vec::new();
@@ -52,11 +52,11 @@ fn summaries_agree_with_plain_statistics() {
 #[test]
 fn the_order_of_samples_does_not_matter() {
     let mut samples = samples();
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
     assert!(summaries.is_sorted_by_key(|s| (s.subject, s.candidate.clone())));
     samples.reverse();
     assert_eq!(
-        summarise(&samples, Pattern::Together).expect("valid"),
+        summarise_samples(&samples, Pattern::Together).expect("valid"),
         summaries
     );
 }
@@ -66,7 +66,7 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
     let subject = Subject::Cell(allreduce(2, 8));
     let part =
         |launch, seconds: &[f64]| sample(launch, subject, &Candidate::Default, seconds.to_vec());
-    let found = summarise(
+    let found = summarise_samples(
         &[part(1, &[1.0, 2.0]), part(2, &[]), part(1, &[9.0])],
         Pattern::Together,
     )
@@ -78,11 +78,15 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
     );
     assert_eq!(found[0].median_seconds, 2.0);
     assert!(
-        summarise(&[part(1, &[])], Pattern::Together)
+        summarise_samples(&[part(1, &[])], Pattern::Together)
             .expect("valid")
             .is_empty()
     );
-    assert!(summarise(&[], Pattern::Together).expect("valid").is_empty());
+    assert!(
+        summarise_samples(&[], Pattern::Together)
+            .expect("valid")
+            .is_empty()
+    );
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn launches_in_which_a_candidate_was_eliminated_are_counted() {
         assert_ne!(samples[place].candidate, Candidate::Default);
         samples[place].left = Some(left);
     }
-    let summaries = summarise(&samples, Pattern::Together).expect("valid");
+    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
     let counts = summaries.iter().map(|summary| {
         let is_left =
             summary.subject == samples[0].subject && summary.candidate == samples[0].candidate;
@@ -115,7 +119,7 @@ fn launches_in_which_a_candidate_was_eliminated_are_counted() {
 fn impossible_times_are_named() {
     let subject = Subject::Cell(allreduce(2, 8));
     let with = |seconds: &[f64]| {
-        let error = summarise(
+        let error = summarise_samples(
             &[sample(5, subject, &Candidate::Default, seconds.to_vec())],
             Pattern::Together,
         );
@@ -140,7 +144,7 @@ fn launches_too_short_for_the_timer_are_left_out() {
         sample(launch, subject, candidate, seconds.to_vec())
     };
     let ring = ours("allreduce/ring", None);
-    let found = summarise(
+    let found = summarise_samples(
         &[
             of(&Candidate::Default, 1, &[0.0, 0.0, 1e-6]),
             of(&Candidate::Default, 2, &[0.0, 2e-6, 2e-6]),
@@ -183,7 +187,7 @@ fn launches_with_the_most_frequent_batch_of_a_cell_count() {
                 })
             })
             .collect();
-        for found in summarise(&samples, pattern).expect("valid") {
+        for found in summarise_samples(&samples, pattern).expect("valid") {
             assert_eq!(found.launch_medians, counted, "{batches:?}");
             let numbers = (found.counts.batch, found.counts.other_batches);
             assert_eq!(numbers, (batch, left_out), "{batches:?}");
@@ -216,7 +220,7 @@ fn invalid_repetitions_are_counted() {
         ..sample(launch, subject, &Candidate::Default, vec![1e-6; 3])
     };
     // The last one is left out.
-    let found = summarise(
+    let found = summarise_samples(
         &[with(1, 1, 4), with(2, 1, 0), with(3, 1, 7), with(4, 2, 9)],
         Pattern::Together,
     );

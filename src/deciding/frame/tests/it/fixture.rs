@@ -64,7 +64,7 @@ pub(crate) fn store_of(path: &Path, library_name: &str, sizes: &[(u64, Vec<f64>)
         (bcast(*bytes), vec![sample])
     });
     let import = import(library_name, Environment::default(), subjects.collect());
-    store.import(&[import]).expect("stored");
+    store.add_imports(&[import]).expect("stored");
     store
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn small_store(folder: &Path) -> Store {
     ];
     let mut store = Store::open_or_create(&path).expect("created");
     store
-        .import(&[import("openmpi", environment, subjects)])
+        .add_imports(&[import("openmpi", environment, subjects)])
         .expect("stored");
     let connection = Connection::open(&path).expect("opened");
     let run = |statement: &str, values: &[&dyn rusqlite::ToSql]| {

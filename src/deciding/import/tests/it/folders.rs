@@ -1,6 +1,6 @@
 //! Folders with the outputs of nightly benchmarks.
 
-use import::{ImportError, ImportFormat, import};
+use import::{ImportError, ImportFormat, import_files};
 
 use crate::{Desk, options};
 
@@ -32,7 +32,7 @@ fn importing_a_folder_again_stores_only_new_files() {
         ],
     );
     let import = || {
-        import(
+        import_files(
             &desk.path("nights"),
             &desk.path("a.db"),
             &options(ImportFormat::Osu),
@@ -65,7 +65,7 @@ fn stores_and_links_to_folders_among_the_files_are_skipped() {
     write(&desk, &[("nights/1", &night(1.5)), ("2", &night(1.25))]);
     let (folder, store) = (desk.path("nights"), desk.path("nights/a.db"));
     std::os::unix::fs::symlink(".", folder.join("all")).expect("linked");
-    let import = || import(&folder, &store, &options(ImportFormat::Osu));
+    let import = || import_files(&folder, &store, &options(ImportFormat::Osu));
     assert_eq!(import().expect("imported").launches, [1, 2]);
     let again = import().expect("nothing new");
     assert_eq!((again.known.len(), again.empty.len()), (2, 0), "{again:?}");
@@ -78,7 +78,7 @@ fn a_file_that_cannot_be_imported_is_left_out_of_a_folder_with_its_reason() {
     let quarter = night(1.5).replace("# Size", "# Datatype: MPI_COMPLEX.\n# Size");
     write(&desk, &[("1", &night(1.5)), ("2", &wrong), ("3", &quarter)]);
     let import = || {
-        import(
+        import_files(
             &desk.path("nights"),
             &desk.path("a.db"),
             &options(ImportFormat::Osu),
@@ -111,7 +111,7 @@ fn a_file_that_cannot_be_imported_is_left_out_of_a_folder_with_its_reason() {
 fn a_folder_without_a_file_that_can_be_imported_is_refused_with_the_first_reason() {
     let desk = Desk::new();
     let import = || {
-        import(
+        import_files(
             &desk.path("nights"),
             &desk.path("a.db"),
             &options(ImportFormat::Osu),

@@ -400,7 +400,8 @@ fn lines_of_other_programs_are_counted_and_never_taken_for_rows() {
     let mut log = output("1.25").into_bytes();
     log.extend(b"Zeit\xfcberschreitung\n2048   1.5");
     std::fs::write(desk.path("times"), log).expect("written");
-    let imported = import::import(&desk.path("times"), &desk.path("a.db"), &osu()).expect("read");
+    let imported =
+        import::import_files(&desk.path("times"), &desk.path("a.db"), &osu()).expect("read");
     assert_eq!(times(&desk), [125]);
     assert_eq!(imported.other_lines.len(), 1);
     assert_eq!(
@@ -418,7 +419,7 @@ fn files_in_another_form_than_text_are_named() {
     ] {
         let desk = Desk::new();
         std::fs::write(desk.path("times"), first).expect("written");
-        let error = import::import(&desk.path("times"), &desk.path("a.db"), &osu());
+        let error = import::import_files(&desk.path("times"), &desk.path("a.db"), &osu());
         let error = error.expect_err(form).to_string();
         assert!(error.contains(form), "{error}");
     }

@@ -8,7 +8,7 @@ mod statements;
 
 use std::path::PathBuf;
 
-use import::{ImportError, ImportFormat, ImportOptions, Imported, import};
+use import::{ImportError, ImportFormat, ImportOptions, Imported, import_files};
 use store::Store;
 use vocabulary::{Candidate, CommShape, Library, Pattern, Sample};
 
@@ -28,7 +28,7 @@ impl Desk {
 
     fn import(&self, text: &str, options: &ImportOptions) -> Result<Imported, ImportError> {
         std::fs::write(self.path("times"), text).expect("written");
-        import(&self.path("times"), &self.path("a.db"), options)
+        import_files(&self.path("times"), &self.path("a.db"), options)
     }
 
     fn store(&self) -> Store {

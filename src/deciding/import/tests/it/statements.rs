@@ -1,6 +1,6 @@
 //! Statements of logs about their launches: forced algorithms, placements, and contradictions.
 
-use import::{ImportFormat, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import_files};
 use sha2::{Digest, Sha256};
 use store::{Import, ImportedLaunch};
 use vocabulary::Warning;
@@ -500,7 +500,7 @@ fn files_with_several_shapes_that_an_older_version_imported_are_known() {
     {
         let _lock = store::Lock::acquire(&desk.path("a.db")).expect("locked");
         let mut store = store::Store::open_or_create(&desk.path("a.db")).expect("open");
-        store.import(&[older]).expect("stored");
+        store.add_imports(&[older]).expect("stored");
     }
     let error = desk.import(&log, &osu()).expect_err("known");
     assert!(
@@ -511,7 +511,7 @@ fn files_with_several_shapes_that_an_older_version_imported_are_known() {
     let folder = desk.path("logs");
     std::fs::create_dir(&folder).expect("made");
     std::fs::write(folder.join("1"), &log).expect("written");
-    let imported = import(&folder, &desk.path("a.db"), &osu()).expect("nothing new");
+    let imported = import_files(&folder, &desk.path("a.db"), &osu()).expect("nothing new");
     assert_eq!((imported.launches.len(), imported.known.len()), (0, 1));
     let [left] = &imported.skipped[..] else {
         panic!("{imported:?}");

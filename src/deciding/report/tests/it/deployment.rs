@@ -31,7 +31,7 @@ fn of_rules(rules: &[&str]) -> View {
         rules.collect::<String>()
     );
     let text = tables::yaml("example", "openmpi", "4.1.4", &collectives);
-    View::of_table(&tables::parsed(&text))
+    View::from_table(&tables::parsed(&text))
 }
 
 /// The last cells of the rows that begin with `row`.

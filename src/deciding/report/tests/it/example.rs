@@ -432,7 +432,7 @@ pub(crate) fn view() -> View {
                 invalid: 96,
                 repetitions: 96,
             }],
-            placebos: vec![(cell, PairedRatio::point(1.01))],
+            placebos: vec![(cell, PairedRatio::single_value(1.01))],
         },
         poor_predictions: vec![PoorPrediction {
             experiment: Timed::Copy,

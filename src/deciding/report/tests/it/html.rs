@@ -325,7 +325,7 @@ fn curves(page: &str) -> Vec<Vec<(String, String)>> {
 /// Any two algorithms of a collective differ in a picture that has both, however often each is chosen elsewhere.
 #[test]
 fn algorithms_of_one_picture_differ_in_colour_or_mark() {
-    let all: Vec<Candidate> = schedule::of(Collective::Allreduce)
+    let all: Vec<Candidate> = schedule::algorithms_of(Collective::Allreduce)
         .map(|algorithm| Candidate::Ours {
             algorithm: format!("allreduce/{}", algorithm.id),
             parameters: Parameters::default(),

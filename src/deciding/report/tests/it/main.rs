@@ -220,7 +220,7 @@ fn the_use_of_both_directions_is_stated_if_launches_agree() {
             coverage,
             residual: 0.1,
         };
-        ParameterEstimate::judged(name.to_owned(), "1", estimate)
+        ParameterEstimate::from_estimate(name.to_owned(), "1", estimate)
     };
     for (factor, coverage, verdict) in [
         (

@@ -204,7 +204,7 @@ fn sizes_of_other_rows_have_the_tables_rules() {
 fn the_picture_of_the_readme_shows_the_table_beside_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let table = Table::load(&root.join("tables/simulated-map.yaml")).expect("a table");
-    let drawn = render_maps(&View::of_table(&table), Collective::Allreduce).expect("cells");
+    let drawn = render_maps(&View::from_table(&table), Collective::Allreduce).expect("cells");
     let picture = fs::read_to_string(root.join("docs/decision-map.svg")).expect("a picture");
     assert!(
         drawn == picture,

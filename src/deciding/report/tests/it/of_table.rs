@@ -31,7 +31,7 @@ fn view() -> View {
     let text = tables::yaml("example", "openmpi", "4.1.4", COLLECTIVES)
         .replace("cpu: any", "cpu: Some CPU")
         .replace("warnings: []", "warnings: [ranks were not bound]");
-    View::of_table(&tables::parsed(&text))
+    View::from_table(&tables::parsed(&text))
 }
 
 #[test]

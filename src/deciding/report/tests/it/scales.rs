@@ -51,7 +51,7 @@ fn timed(mut cells: Vec<CellDecision>, times: [f64; 2]) -> Vec<CellDecision> {
     for (result, time) in cells.iter_mut().zip(times) {
         for ranked in &mut result.ranking {
             *ranked = Ranked {
-                speedup: Some(PairedRatio::point(time)),
+                speedup: Some(PairedRatio::single_value(time)),
                 ..Ranked::unmeasured(ranked.candidate.clone(), time)
             };
         }

@@ -43,7 +43,7 @@ fn advice(of_colltune: &str, of_library: &str) -> [String; 2] {
         entry("library", of_library, gain(of_library, 600))
     );
     let text = tables::yaml("example", "openmpi", "4.1.4", &collectives);
-    let page = render_html(&View::of_table(&tables::parsed(&text)));
+    let page = render_html(&View::from_table(&tables::parsed(&text)));
     testkit::html::check(&page);
     let part = |start: &str, end: &str| {
         let (_, rest) = page.split_once(start).expect("a start");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search::blocks::{MOST_PROBES, next, segments, snap};
+use search::blocks::{MOST_PROBES, next_sizes, protocol_segments, snap_to_lattice};
 
 /// The time of a pipelined algorithm as a function of its blocks.
 struct Curve {
@@ -36,7 +36,7 @@ fn search(
 ) -> BTreeMap<u64, f64> {
     let mut known = BTreeMap::new();
     loop {
-        let probes = next(segment, &known, start, tolerance);
+        let probes = next_sizes(segment, &known, start, tolerance);
         if probes.is_empty() {
             return known;
         }
@@ -56,17 +56,20 @@ fn fastest(known: &BTreeMap<u64, f64>) -> u64 {
 #[test]
 fn segments_are_half_octaves_cut_at_the_eager_limit() {
     assert_eq!(
-        segments(8192, None),
+        protocol_segments(8192, None),
         [vec![1024, 1536, 2048, 3072, 4096, 8192]]
     );
     let cut = [vec![1024, 1536, 2048], vec![3072, 4096, 8192]];
-    assert_eq!(segments(8192, Some(2048)), cut);
+    assert_eq!(protocol_segments(8192, Some(2048)), cut);
     let odd = [vec![1024, 1536, 2000], vec![2048, 3072, 4096, 8192]];
-    assert_eq!(segments(8192, Some(2000)), odd);
-    assert_eq!(segments(100, Some(64)), [vec![100]]);
-    assert_eq!(segments(5000, Some(1 << 20)).len(), 1);
-    assert_eq!(segments(5000, None)[0], [1024, 1536, 2048, 3072, 5000]);
-    assert!(segments(u64::MAX, None)[0].is_sorted());
+    assert_eq!(protocol_segments(8192, Some(2000)), odd);
+    assert_eq!(protocol_segments(100, Some(64)), [vec![100]]);
+    assert_eq!(protocol_segments(5000, Some(1 << 20)).len(), 1);
+    assert_eq!(
+        protocol_segments(5000, None)[0],
+        [1024, 1536, 2048, 3072, 5000]
+    );
+    assert!(protocol_segments(u64::MAX, None)[0].is_sorted());
 }
 
 #[test]
@@ -78,15 +81,19 @@ fn sizes_are_snapped_to_the_lattice() {
         (2500, 2048),
         (1 << 30, 8192),
     ] {
-        let found = snap(8192, Some(2000), size);
-        assert!(segments(8192, Some(2000)).concat().contains(&found));
+        let found = snap_to_lattice(8192, Some(2000), size);
+        assert!(
+            protocol_segments(8192, Some(2000))
+                .concat()
+                .contains(&found)
+        );
         assert_eq!(found, snapped, "{size}");
     }
 }
 
 #[test]
 fn a_second_minimum_far_away_is_found() {
-    let segment = &segments(16 << 20, None)[0];
+    let segment = &protocol_segments(16 << 20, None)[0];
     // The curve has a minimum at 4 KiB and a deeper one at 2 MiB.
     let valley = |size: u64, at: f64| ((size as f64 / at).log2().abs() / 4.0).min(1.0);
     let time = |size: u64| 1.0 + valley(size, 4096.0).min(valley(size, 2097152.0) - 0.3);
@@ -97,7 +104,7 @@ fn a_second_minimum_far_away_is_found() {
 
 #[test]
 fn a_flat_curve_is_not_searched_further() {
-    let segment = &segments(8 << 20, None)[0];
+    let segment = &protocol_segments(8 << 20, None)[0];
     let known = search(segment, 65536, 0.02, |size| 1.0 + 1e-9 * size as f64 / 1e6);
     assert!(known.len() <= 6, "{known:?}");
 }
@@ -132,7 +139,7 @@ proptest! {
         let start = (lemma * wrong.exp2()).clamp(1.0, bytes) as u64;
         let mut random = fastrand::Rng::with_seed(seed);
         let mut known = BTreeMap::new();
-        let segments = segments(bytes as u64, Some(curve.limit));
+        let segments = protocol_segments(bytes as u64, Some(curve.limit));
         for segment in &segments {
             let found = search(segment, start, 0.02, |size| {
                 curve.seconds(size) * (1.0 + noise * (2.0 * random.f64() - 1.0))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use campaign::{Campaign, Family};
-use search::{Expectation, Guide, Known, MeasurementRequest};
+use search::{Expectation, Guide, KnownMeasurements, MeasurementRequest};
 use vocabulary::{Candidate, Cell};
 
 /// Times by a formula.
@@ -33,7 +33,7 @@ impl Expectation for Model<'_> {
 /// A search on an artificial machine.
 pub(crate) struct Trial {
     pub(crate) campaign: Campaign,
-    pub(crate) known: Known,
+    pub(crate) known: KnownMeasurements,
     /// Measurements of one candidate in one launch.
     turns: usize,
     launches: u32,
@@ -48,7 +48,7 @@ impl Trial {
         let campaign = Campaign::parse(&text, Path::new("made-up.yaml")).expect("valid");
         Self {
             campaign,
-            known: Known::default(),
+            known: KnownMeasurements::default(),
             turns: 0,
             launches: 0,
             random: fastrand::Rng::with_seed(7),
@@ -70,7 +70,7 @@ impl Trial {
             },
             target: 0.02,
         };
-        guide.requests()
+        guide.next_requests()
     }
 
     /// Measures the requested cells, those with the fewest rounds first, until there are no more requests.
@@ -88,7 +88,7 @@ impl Trial {
                     let seconds = truth(&request.cell, candidate)
                         * (1.0 + noise * (2.0 * self.random.f64() - 1.0));
                     self.known
-                        .add(request.cell, candidate, self.launches, seconds);
+                        .add_time(request.cell, candidate, self.launches, seconds);
                     self.turns += 1;
                 }
             }
@@ -200,7 +200,7 @@ fn the_default_is_measured_at_every_size() {
     trial.run(&crossing, &Model(None), 0.0);
     let alone = |cell: &Cell| trial.known.standings(cell).len() == 1;
     let cells = trial.campaign.cells();
-    assert!(cells.iter().all(|cell| trial.known.launches(cell) > 0));
+    assert!(cells.iter().all(|cell| trial.known.launch_count(cell) > 0));
     let lonely = cells.iter().filter(|cell| alone(cell)).count();
     assert!(lonely * 2 > cells.len(), "{lonely} of {}", cells.len());
 }
@@ -239,7 +239,7 @@ fn an_interrupted_search_continues_where_it_ended() {
     let half = first.len() / 2;
     for request in &first[..half] {
         for candidate in &request.candidates {
-            undone.known.add(
+            undone.known.add_time(
                 request.cell,
                 candidate,
                 1,
@@ -425,7 +425,7 @@ fn a_schedule_measured_under_another_name_is_not_measured_again() {
     for launch in 1..3 {
         for candidate in &old {
             let seconds = between_two(&cell, candidate);
-            trial.known.add(cell, candidate, launch, seconds);
+            trial.known.add_time(cell, candidate, launch, seconds);
         }
     }
     trial.launches = 2;
@@ -516,7 +516,7 @@ fn ranges_beside_large_gains_are_measured_before_others_are_refined() {
                 let seconds = large_gains_at_small_sizes(&request.cell, candidate);
                 trial
                     .known
-                    .add(request.cell, candidate, trial.launches, seconds);
+                    .add_time(request.cell, candidate, trial.launches, seconds);
             }
         }
     }

@@ -52,7 +52,10 @@ fn one_more_size_is_measured_where_only_the_default_changes_its_algorithm() {
         ));
         trial.run(truth, &Model(None), 0.0);
         let grid = trial.campaign.cells();
-        let others = trial.known.measured().filter(|cell| !grid.contains(cell));
+        let others = trial
+            .known
+            .measured_cells()
+            .filter(|cell| !grid.contains(cell));
         let first = |cell: &Cell| {
             let standings = trial.known.standings(cell);
             let fastest = standings.first().expect("measured");

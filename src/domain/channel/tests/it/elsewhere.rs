@@ -26,7 +26,7 @@ pub(crate) fn can(before: &[&str]) -> bool {
 
 /// The output of one of two ranks, started in this way while this process has the segment.
 fn open(before: &[&str]) -> Ended {
-    let layout = SegmentLayout::within(2, LIMIT).unwrap();
+    let layout = SegmentLayout::within_limit(2, LIMIT).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket().to_bytes();
     let digits = ticket.map(|byte| format!("{byte:02x}")).concat();

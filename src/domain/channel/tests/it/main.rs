@@ -12,7 +12,7 @@ use channel::{Channels, SegmentLayout, SharedSegment};
 
 /// The channels of some ranks of this process.
 fn several(ranks: usize, limit: usize) -> Vec<Channels> {
-    let layout = SegmentLayout::within(ranks, limit).unwrap();
+    let layout = SegmentLayout::within_limit(ranks, limit).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
     let opened = |rank| {
         let segment = SharedSegment::open(&segment.ticket()).unwrap();

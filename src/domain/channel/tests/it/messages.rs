@@ -44,7 +44,7 @@ impl Direction {
         if *index == self.lengths.len() {
             return false;
         }
-        let mut expected = message.done();
+        let mut expected = message.bytes_done();
         let before = expected;
         let is_over = from.send(to, message, |offset, piece| {
             assert_eq!(offset, expected);
@@ -66,7 +66,7 @@ impl Direction {
         if *index == self.lengths.len() {
             return false;
         }
-        let mut expected = message.done();
+        let mut expected = message.bytes_done();
         let before = expected;
         let is_over = at.receive(from, message, |offset, piece| {
             assert_eq!(offset, expected);
@@ -261,7 +261,7 @@ fn a_sender_that_does_not_receive_is_answered() {
 
 #[test]
 fn units_are_not_split() {
-    let layout = SegmentLayout::within(2, 1 << 20).unwrap();
+    let layout = SegmentLayout::within_limit(2, 1 << 20).unwrap();
     for unit in [1, 3, 16, 24, 112, 113, 1000, 5000, layout.largest_unit()] {
         let [mut first, mut second] = two(1 << 20);
         for length in [unit, 2 * unit, 13 * unit, 100 * unit] {
@@ -362,7 +362,7 @@ fn there_is_no_channel_from_a_rank_to_itself() {
 #[test]
 fn overwritten_memory_causes_no_wrong_access() {
     // The buffers are shorter than some messages.
-    let layout = SegmentLayout::within(2, 14 << 10).unwrap();
+    let layout = SegmentLayout::within_limit(2, 14 << 10).unwrap();
     assert!(layout.largest_unit() < 1000);
     let mut outcomes = [0; 3];
     let source = vec![0xff; 300_000];
@@ -464,7 +464,7 @@ fn data_for_several_ranks_is_written_once() {
     for (length, ranks) in [(5000, 3), (100_000, 4), (1 << 20, 7), (1 << 20, 2)] {
         let mut ranks = several(ranks, 4 << 20);
         for byte in 1..4 {
-            let stage = ranks[0].stage();
+            let stage = ranks[0].begin_stage();
             let message = TransferProgress::new(length, 8).of_stage(stage);
             let copies = (1..ranks.len()).map(|to| Copy::new(to, byte, message));
             let mut copies: Vec<_> = copies.collect();
@@ -490,7 +490,7 @@ fn a_message_arrives_even_if_others_do_not() {
             let mut ranks = several(ranks, limit);
             let last = ranks.len() - 1;
             for turn in 0..3 {
-                let stage = if has_stage { ranks[0].stage() } else { 0 };
+                let stage = if has_stage { ranks[0].begin_stage() } else { 0 };
                 let message = TransferProgress::new(LENGTH, 8).of_stage(stage);
                 let byte = |to| if has_stage { turn } else { turn ^ to as u8 };
                 let copies = (1..=last).map(|to| Copy::new(to, byte(to), message));

@@ -51,7 +51,7 @@ fn start_first_through(
     seed: u64,
     rounds: u64,
 ) -> (Vec<Rank>, Ticket) {
-    let layout = SegmentLayout::within(ranks, LIMIT).unwrap();
+    let layout = SegmentLayout::within_limit(ranks, LIMIT).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket();
     let digits = ticket.to_bytes().map(|byte| format!("{byte:02x}")).concat();

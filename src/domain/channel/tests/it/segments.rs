@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use channel::{Channels, SegmentError, SegmentLayout, SharedSegment, Ticket};
 
 fn layout() -> SegmentLayout {
-    SegmentLayout::within(2, 1 << 20).unwrap()
+    SegmentLayout::within_limit(2, 1 << 20).unwrap()
 }
 
 fn changed(ticket: &Ticket, byte: usize) -> Ticket {

@@ -34,7 +34,8 @@ fn run() -> Result<(), Error> {
         return Err("usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS".into());
     };
     let (ranks, rank) = (ranks.parse()?, rank.parse()?);
-    let layout = SegmentLayout::within(ranks, limit.parse()?).ok_or("the limit is too low")?;
+    let layout =
+        SegmentLayout::within_limit(ranks, limit.parse()?).ok_or("the limit is too low")?;
     let segment = SharedSegment::open(&Ticket::from_bytes(bytes(ticket)?))?;
     let channels = Channels::new(segment, layout, rank)?;
     tell("ready")?;
@@ -104,7 +105,7 @@ impl Node {
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
         let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
         let stage = match is_common(round) {
-            true => self.channels.stage(),
+            true => self.channels.begin_stage(),
             false => 0,
         };
         for message in &mut sends {

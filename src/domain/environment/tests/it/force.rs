@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use environment::force::Force;
 
 fn of(value: &str) -> Option<Force> {
-    Force::of_value(Some(OsStr::new(value)))
+    Force::from_value(Some(OsStr::new(value)))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_value_names_differences() {
         version: true,
         ..Force::NONE
     };
-    assert_eq!(Force::of_value(None), Some(Force::NONE));
+    assert_eq!(Force::from_value(None), Some(Force::NONE));
     for (value, expected) in [
         ("0", Force::NONE),
         ("1", Force::ALL),
@@ -47,6 +47,6 @@ fn a_value_names_differences() {
         assert_eq!(of(value), None, "{value}");
     }
     let all = [Force::NONE, Force::ALL, cpu, networks, library, version];
-    let bits: std::collections::BTreeSet<u64> = all.map(Force::bits).into();
+    let bits: std::collections::BTreeSet<u64> = all.map(Force::difference_bits).into();
     assert_eq!(bits.len(), all.len());
 }

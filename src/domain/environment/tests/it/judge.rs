@@ -1,6 +1,6 @@
 //! Warnings about conditions that make times less reliable.
 
-use environment::judge;
+use environment::judge_environment;
 use vocabulary::{Node, Warning};
 use wire::Environment;
 
@@ -33,7 +33,7 @@ fn quiet(nodes: Vec<Node>) -> Environment {
 
 #[track_caller]
 fn check(environment: &Environment, expected: &[Warning]) {
-    assert_eq!(judge(environment), expected);
+    assert_eq!(judge_environment(environment), expected);
     for warning in expected {
         let sentence = warning.to_string();
         assert!(sentence.contains([':', ';']), "says what to do: {sentence}");

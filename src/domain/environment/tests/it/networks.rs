@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use environment::networks;
+use environment::find_networks;
 use tempfile::TempDir;
 
 /// A folder like `/sys`.
@@ -78,7 +78,7 @@ impl Devices {
 
     #[track_caller]
     fn check(&self, expected: &[&str]) {
-        assert_eq!(networks(self.path()), expected);
+        assert_eq!(find_networks(self.path()), expected);
     }
 }
 
@@ -197,7 +197,7 @@ fn what_connects_no_nodes_is_not_listed() {
 #[test]
 fn unreadable_descriptions_are_unknown_networks() {
     let none: [&str; 0] = [];
-    assert_eq!(networks(Path::new("/nonexistent")), none);
+    assert_eq!(find_networks(Path::new("/nonexistent")), none);
     let node = Devices::new();
     node.write("class/infiniband", "not a folder");
     node.write("class/net/eth0/device", "not a link");

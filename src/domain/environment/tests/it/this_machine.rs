@@ -1,6 +1,6 @@
 //! The kernel's data about the machine that runs the tests.
 
-use environment::{available_bytes, last_level_bytes, node, own_cpus};
+use environment::{available_bytes, last_level_bytes, own_cpus, this_node};
 
 #[test]
 fn this_machine_has_memory() {
@@ -11,7 +11,7 @@ fn this_machine_has_memory() {
 #[test]
 fn this_machine_is_a_node() {
     let check = |planned, most| {
-        let node = node(vec![own_cpus(), own_cpus()], planned);
+        let node = this_node(vec![own_cpus(), own_cpus()], planned);
         assert!(!node.host.is_empty());
         assert!((1..=most).contains(&node.cores), "{node:?}");
         assert!((node.cores..=most).contains(&node.available), "{node:?}");

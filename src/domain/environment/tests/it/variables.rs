@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use environment::variables::{deciding, is_setting, may_force, only_configuring, rules};
+use environment::variables::{
+    deciding_settings, is_setting, may_force, only_configuring, rules_variables,
+};
 
 fn variables(names: &[(&str, &str)]) -> BTreeMap<String, String> {
     only_configuring(
@@ -28,7 +30,7 @@ fn settings_of_mpi_are_kept_and_variables_that_launchers_set_are_not() {
 #[test]
 fn settings_that_change_the_default_are_reported() {
     let check = |given: &[(&str, &str)], expected: &[&str]| {
-        assert_eq!(deciding(&variables(given), None, None), expected);
+        assert_eq!(deciding_settings(&variables(given), None, None), expected);
     };
     let forced = ("OMPI_MCA_coll_tuned_bcast_algorithm", "1");
     check(&[forced], &[]);
@@ -79,7 +81,7 @@ fn settings_without_variables_are_reported_too() {
             let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             pairs.collect::<BTreeMap<_, _>>()
         };
-        let found = deciding(&map(variables), Some(&map(settings)), None);
+        let found = deciding_settings(&map(variables), Some(&map(settings)), None);
         assert_eq!(found, expected);
     };
     let forced = ("coll_tuned_bcast_algorithm", "binomial");
@@ -135,7 +137,7 @@ fn only_settings_of_collectives_and_transports_are_reported() {
 #[test]
 fn files_of_rules_are_reported_with_their_other_settings() {
     let check = |given: &[(&str, &str)], expected: &[&str]| {
-        let found = rules(&variables(given));
+        let found = rules_variables(&variables(given));
         assert_eq!(found.keys().collect::<Vec<_>>(), expected);
     };
     let file = (

@@ -3,7 +3,7 @@
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
 
-use libraries::{LibraryName, RIVALS, equivalent};
+use libraries::{LibraryName, RIVALS, library_equivalent};
 
 fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Option<String> {
     let library = Library {
@@ -21,7 +21,7 @@ fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Op
         algorithm: algorithm.to_owned(),
         parameters,
     };
-    equivalent(&library, &cell, &candidate).map(|equivalent| equivalent.to_string())
+    library_equivalent(&library, &cell, &candidate).map(|equivalent| equivalent.to_string())
 }
 
 #[test]
@@ -95,12 +95,12 @@ fn our_equivalents_are_in_the_registry() {
     {
         if let Some(equivalent) = algorithm.equivalent {
             let ours = format!("{}/{equivalent}", algorithm.collective);
-            assert!(schedule::find(&ours).is_some(), "{ours}");
+            assert!(schedule::find_algorithm(&ours).is_some(), "{ours}");
             count += 1;
         }
     }
     assert_eq!(count, 37);
     for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
-        assert!(schedule::find(name).is_some(), "{name}");
+        assert!(schedule::find_algorithm(name).is_some(), "{name}");
     }
 }

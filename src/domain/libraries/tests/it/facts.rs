@@ -1,6 +1,6 @@
 //! The descriptions and the transports of libraries.
 
-use libraries::{LibraryName, library};
+use libraries::{LibraryName, library_from_description};
 
 #[test]
 fn mpich_names_its_device() {
@@ -17,7 +17,7 @@ fn mpich_names_its_device() {
 
 #[test]
 fn open_mpi_has_the_variables_of_the_components_in_use() {
-    let library = libraries::find("openmpi").expect("known");
+    let library = libraries::find_library("openmpi").expect("known");
     let has = [
         "pml_ob1_priority",
         "btl_self_exclusivity",
@@ -31,14 +31,15 @@ fn open_mpi_has_the_variables_of_the_components_in_use() {
 #[test]
 fn rows_are_in_the_order_of_their_names() {
     for library in LibraryName::ALL {
-        assert_eq!(libraries::find(library.name()), Some(library));
+        assert_eq!(libraries::find_library(library.name()), Some(library));
         let text = format!("{} 1.2", library.facts().title);
         assert_eq!(libraries::described_by(&text), Some(library));
     }
-    assert_eq!(libraries::find("other"), None);
+    assert_eq!(libraries::find_library("other"), None);
     let formats = |name: &str| {
-        let library = libraries::find(name).expect("known");
-        ["4.1.4", "5.0.6", "6.0.0", "10.1", "x"].map(|version| library.facts().format(version))
+        let library = libraries::find_library(name).expect("known");
+        ["4.1.4", "5.0.6", "6.0.0", "10.1", "x"]
+            .map(|version| library.facts().export_format(version))
     };
     let (classic, json) = ("openmpi", "openmpi-json");
     assert_eq!(
@@ -50,7 +51,9 @@ fn rows_are_in_the_order_of_their_names() {
 
 #[test]
 fn libraries_are_recognised_by_their_descriptions() {
-    let check = |text: &str, expected: &str| assert_eq!(library(text).to_string(), expected);
+    let check = |text: &str, expected: &str| {
+        assert_eq!(library_from_description(text).to_string(), expected)
+    };
     check(
         "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
         "openmpi-4.1.4",

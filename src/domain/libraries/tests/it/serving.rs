@@ -8,7 +8,7 @@ use schedule::Collective::{self, *};
 fn serving(library: LibraryName, variables: &[(&str, &str)]) -> Vec<Serving> {
     let pairs = variables.iter();
     let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    library.serving(&pairs.collect::<BTreeMap<_, _>>())
+    library.serving_components(&pairs.collect::<BTreeMap<_, _>>())
 }
 
 /// The collectives for which a component comes first, on one node or over several.

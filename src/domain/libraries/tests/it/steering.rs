@@ -7,7 +7,7 @@ use libraries::{Effect, KnownSettings, LibraryName, NoEffect, RulesFileEffect, S
 const RULES: &str = "coll_tuned_dynamic_rules_filename";
 
 fn library(name: &str) -> LibraryName {
-    libraries::find(name).expect("known")
+    libraries::find_library(name).expect("known")
 }
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -15,7 +15,7 @@ const BYTES: u64 = 1 << 20;
 const M: f64 = BYTES as f64;
 
 fn algorithm(name: &str) -> &'static Algorithm {
-    schedule::find(name).unwrap_or_else(|| panic!("{name} is not registered"))
+    schedule::find_algorithm(name).unwrap_or_else(|| panic!("{name} is not registered"))
 }
 
 fn call(ranks: u32, parameters: Parameters<'_>) -> Call<'_> {
@@ -47,7 +47,7 @@ fn closed_forms_agree_with_hand_calculations() {
     check(
         "bcast/chain",
         5,
-        Parameters::blocks(4),
+        Parameters::with_blocks(4),
         7.0 * (alpha + beta * M / 4.0),
     );
     check(
@@ -82,7 +82,7 @@ fn a_composition_costs_the_sum_of_its_parts() {
     );
     let chain = Parameters {
         bcast: Some("chain"),
-        ..Parameters::blocks(64)
+        ..Parameters::with_blocks(64)
     };
     check(
         "allreduce/reduce_broadcast",
@@ -111,7 +111,7 @@ fn no_block_is_better_than_the_best_block() {
                 continue;
             };
             for blocks in [1, 2, 3, 10, 30, 100, 300, 1000, 10_000] {
-                let parameters = Parameters::blocks(blocks);
+                let parameters = Parameters::with_blocks(blocks);
                 let other = predict(algorithm, RATES, &Call { parameters, ..call });
                 let other = other.expect("closed form").seconds;
                 assert!(
@@ -144,7 +144,7 @@ fn the_best_number_of_blocks_is_one_of_whole_units() {
             return;
         };
         let seconds = |blocks| {
-            let parameters = Parameters::blocks(blocks);
+            let parameters = Parameters::with_blocks(blocks);
             let found = predict(algorithm, rates, &Call { parameters, ..call });
             found.expect("closed form").seconds
         };
@@ -227,7 +227,7 @@ fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
         ..Parameters::default()
     };
     let parts = |parameter, collective| {
-        schedule::parts_of(collective).filter(move |_| algorithm.takes(parameter))
+        schedule::part_algorithms_of(collective).filter(move |_| algorithm.takes(parameter))
     };
     let reduces = parts(Parameter::Reduce, Collective::Reduce).map(|part| Parameters {
         reduce: Some(part.id),
@@ -243,7 +243,8 @@ fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
 
 /// Whether the closed forms of an algorithm and of its parts are exact for a number of blocks.
 fn is_exact(algorithm: &Algorithm, parameters: Parameters<'_>, ranks: u32, blocks: u32) -> bool {
-    let part = |collective, id: Option<&str>| schedule::find(&format!("{collective}/{}", id?));
+    let part =
+        |collective, id: Option<&str>| schedule::find_algorithm(&format!("{collective}/{}", id?));
     [
         Some(algorithm),
         part(Collective::Reduce, parameters.reduce),
@@ -252,7 +253,7 @@ fn is_exact(algorithm: &Algorithm, parameters: Parameters<'_>, ranks: u32, block
     .into_iter()
     .flatten()
     .all(|algorithm| match algorithm.cost(ranks) {
-        Some(Cost::Pipelined { exact, .. }) => exact.holds(blocks),
+        Some(Cost::Pipelined { exact, .. }) => exact.includes_blocks(blocks),
         _ => true,
     })
 }
@@ -293,10 +294,10 @@ fn predictions_count_what_the_schedules_do() {
                 let request = Request {
                     units,
                     parameters,
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 let schedule = Schedule::new(algorithm, &request).expect("predicted");
-                let tally = verify::verify(&schedule).expect("correct").tally;
+                let tally = verify::verify_schedule(&schedule).expect("correct").tally;
                 assert_eq!(
                     (Some(messages), time(0.0, 1.0, 0.0), time(0.0, 0.0, 1.0)),
                     (Some(tally.steps), Some(tally.moved), Some(tally.combined)),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use schedule::verify::{Proof, verify};
+use schedule::verify::{Proof, verify_schedule};
 use schedule::{
     Action, Algorithm, Buffer, Collective, Layout, Parameters, Place, RESOLVED_ROUNDS, Request,
-    Round, Schedule, Span, Tally, find, first_alike, of,
+    Round, Schedule, Span, Tally, algorithms_of, find_algorithm, first_alike,
 };
 
 use crate::cases::{parameters, schedule, supported};
@@ -20,7 +20,7 @@ fn schedules(collective: Collective, call: &Request<'_>) -> Vec<Schedule> {
         let all = parameters(algorithm).into_iter();
         all.filter_map(move |parameters| supported(algorithm, &with(parameters)))
     };
-    of(collective).flat_map(of_algorithm).collect()
+    algorithms_of(collective).flat_map(of_algorithm).collect()
 }
 
 /// Calls `check` with each collective and calls on up to 17 ranks.
@@ -32,7 +32,7 @@ fn each_call(mut check: impl FnMut(Collective, &Request<'_>)) {
                     root,
                     in_place,
                     units,
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 check(collective, &call);
             }
@@ -116,7 +116,7 @@ fn schedules_that_are_alike_have_equal_proofs_and_counts() {
         let all = schedules(collective, call);
         // The tally counts empty rounds, which need not agree.
         let proof = |schedule: &Schedule| {
-            let proof = verify(schedule).unwrap();
+            let proof = verify_schedule(schedule).unwrap();
             let tally = Tally {
                 rounds: 0,
                 ..proof.tally
@@ -148,9 +148,11 @@ fn few_algorithms_differ_on_two_ranks() {
     let found = expected.map(|(collective, _)| {
         let call = Request {
             units: 1000,
-            ..Request::ranks(2)
+            ..Request::among_ranks(2)
         };
-        let all: Vec<Schedule> = of(collective).map(|row| schedule(row, &call)).collect();
+        let all: Vec<Schedule> = algorithms_of(collective)
+            .map(|row| schedule(row, &call))
+            .collect();
         let firsts = first_alike(&all);
         let distinct = (0..all.len()).filter(|place| firsts[*place] == *place);
         (collective, distinct.count())
@@ -161,7 +163,7 @@ fn few_algorithms_differ_on_two_ranks() {
 /// Schedules differ if the same messages have another order, another round, or other memory.
 #[test]
 fn any_difference_in_execution_makes_schedules_different() {
-    let blocks = |count| Parameters::blocks(count);
+    let blocks = |count| Parameters::with_blocks(count);
     let none = Parameters::default();
     let long = (RESOLVED_ROUNDS + 1) as u32;
     for (one, other, ranks, are_alike) in [
@@ -227,9 +229,9 @@ fn any_difference_in_execution_makes_schedules_different() {
             let call = Request {
                 units: 9,
                 parameters,
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
-            schedule(find(name).unwrap(), &call)
+            schedule(find_algorithm(name).unwrap(), &call)
         });
         let firsts = first_alike(&made);
         assert_eq!(firsts, [0, usize::from(!are_alike)], "{one:?} {other:?}");

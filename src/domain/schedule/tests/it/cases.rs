@@ -2,7 +2,8 @@
 
 use schedule::verify::Grid;
 use schedule::{
-    Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, parts_of,
+    Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported,
+    part_algorithms_of,
 };
 
 /// A grid with every root of small communicators, and the first, middle and last root of others.
@@ -20,12 +21,12 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'stati
     let takes_both = all.iter().any(|given| given.reduce.is_some())
         && all.iter().any(|given| given.bcast.is_some());
     if takes_both {
-        let bcasts: Vec<_> = parts_of(Collective::Bcast).collect();
-        let pairs = parts_of(Collective::Reduce).zip(bcasts.iter().cycle());
+        let bcasts: Vec<_> = part_algorithms_of(Collective::Bcast).collect();
+        let pairs = part_algorithms_of(Collective::Reduce).zip(bcasts.iter().cycle());
         all.extend(pairs.map(|(reduce, bcast)| Parameters {
             reduce: Some(reduce.id),
             bcast: Some(bcast.id),
-            ..Parameters::blocks(3)
+            ..Parameters::with_blocks(3)
         }));
     }
     all
@@ -34,7 +35,7 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'stati
 /// This many blocks, if the algorithm takes blocks.
 pub(crate) fn in_blocks(algorithm: &Algorithm, blocks: u32) -> Parameters<'static> {
     match algorithm.takes(Parameter::Blocks) {
-        true => Parameters::blocks(blocks),
+        true => Parameters::with_blocks(blocks),
         false => Parameters::default(),
     }
 }
@@ -73,7 +74,7 @@ pub(crate) fn each_call(
                 in_place,
                 units,
                 parameters,
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
             if let Some(schedule) = supported(algorithm, &request) {
                 check(&schedule);

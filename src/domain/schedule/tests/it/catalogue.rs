@@ -2,7 +2,7 @@
 
 use schedule::{
     ALGORITHMS, Blocks, Collective, Held, Parameter, Parameters, Request, Schedule, Unsupported,
-    find, text,
+    find_algorithm, text,
 };
 
 use crate::cases::schedule;
@@ -10,14 +10,14 @@ use crate::cases::schedule;
 #[test]
 fn names_are_unique_and_found() {
     for algorithm in ALGORITHMS {
-        let found = find(&algorithm.name()).unwrap();
+        let found = find_algorithm(&algorithm.name()).unwrap();
         assert!(
             std::ptr::eq(found, algorithm),
             "{algorithm} is registered twice"
         );
         assert!(!algorithm.summary.is_empty() && !algorithm.source.is_empty());
     }
-    assert!(find("allreduce/none").is_none() && find("none").is_none());
+    assert!(find_algorithm("allreduce/none").is_none() && find_algorithm("none").is_none());
     assert!(
         "exscan"
             .parse::<Collective>()
@@ -37,12 +37,12 @@ fn collectives_that_only_libraries_implement_have_names_but_no_schedules() {
     );
     for collective in Collective::MEASURED {
         assert_eq!(collective.name().parse(), Ok(collective));
-        let has_rows = schedule::of(collective).next().is_some();
+        let has_rows = schedule::algorithms_of(collective).next().is_some();
         assert_eq!(has_rows, collective.has_algorithms(), "{collective}");
     }
     for algorithm in ALGORITHMS {
         for collective in others {
-            assert!(find(&format!("{collective}/{}", algorithm.id)).is_none());
+            assert!(find_algorithm(&format!("{collective}/{}", algorithm.id)).is_none());
         }
     }
 }
@@ -50,11 +50,11 @@ fn collectives_that_only_libraries_implement_have_names_but_no_schedules() {
 /// Every collective that can be measured has conditions.
 #[test]
 fn conditions_are_those_of_the_standard() {
-    let schedule = schedule(&ALGORITHMS[0], &Request::ranks(5));
+    let schedule = schedule(&ALGORITHMS[0], &Request::among_ranks(5));
     let (shape, mine) = (schedule.shape(), Held::Ranks(3, 3));
     let check = |collective: Collective, before, after| {
-        assert_eq!(collective.before(shape, 3).1, before, "{collective}");
-        assert_eq!(collective.after(shape, 3), after, "{collective}");
+        assert_eq!(collective.precondition(shape, 3).1, before, "{collective}");
+        assert_eq!(collective.postcondition(shape, 3), after, "{collective}");
     };
     check(Collective::Alltoall, mine, Held::Parts);
     check(Collective::Barrier, Held::Undefined, Held::Undefined);
@@ -69,7 +69,7 @@ fn requests_that_cannot_be_served_are_refused() {
         "bcast/binomial",
         Request {
             ranks: 0,
-            ..Request::ranks(1)
+            ..Request::among_ranks(1)
         },
         Unsupported::NoRanks,
     );
@@ -77,15 +77,15 @@ fn requests_that_cannot_be_served_are_refused() {
         "bcast/binomial",
         Request {
             root: 4,
-            ..Request::ranks(4)
+            ..Request::among_ranks(4)
         },
         Unsupported::NoSuchRoot { root: 4, ranks: 4 },
     );
     check(
         "bcast/binomial",
         Request {
-            parameters: Parameters::blocks(2),
-            ..Request::ranks(4)
+            parameters: Parameters::with_blocks(2),
+            ..Request::among_ranks(4)
         },
         Unsupported::Parameter {
             algorithm: "bcast/binomial".into(),
@@ -95,8 +95,8 @@ fn requests_that_cannot_be_served_are_refused() {
     check(
         "bcast/chain",
         Request {
-            parameters: Parameters::blocks(0),
-            ..Request::ranks(4)
+            parameters: Parameters::with_blocks(0),
+            ..Request::among_ranks(4)
         },
         Unsupported::ZeroBlocks,
     );
@@ -108,7 +108,7 @@ fn requests_that_cannot_be_served_are_refused() {
         "allreduce/reduce_broadcast",
         Request {
             parameters,
-            ..Request::ranks(4)
+            ..Request::among_ranks(4)
         },
         Unsupported::Part {
             collective: Collective::Bcast,
@@ -118,7 +118,7 @@ fn requests_that_cannot_be_served_are_refused() {
 }
 
 fn refused(name: &str, request: Request<'_>, expected: &Unsupported) {
-    let refusal = Schedule::new(find(name).unwrap(), &request).unwrap_err();
+    let refusal = Schedule::new(find_algorithm(name).unwrap(), &request).unwrap_err();
     assert_eq!(&refusal, expected, "{name} {request:?}");
     assert!(!refusal.to_string().is_empty());
 }
@@ -130,13 +130,13 @@ fn a_radix_is_from_2_to_64() {
             radix: Some(radix),
             ..Parameters::default()
         },
-        ..Request::ranks(4)
+        ..Request::among_ranks(4)
     };
     for radix in [0, 1, 65, u32::MAX] {
         refused("bcast/knomial", with(radix), &Unsupported::Radix { radix });
     }
     for radix in [2, 3, 64] {
-        let schedule = schedule(find("bcast/knomial").unwrap(), &with(radix));
+        let schedule = schedule(find_algorithm("bcast/knomial").unwrap(), &with(radix));
         assert_eq!(schedule.shape().radix, radix);
     }
     let not_taken = Unsupported::Parameter {
@@ -151,7 +151,7 @@ fn a_reduce_scatter_needs_one_count_per_rank_with_the_right_sum() {
     let with = |counts| Request {
         units: 6,
         counts: Some(counts),
-        ..Request::ranks(3)
+        ..Request::among_ranks(3)
     };
     let check = |name, counts| refused(name, with(counts), &Unsupported::Counts);
     check("reduce_scatter/ring", &[]);
@@ -162,14 +162,17 @@ fn a_reduce_scatter_needs_one_count_per_rank_with_the_right_sum() {
     check("reduce_scatter_block/ring", &[2, 2, 2]);
     check("allgather/ring", &[2, 2, 2]);
     check("allreduce/ring", &[2, 2, 2]);
-    schedule(find("reduce_scatter/ring").unwrap(), &with(&[0, 5, 1]));
+    schedule(
+        find_algorithm("reduce_scatter/ring").unwrap(),
+        &with(&[0, 5, 1]),
+    );
 }
 
 #[test]
 fn vectors_with_too_many_units_are_refused() {
     let of = |units, ranks| Request {
         units,
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
     let too_long = &Unsupported::TooLong;
     for name in [
@@ -179,7 +182,7 @@ fn vectors_with_too_many_units_are_refused() {
     ] {
         refused(name, of(u64::MAX, 2), too_long);
         refused(name, of(u64::MAX / 3 + 1, 3), too_long);
-        schedule(find(name).unwrap(), &of(1 << 58, 3));
+        schedule(find_algorithm(name).unwrap(), &of(1 << 58, 3));
     }
     let counts = [u64::MAX, 2];
     let request = Request {
@@ -199,7 +202,7 @@ fn only_one_allgather_refuses_odd_numbers_of_ranks() {
     assert_eq!(picky.name(), "allgather/neighbor_exchange");
     for algorithm in ALGORITHMS {
         for ranks in 1..=33 {
-            let made = Schedule::new(algorithm, &Request::ranks(ranks));
+            let made = Schedule::new(algorithm, &Request::among_ranks(ranks));
             let expected = (algorithm.even_ranks && ranks > 1 && ranks % 2 == 1).then(|| {
                 Unsupported::OddRanks {
                     algorithm: algorithm.name(),
@@ -218,29 +221,29 @@ fn only_one_allgather_refuses_odd_numbers_of_ranks() {
 
 #[test]
 fn a_block_size_gives_the_fewest_blocks_of_at_most_that_size() {
-    assert_eq!(Blocks::Size(4).count(12), 3);
-    assert_eq!(Blocks::Size(4).count(13), 4);
-    assert_eq!(Blocks::Size(4).count(0), 1);
-    assert_eq!(Blocks::Size(1).count(u64::MAX), u32::MAX);
+    assert_eq!(Blocks::Size(4).block_count(12), 3);
+    assert_eq!(Blocks::Size(4).block_count(13), 4);
+    assert_eq!(Blocks::Size(4).block_count(0), 1);
+    assert_eq!(Blocks::Size(1).block_count(u64::MAX), u32::MAX);
 }
 
 #[test]
 fn the_text_of_dual_root_agrees_with_the_paper() {
-    let algorithm = find("allreduce/dual_root").unwrap();
+    let algorithm = find_algorithm("allreduce/dual_root").unwrap();
     let request = Request {
         units: 4,
-        parameters: Parameters::blocks(2),
-        ..Request::ranks(6)
+        parameters: Parameters::with_blocks(2),
+        ..Request::among_ranks(6)
     };
-    insta::assert_snapshot!(text::render(&schedule(algorithm, &request), None));
+    insta::assert_snapshot!(text::render_text(&schedule(algorithm, &request), None));
 }
 
 #[test]
 fn a_reduce_to_a_middle_rank_mirrors_the_tree_below_the_root() {
-    let algorithm = find("reduce/binomial").unwrap();
+    let algorithm = find_algorithm("reduce/binomial").unwrap();
     let request = Request {
         root: 3,
-        ..Request::ranks(7)
+        ..Request::among_ranks(7)
     };
-    insta::assert_snapshot!(text::render(&schedule(algorithm, &request), None));
+    insta::assert_snapshot!(text::render_text(&schedule(algorithm, &request), None));
 }

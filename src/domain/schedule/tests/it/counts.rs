@@ -1,6 +1,8 @@
 //! Figures that the literature states, counted on the schedules.
 
-use schedule::{ALGORITHMS, Algorithm, Cost, Parameters, Request, find, verify::verify};
+use schedule::{
+    ALGORITHMS, Algorithm, Cost, Parameters, Request, find_algorithm, verify::verify_schedule,
+};
 
 use crate::cases::{in_blocks, schedule};
 
@@ -9,14 +11,14 @@ fn steps(name: &str, ranks: u32, blocks: u32) -> u64 {
 }
 
 fn tally(name: &str, ranks: u32, blocks: u32) -> schedule::Tally {
-    let algorithm = find(name).unwrap();
+    let algorithm = find_algorithm(name).unwrap();
     let units = u64::from(blocks.max(ranks)) * 2;
-    verify(&schedule(
+    verify_schedule(&schedule(
         algorithm,
         &Request {
             units,
             parameters: in_blocks(algorithm, blocks),
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         },
     ))
     .unwrap()
@@ -70,16 +72,19 @@ fn closed_forms_agree_with_the_schedules() {
                     combined,
                     parts,
                 } => {
-                    let counted = count(algorithm, parts * 3, Request::ranks(ranks));
+                    let counted = count(algorithm, parts * 3, Request::among_ranks(ranks));
                     let expected = [steps, 3 * moved, 3 * combined];
                     assert_eq!(counted, expected, "{algorithm} p={ranks}");
                 }
                 Cost::Pipelined { lemma, exact } => {
-                    for blocks in [1, 2, 3, 8, 21].into_iter().filter(|b| exact.holds(*b)) {
-                        let parameters = Parameters::blocks(blocks);
+                    for blocks in [1, 2, 3, 8, 21]
+                        .into_iter()
+                        .filter(|b| exact.includes_blocks(*b))
+                    {
+                        let parameters = Parameters::with_blocks(blocks);
                         let request = Request {
                             parameters,
-                            ..Request::ranks(ranks)
+                            ..Request::among_ranks(ranks)
                         };
                         let counted = count(algorithm, u64::from(blocks) * 2, request);
                         let total = |fixed, each| fixed + each * i64::from(blocks);
@@ -97,7 +102,7 @@ fn closed_forms_agree_with_the_schedules() {
 
 /// Steps, units moved and units combined on the critical paths.
 fn count(algorithm: &'static Algorithm, units: u64, request: Request<'_>) -> [u64; 3] {
-    let tally = verify(&schedule(algorithm, &Request { units, ..request }))
+    let tally = verify_schedule(&schedule(algorithm, &Request { units, ..request }))
         .unwrap()
         .tally;
     [tally.steps, tally.moved, tally.combined]
@@ -127,13 +132,15 @@ fn trees_take_log_p_rounds_and_rings_move_the_least() {
         assert_eq!(steps("reduce/binomial", ranks, 1), levels);
     }
     for ranks in [2_u32, 3, 7, 16] {
-        let algorithm = find("allreduce/ring").unwrap();
+        let algorithm = find_algorithm("allreduce/ring").unwrap();
         let units = u64::from(ranks) * 12;
         let request = Request {
             units,
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
-        let tally = verify(&schedule(algorithm, &request)).unwrap().tally;
+        let tally = verify_schedule(&schedule(algorithm, &request))
+            .unwrap()
+            .tally;
         assert_eq!(tally.most_sent, 24 * u64::from(ranks - 1));
         assert_eq!(tally.most_received, 24 * u64::from(ranks - 1));
         assert_eq!(tally.most_combined, 12 * u64::from(ranks - 1));
@@ -148,9 +155,9 @@ fn gathers_move_the_data_that_their_trees_require() {
         let of = |name: &str| {
             let request = Request {
                 units: 6,
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
-            verify(&schedule(find(name).unwrap(), &request))
+            verify_schedule(&schedule(find_algorithm(name).unwrap(), &request))
                 .unwrap()
                 .tally
         };
@@ -184,10 +191,12 @@ fn scatter_and_allgather_broadcast_twice_the_vector_less_a_piece() {
         let units = 6 * u64::from(ranks);
         let request = Request {
             units,
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
-        let algorithm = find("bcast/scatter_allgather").unwrap();
-        let tally = verify(&schedule(algorithm, &request)).unwrap().tally;
+        let algorithm = find_algorithm("bcast/scatter_allgather").unwrap();
+        let tally = verify_schedule(&schedule(algorithm, &request))
+            .unwrap()
+            .tally;
         assert_eq!(tally.moved, 2 * (units - 6));
         assert_eq!(tally.steps, 2 * u64::from(ranks.ilog2()));
     }
@@ -199,15 +208,15 @@ fn blocks_of_a_composition_go_to_the_parts_that_take_them() {
     let of = |reduce: &'static str, blocks: u32| {
         let parameters = Parameters {
             reduce: Some(reduce),
-            ..Parameters::blocks(blocks)
+            ..Parameters::with_blocks(blocks)
         };
         let request = Request {
             units: 18,
             parameters,
-            ..Request::ranks(5)
+            ..Request::among_ranks(5)
         };
-        let algorithm = find("allreduce/reduce_broadcast").unwrap();
-        verify(&schedule(algorithm, &request))
+        let algorithm = find_algorithm("allreduce/reduce_broadcast").unwrap();
+        verify_schedule(&schedule(algorithm, &request))
             .unwrap()
             .tally
             .messages

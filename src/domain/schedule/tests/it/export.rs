@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schedule::export::{Scale, ScheduleExport, TooLong};
 use schedule::timeline::Timeline;
-use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find};
+use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find_algorithm};
 
 use crate::cases::{in_blocks, schedule, supported};
 
@@ -185,11 +185,11 @@ fn totals(schedule: &Schedule) -> [Total; 2] {
     let ranks = 0..schedule.shape().ranks;
     let export = ScheduleExport::new(schedule, SCALE).unwrap();
     let goal = ranks.clone().map(|rank| {
-        let text = export.goal(rank);
+        let text = export.goal_of_rank(rank);
         read_goal(&text, rank)
     });
     let simgrid = ranks.map(|rank| {
-        let text = export.simgrid(rank);
+        let text = export.simgrid_of_rank(rank);
         read_simgrid(&text, rank)
     });
     [
@@ -235,7 +235,7 @@ fn traces_agree_with_their_schedules() {
                     units,
                     root,
                     parameters: in_blocks(algorithm, 3),
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 check(algorithm, &request);
             }
@@ -245,11 +245,11 @@ fn traces_agree_with_their_schedules() {
 
 #[test]
 fn messages_too_long_for_the_simulators_are_refused() {
-    let algorithm = find("gather/binomial").unwrap();
+    let algorithm = find_algorithm("gather/binomial").unwrap();
     let check = |units, expected: Option<u64>| {
         let request = Request {
             units,
-            ..Request::ranks(4)
+            ..Request::among_ranks(4)
         };
         let schedule = schedule(algorithm, &request);
         let scale = Scale {

@@ -5,7 +5,7 @@
 
 use schedule::{
     ALGORITHMS, Action, Buffer, Fault, Misdeed, Parameters, Partition, Program, Rank, Request,
-    Schedule, Span, find, verify::verify_programs,
+    Schedule, Span, find_algorithm, verify::verify_programs,
 };
 
 use crate::cases::{each_call, schedule};
@@ -19,12 +19,12 @@ fn request(ranks: u32, in_place: bool) -> Request<'static> {
     Request {
         units: 4,
         in_place,
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     }
 }
 
 fn call(name: &str, request: &Request<'_>) -> Schedule {
-    schedule(find(name).unwrap(), request)
+    schedule(find_algorithm(name).unwrap(), request)
 }
 
 /// An ordered allreduce of four units on two ranks, which has scratch memory for the whole vector.
@@ -106,10 +106,10 @@ fn the_input_must_not_be_written() {
     let scatter = call("scatter/linear", &request(2, true));
     let [own, other] = [0, 1].map(|rank| parts(INPUT, rank, 1));
     let programs = [
-        vec![vec![send(1, other)], vec![recv(1, own.of(OUTPUT))]],
+        vec![vec![send(1, other)], vec![recv(1, own.in_buffer(OUTPUT))]],
         vec![
-            vec![recv(0, other.of(OUTPUT))],
-            vec![send(0, other.of(OUTPUT))],
+            vec![recv(0, other.in_buffer(OUTPUT))],
+            vec![send(0, other.in_buffer(OUTPUT))],
         ],
     ];
     let fault = at(0, 1, programs[0][1][0], Misdeed::Forbidden);
@@ -212,7 +212,7 @@ fn peers_must_be_other_ranks() {
         vec![wait, signal],
         vec![send(0, nothing)],
         vec![send(2, nothing)],
-        vec![recv(2, nothing.of(SCRATCH))],
+        vec![recv(2, nothing.in_buffer(SCRATCH))],
         vec![Action::Signal { to: 2 }],
         vec![Action::Await { from: Rank::MAX }],
     ] {
@@ -326,7 +326,7 @@ fn spans_must_lie_in_existing_buffers() {
     let culprit = recv(1, parts(SCRATCH, 0, 2));
     let short = Request {
         units: 1,
-        ..Request::ranks(2)
+        ..Request::among_ranks(2)
     };
     let fault = at(0, 0, culprit, Misdeed::OutOfBounds);
     let programs = [vec![vec![culprit]], vec![]];

@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use schedule::verify::{Grid, Unprovable, Verdict, Verify, verify};
+use schedule::verify::{Grid, Unprovable, Verdict, Verify, verify_schedule};
 use schedule::{
-    ALGORITHMS, Algorithm, Collective, Fault, Parameter, Request, Schedule, find, parts_of,
+    ALGORITHMS, Algorithm, Collective, Fault, Parameter, Request, Schedule, find_algorithm,
+    part_algorithms_of,
 };
 
 fn grid(ranks: RangeInclusive<u32>, blocks: &[u32]) -> Grid {
@@ -17,19 +18,20 @@ fn grid(ranks: RangeInclusive<u32>, blocks: &[u32]) -> Grid {
 
 fn prove(name: &str, ranks: RangeInclusive<u32>, verify: &Verify) -> Verdict {
     let grid = grid(ranks, &[1, 2]);
-    grid.prove(find(name).unwrap(), verify).unwrap()
+    grid.prove_algorithm(find_algorithm(name).unwrap(), verify)
+        .unwrap()
 }
 
 #[test]
 fn the_fault_on_the_fewest_ranks_is_reported() {
-    let sound = prove("bcast/chain", 1..=9, &verify);
+    let sound = prove("bcast/chain", 1..=9, &verify_schedule);
     assert!(sound.fault.is_none());
     // Two lengths for each of two block counts and of 45 roots.
     assert_eq!(sound.shapes, 180);
 
     let refuse = |schedule: &Schedule| match schedule.shape() {
         shape if shape.ranks >= 3 && shape.root == 2 => Err(Fault::Deadlock(Vec::new())),
-        _ => verify(schedule),
+        _ => verify_schedule(schedule),
     };
     let fault = prove("bcast/chain", 1..=9, &refuse).fault.unwrap();
     let call = "bcast/chain on 3 ranks, root 2, 1 block, 0 units";
@@ -39,12 +41,12 @@ fn the_fault_on_the_fewest_ranks_is_reported() {
 #[test]
 fn unsupported_numbers_of_ranks_are_counted() {
     for algorithm in ALGORITHMS.iter().filter(|a| a.even_ranks) {
-        let verdict = prove(&algorithm.name(), 1..=9, &verify);
+        let verdict = prove(&algorithm.name(), 1..=9, &verify_schedule);
         // 3, 5, 7 and 9 ranks are skipped; a single rank is supported.
         assert_eq!(verdict.skipped, 4, "{algorithm}");
         assert!(verdict.shapes > 0 && verdict.fault.is_none());
     }
-    let verdict = prove("allgather/ring", 1..=9, &verify);
+    let verdict = prove("allgather/ring", 1..=9, &verify_schedule);
     assert_eq!(verdict.skipped, 0);
     // Two lengths, in place and not, of 9 communicators.
     assert_eq!(verdict.shapes, 36);
@@ -55,7 +57,7 @@ fn calls_with_uneven_parts_say_so() {
     // The lengths are 1, 5 and 2; the last one has parts of 0 and 2 units.
     let refuse = |schedule: &Schedule| match schedule.units() {
         2 if schedule.shape().in_place => Err(Fault::Deadlock(Vec::new())),
-        _ => verify(schedule),
+        _ => verify_schedule(schedule),
     };
     let verdict = prove("reduce_scatter/ring", 2..=2, &refuse);
     let call = verdict.fault.map(|fault| fault.call);
@@ -66,7 +68,7 @@ fn calls_with_uneven_parts_say_so() {
 #[test]
 fn calls_too_large_for_memory_are_refused() {
     let grid = grid(2..=2, &[1 << 26]);
-    let refused = grid.prove(find("bcast/chain").unwrap(), &verify);
+    let refused = grid.prove_algorithm(find_algorithm("bcast/chain").unwrap(), &verify_schedule);
     let call = "bcast/chain on 2 ranks, root 0, 67108864 blocks, 67108863 units".to_owned();
     assert_eq!(refused.unwrap_err(), Unprovable::TooLarge { call });
 }
@@ -76,10 +78,10 @@ fn parameters_are_tried_where_they_matter() {
     let grid = grid(1..=1, &[1, 5]);
     let taking = |collective, parameter| {
         let takes = |part: &&Algorithm| part.takes(parameter);
-        parts_of(collective).filter(takes).count()
+        part_algorithms_of(collective).filter(takes).count()
     };
     let of_part = |collective| {
-        parts_of(collective).count()
+        part_algorithms_of(collective).count()
             + taking(collective, Parameter::Blocks)
             + 4 * taking(collective, Parameter::Radix)
     };
@@ -95,7 +97,7 @@ fn parameters_are_tried_where_they_matter() {
             of_part(reduce) + of_part(bcast),
         ),
     ] {
-        let algorithm = find(name).unwrap();
+        let algorithm = find_algorithm(name).unwrap();
         assert_eq!(grid.parameters(algorithm).len(), expected, "{name}");
     }
 }
@@ -106,7 +108,7 @@ fn roots_are_thinned_on_large_communicators() {
         every_root_of: 5,
         ..grid(1..=9, &[1])
     };
-    let roots = |name, ranks| grid.roots(find(name).unwrap(), ranks);
+    let roots = |name, ranks| grid.roots(find_algorithm(name).unwrap(), ranks);
     assert_eq!(roots("bcast/linear", 5), [0, 1, 2, 3, 4]);
     assert_eq!(roots("bcast/linear", 9), [0, 4, 8]);
     assert_eq!(roots("bcast/linear", 6), [0, 3, 5]);
@@ -130,7 +132,8 @@ fn lengths_leave_blocks_empty_and_uneven() {
             Ok::<(), ()>(())
         };
         let grid = grid(8..=8, &[3]);
-        grid.requests(find(name).unwrap(), 8, visit).unwrap();
+        grid.visit_requests(find_algorithm(name).unwrap(), 8, visit)
+            .unwrap();
         lengths.dedup();
         assert_eq!(lengths, expected, "{name}");
     }

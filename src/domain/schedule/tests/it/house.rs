@@ -131,16 +131,16 @@ fn every_algorithm_has_its_own_file_and_every_file_a_row() {
         });
         assert_eq!(
             rows.count(),
-            schedule::of(collective).count(),
+            schedule::algorithms_of(collective).count(),
             "{collective}"
         );
     }
 }
 
-/// The worked example in CONTRIBUTING.md is equal to the file that it names.
+/// The worked example in src/EXTENDING.md is equal to the file that it names.
 #[test]
 fn the_worked_example_agrees_with_the_code() {
-    let guide = std::fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
+    let guide = std::fs::read_to_string(workspace().join("src/EXTENDING.md")).unwrap();
     let (_, rest) = guide.split_once("```rust\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let file = workspace().join("src/domain/schedule/allgather/bruck.rs");

@@ -1,6 +1,6 @@
 //! The number of units in spans.
 
-use schedule::{Buffer, Partition, Request, Run, Schedule, Span, find};
+use schedule::{Buffer, Partition, Request, Run, Schedule, Span, find_algorithm};
 
 use crate::cases::schedule;
 
@@ -22,14 +22,14 @@ fn check(schedule: &Schedule, partition: Partition) {
 
 #[test]
 fn the_length_of_a_span_is_that_of_its_pieces() {
-    let algorithm = find("reduce_scatter/ring").unwrap();
+    let algorithm = find_algorithm("reduce_scatter/ring").unwrap();
     for units in [0, 1, 6, 7, 23] {
         let uneven = [units / 3, 0, units - units / 3];
         for counts in [None, Some(&uneven[..])] {
             let request = Request {
                 units,
                 counts,
-                ..Request::ranks(3)
+                ..Request::among_ranks(3)
             };
             let schedule = schedule(algorithm, &request);
             for blocks in [1, 2, 5, 9] {
@@ -48,10 +48,10 @@ fn the_length_of_a_span_is_that_of_its_pieces() {
 /// The chunks of three parts of 7 units: they have gaps between them, except where a part is one chunk.
 #[test]
 fn chunks_of_parts_are_at_equal_distances() {
-    let algorithm = find("allgather/ring").unwrap();
+    let algorithm = find_algorithm("allgather/ring").unwrap();
     let request = Request {
         units: 7,
-        ..Request::ranks(3)
+        ..Request::among_ranks(3)
     };
     let layout = schedule(algorithm, &request).layout(1);
     let place = |chunks, chunk: u64, first, count| {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use schedule::{
     ALGORITHMS, About, Algorithm, Collective, Nodes, Parameter, Parameters, Placed, Rank, Request,
-    Schedule, Unsupported, find, parts_of, verify::verify,
+    Schedule, Unsupported, find_algorithm, part_algorithms_of, verify::verify_schedule,
 };
 
 use crate::cases::{grid, in_blocks, parameters, schedule};
@@ -18,18 +18,18 @@ fn levelled() -> impl Iterator<Item = &'static Algorithm> {
 
 /// Every query of the nodes must agree with their lists of ranks.
 fn check_nodes(nodes: &Nodes, expected: &[Vec<Rank>]) {
-    assert_eq!(nodes.count() as usize, expected.len());
+    assert_eq!(nodes.node_count() as usize, expected.len());
     let ranks: usize = expected.iter().map(Vec::len).sum();
     assert_eq!(nodes.ranks() as usize, ranks);
     for (node, members) in (0..).zip(expected) {
-        assert_eq!(nodes.size(node) as usize, members.len());
+        assert_eq!(nodes.node_size(node) as usize, members.len());
         for (local, rank) in (0..).zip(members) {
-            assert_eq!(nodes.place(*rank), (node, local));
-            assert_eq!(nodes.rank(node, local), *rank);
+            assert_eq!(nodes.place_of_rank(*rank), (node, local));
+            assert_eq!(nodes.rank_at(node, local), *rank);
         }
     }
     let largest = expected.iter().map(Vec::len).max().unwrap();
-    assert_eq!(nodes.largest() as usize, largest);
+    assert_eq!(nodes.largest_node_size() as usize, largest);
     let are_alike = expected.iter().all(|node| node.len() == largest);
     assert_eq!(nodes.are_alike(), are_alike);
     let gap = |node: &Vec<Rank>| node.windows(2).any(|pair| pair[0] + 1 != pair[1]);
@@ -62,28 +62,30 @@ fn computed_orders_agree_with_their_lists() {
                 (Placed::Block { per_node: size }, block),
                 (Placed::Cyclic { nodes: size }, cyclic),
             ] {
-                let nodes = placed.nodes(ranks).unwrap();
+                let nodes = placed.resolve_nodes(ranks).unwrap();
                 check_nodes(&nodes, &lists(&labels));
-                check_nodes(&Nodes::of_list(&labels), &lists(&labels));
-                check_nodes(&Nodes::of_lists(&lists(&labels)), &lists(&labels));
+                check_nodes(&Nodes::from_labels(&labels), &lists(&labels));
+                check_nodes(&Nodes::from_rank_lists(&lists(&labels)), &lists(&labels));
             }
         }
     }
-    assert_eq!(Placed::Block { per_node: 0 }.nodes(3), None);
-    assert_eq!(Placed::On(&Nodes::together(4)).nodes(3), None);
+    assert_eq!(Placed::Block { per_node: 0 }.resolve_nodes(3), None);
+    assert_eq!(Placed::On(&Nodes::one_node(4)).resolve_nodes(3), None);
 }
 
 proptest! {
     #[test]
     fn listed_nodes_are_what_their_lists_are(labels in prop::collection::vec(0_u32..6, 1..40)) {
-        check_nodes(&Nodes::of_list(&labels), &lists(&labels));
+        check_nodes(&Nodes::from_labels(&labels), &lists(&labels));
     }
 }
 
 /// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, or works on
 /// parts that are not contiguous.
 fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -> bool {
-    let fewest = (0..nodes.count()).map(|node| nodes.size(node)).min();
+    let fewest = (0..nodes.node_count())
+        .map(|node| nodes.node_size(node))
+        .min();
     if leaders > fewest {
         return true;
     }
@@ -117,7 +119,7 @@ fn prove_call(
         units,
         parameters,
         placed: Placed::On(nodes),
-        ..Request::ranks(nodes.ranks())
+        ..Request::among_ranks(nodes.ranks())
     };
     let is_refused = must_be_refused(algorithm, parameters.leaders, nodes);
     match Schedule::new(algorithm, &request) {
@@ -127,7 +129,7 @@ fn prove_call(
         schedule => {
             let schedule = schedule.unwrap();
             assert!(!is_refused, "{algorithm} {nodes:?}");
-            if let Err(fault) = verify(&schedule) {
+            if let Err(fault) = verify_schedule(&schedule) {
                 panic!("{algorithm} {request:?}: {fault}");
             }
         }
@@ -141,12 +143,12 @@ fn pipelined_phases_overlap() {
     let steps = |name: &str, blocks| {
         let request = Request {
             units: 64,
-            parameters: Parameters::blocks(blocks),
+            parameters: Parameters::with_blocks(blocks),
             placed: Placed::Block { per_node: 4 },
-            ..Request::ranks(16)
+            ..Request::among_ranks(16)
         };
-        let schedule = schedule(find(name).unwrap(), &request);
-        verify(&schedule).unwrap().tally.steps
+        let schedule = schedule(find_algorithm(name).unwrap(), &request);
+        verify_schedule(&schedule).unwrap().tally.steps
     };
     for (name, one, begin, each) in [
         ("bcast/leaders_pipelined", 4, 3, 2),
@@ -164,23 +166,23 @@ fn pipelined_phases_overlap() {
 /// Parts of any sizes, on nodes of any sizes.
 #[test]
 fn uneven_parts_are_supported_if_the_ranks_of_nodes_are_consecutive() {
-    let algorithm = find("reduce_scatter/leaders").unwrap();
+    let algorithm = find_algorithm("reduce_scatter/leaders").unwrap();
     let mut random = Random::named("uneven");
     for turn in 0..200 {
         let ranks = 1 + random.below(24) as u32;
         let mut labels: Vec<u32> = (0..ranks).map(|_| random.below(5) as u32).collect();
         labels.sort_unstable();
         let counts: Vec<u64> = (0..ranks).map(|_| random.below(4)).collect();
-        let nodes = Nodes::of_list(&labels);
+        let nodes = Nodes::from_labels(&labels);
         let request = Request {
             units: counts.iter().sum(),
             counts: Some(&counts),
             in_place: turn % 2 == 0,
             parameters: random.pick(&parameters(algorithm)),
             placed: Placed::On(&nodes),
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
-        verify(&schedule(algorithm, &request)).unwrap();
+        verify_schedule(&schedule(algorithm, &request)).unwrap();
     }
 }
 
@@ -197,12 +199,12 @@ fn nodes_of_any_sizes_are_supported() {
                     .collect();
                 let mut call = || (random.below(ranks.into()) as Rank, random.below(2) == 0);
                 let (first, second) = (call(), call());
-                let nodes = Nodes::of_list(&labels);
+                let nodes = Nodes::from_labels(&labels);
                 prove_call(algorithm, random.pick(&choices), &nodes, 7, first);
                 for place in (1..labels.len()).rev() {
                     labels.swap(place, random.below(place as u64 + 1) as usize);
                 }
-                let nodes = Nodes::of_list(&labels);
+                let nodes = Nodes::from_labels(&labels);
                 prove_call(algorithm, random.pick(&choices), &nodes, 3, second);
             }
         }
@@ -221,7 +223,7 @@ fn many_ranks_on_random_nodes_are_supported() {
             prove(
                 algorithm,
                 random.pick(&choices),
-                &Nodes::of_list(&labels),
+                &Nodes::from_labels(&labels),
                 40,
             );
         }
@@ -232,7 +234,7 @@ fn many_ranks_on_random_nodes_are_supported() {
                 labels.swap(place, random.below(place as u64 + 1) as usize);
             }
             for parameters in &choices {
-                prove(algorithm, *parameters, &Nodes::of_list(&labels), 90);
+                prove(algorithm, *parameters, &Nodes::from_labels(&labels), 90);
             }
         }
     }
@@ -247,7 +249,7 @@ fn any_algorithm_may_be_a_phase() {
             let phases = || algorithm.phases.iter();
             let named = || phases().filter(|phase| phase.named_by == Some(parameter));
             let first = named().next().unwrap();
-            for part in parts_of(first.collective) {
+            for part in part_algorithms_of(first.collective) {
                 let with = Parameters {
                     node: (parameter == Parameter::Node).then_some(part.id),
                     network: (parameter == Parameter::Network).then_some(part.id),
@@ -259,7 +261,7 @@ fn any_algorithm_may_be_a_phase() {
                         let request = Request {
                             parameters: with,
                             placed,
-                            ..Request::ranks(ranks)
+                            ..Request::among_ranks(ranks)
                         };
                         match Schedule::new(algorithm, &request) {
                             Err(
@@ -272,7 +274,7 @@ fn any_algorithm_may_be_a_phase() {
                             schedule => drop(schedule.unwrap()),
                         }
                         proved += 1;
-                        prove(algorithm, with, &placed.nodes(ranks).unwrap(), 50);
+                        prove(algorithm, with, &placed.resolve_nodes(ranks).unwrap(), 50);
                     }
                 }
             }
@@ -292,14 +294,14 @@ fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive
         "reduce_scatter_block/leaders",
         "reduce_scatter_block/lanes",
     ] {
-        let algorithm = find(name).unwrap();
+        let algorithm = find_algorithm(name).unwrap();
         let of = |placed| Request {
             commutative: false,
             placed,
-            ..Request::ranks(12)
+            ..Request::among_ranks(12)
         };
         let in_block = schedule(algorithm, &of(Placed::Block { per_node: 4 }));
-        assert!(verify(&in_block).unwrap().ordered);
+        assert!(verify_schedule(&in_block).unwrap().ordered);
         let cyclic = Schedule::new(algorithm, &of(Placed::Cyclic { nodes: 3 }));
         let collective = algorithm.collective;
         let algorithm = name.to_owned();
@@ -313,13 +315,13 @@ fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive
 
 #[test]
 fn algorithms_that_know_nodes_cannot_be_parts_of_compositions() {
-    let algorithm = find("allreduce/reduce_broadcast").unwrap();
+    let algorithm = find_algorithm("allreduce/reduce_broadcast").unwrap();
     let request = Request {
         parameters: Parameters {
             reduce: Some("leaders"),
             ..Parameters::default()
         },
-        ..Request::ranks(4)
+        ..Request::among_ranks(4)
     };
     let refusal = Schedule::new(algorithm, &request).unwrap_err();
     assert!(matches!(refusal, Unsupported::Part { .. }), "{refusal}");
@@ -336,9 +338,9 @@ fn little_passes_between_nodes() {
                 ..Parameters::default()
             },
             placed: Placed::Block { per_node: 4 },
-            ..Request::ranks(16)
+            ..Request::among_ranks(16)
         };
-        let schedule = schedule(find(name).unwrap(), &request);
+        let schedule = schedule(find_algorithm(name).unwrap(), &request);
         let nodes = &schedule.shape().nodes;
         let mut units = 0;
         let mut round = schedule::Round::default();
@@ -349,7 +351,7 @@ fn little_passes_between_nodes() {
                 program.round(index, &mut round);
                 for action in round.actions() {
                     if let schedule::Action::Send { to, span } = action
-                        && nodes.place(*to).0 != nodes.place(rank).0
+                        && nodes.place_of_rank(*to).0 != nodes.place_of_rank(rank).0
                     {
                         units += schedule.span_units(span);
                     }

@@ -2,7 +2,7 @@
 
 use schedule::{
     ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Partition, Placed, Program, Rank,
-    Request, Round, Schedule, Span, find, verify::verify_programs,
+    Request, Round, Schedule, Span, find_algorithm, verify::verify_programs,
 };
 
 use crate::cases::{grid, parameters, schedule, supported};
@@ -158,7 +158,7 @@ fn is_harmless(how: Break, schedule: &Schedule, rank: Rank, round: &Round, place
     match how {
         Break::Drop => false,
         Break::Repeat => matches!(action, Action::Copy { .. }),
-        Break::SwapOperands => changed == round.actions() || !schedule.ordered(),
+        Break::SwapOperands => changed == round.actions() || !schedule.is_ordered(),
         Break::Redirect(_) | Break::Rename(..) => changed == round.actions(),
         Break::Delay | Break::Hurry => false,
         Break::RepeatIn(_) => !matches!(action, Action::Combine { .. }),
@@ -320,7 +320,7 @@ fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
                 true => random.pick(&grid().placements(algorithm, ranks)),
                 false => Placed::Together,
             },
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
         if let Some(schedule) = supported(algorithm, &request) {
             trials.extend(try_mutant(&schedule, &mut random));
@@ -402,8 +402,8 @@ fn a_send_that_relies_on_buffering_is_a_deadlock() {
             }
         }
     }
-    let algorithm = find("allreduce/recursive_doubling").unwrap();
-    let schedule = schedule(algorithm, &Request::ranks(2));
+    let algorithm = find_algorithm("allreduce/recursive_doubling").unwrap();
+    let schedule = schedule(algorithm, &Request::among_ranks(2));
     let fault = verify_programs(&schedule, &|rank| Box::new(SendFirst(rank))).unwrap_err();
     assert!(
         matches!(fault, schedule::Fault::Deadlock(ref waiting) if waiting.len() == 2),

@@ -92,7 +92,7 @@ pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn P
     let units = given_units(schedule);
     let mut random = Random::named("letters");
     let mut vector = || -> Vec<_> {
-        let letters = (0..units).map(|_| Word::letter(&mut random, schedule.ordered()));
+        let letters = (0..units).map(|_| Word::letter(&mut random, schedule.is_ordered()));
         letters.collect()
     };
     let given: Vec<_> = (0..ranks).map(|_| vector()).collect();
@@ -145,12 +145,12 @@ fn outputs(
     );
     let start = |rank: Rank| {
         let layout = schedule.layout(rank);
-        let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let scratch = (0..layout.scratch_rooms().len()).map(|index| Buffer::Scratch(index as u8));
         let buffers = scratch.chain([Buffer::Input, Buffer::Output]);
         let mut memory: Memory = buffers
             .map(|buffer| (buffer, vec![None; layout.capacity(buffer) as usize]))
             .collect();
-        let (buffer, held) = collective.before(schedule.shape(), rank);
+        let (buffer, held) = collective.precondition(schedule.shape(), rank);
         if held != Held::Undefined {
             let place = layout.locate(&piece(buffer, gives_part, schedule, rank))?;
             for (index, value) in indices(&place).zip(&given[rank as usize]) {
@@ -187,17 +187,19 @@ fn outputs(
         return None;
     }
     (0..ranks)
-        .map(|rank| match collective.after(schedule.shape(), rank) {
-            Held::Undefined => Some(None),
-            Held::Ranks(..) | Held::Parts => {
-                let process = &interpreter.processes[rank as usize];
-                let span = piece(Buffer::Output, gets_part, schedule, rank);
-                let place = process.layout.locate(&span)?;
-                let memory = &process.memory[&place.memory];
-                let values: Option<Vec<Word>> = indices(&place).map(|i| memory[i]).collect();
-                values.map(Some)
-            }
-        })
+        .map(
+            |rank| match collective.postcondition(schedule.shape(), rank) {
+                Held::Undefined => Some(None),
+                Held::Ranks(..) | Held::Parts => {
+                    let process = &interpreter.processes[rank as usize];
+                    let span = piece(Buffer::Output, gets_part, schedule, rank);
+                    let place = process.layout.locate(&span)?;
+                    let memory = &process.memory[&place.memory];
+                    let values: Option<Vec<Word>> = indices(&place).map(|i| memory[i]).collect();
+                    values.map(Some)
+                }
+            },
+        )
         .collect()
 }
 

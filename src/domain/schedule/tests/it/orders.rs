@@ -1,6 +1,6 @@
 //! Schedules that are proved correct are correct in every order that a round or MPI leaves open.
 
-use schedule::{ALGORITHMS, Action, Program, Rank, Request, find};
+use schedule::{ALGORITHMS, Action, Program, Rank, Request, find_algorithm};
 
 use crate::cases::{each_call, schedule};
 use crate::naive::is_right;
@@ -27,10 +27,10 @@ fn every_algorithm_is_right_in_any_order() {
 /// The programs would be correct if a rank carried out the actions of a round in the order of the list.
 #[test]
 fn programs_that_depend_on_the_order_within_a_round_are_found_wrong() {
-    let algorithm = find("allreduce/recursive_doubling").unwrap();
+    let algorithm = find_algorithm("allreduce/recursive_doubling").unwrap();
     let request = Request {
         units: 4,
-        ..Request::ranks(2)
+        ..Request::among_ranks(2)
     };
     let schedule = schedule(algorithm, &request);
     let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(all);

@@ -1,6 +1,8 @@
 //! Programs with unmatched messages, wrong combinations or wrong results.
 
-use schedule::{Action, Fault, Misdeed, Rank, Request, Schedule, find, verify::verify_programs};
+use schedule::{
+    Action, Fault, Misdeed, Rank, Request, Schedule, find_algorithm, verify::verify_programs,
+};
 
 use crate::cases::schedule;
 use crate::script::{
@@ -12,9 +14,9 @@ type Rounds = Vec<Vec<Action>>;
 fn call(name: &str, ranks: u32) -> Schedule {
     let request = Request {
         units: 2,
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
-    schedule(find(name).unwrap(), &request)
+    schedule(find_algorithm(name).unwrap(), &request)
 }
 
 /// An ordered allreduce of two units on two ranks.
@@ -58,9 +60,9 @@ fn no_contribution_counts_twice() {
     check_combining(vec![vec![own]], own, Misdeed::Doubled(0));
     // The same holds for algorithms that are not ordered.
     let unordered = call("reduce_scatter/ring", 2);
-    assert!(!unordered.ordered());
+    assert!(!unordered.is_ordered());
     let [own, received] = [INPUT, SCRATCH].map(|buffer| parts(buffer, 0, 1));
-    let result = own.of(OUTPUT);
+    let result = own.in_buffer(OUTPUT);
     let other = parts(INPUT, 1, 1);
     let programs = [
         vec![
@@ -69,8 +71,12 @@ fn no_contribution_counts_twice() {
             vec![combine(received, result, result)],
         ],
         vec![
-            vec![send(0, own), recv(0, other.of(SCRATCH))],
-            vec![combine(other.of(SCRATCH), other, other.of(OUTPUT))],
+            vec![send(0, own), recv(0, other.in_buffer(SCRATCH))],
+            vec![combine(
+                other.in_buffer(SCRATCH),
+                other,
+                other.in_buffer(OUTPUT),
+            )],
         ],
     ];
     let fault = at(0, 2, programs[0][2][0], Misdeed::Doubled(1));

@@ -1,16 +1,16 @@
 //! The pictures of schedules.
 
-use schedule::svg::{LIMIT, render};
+use schedule::svg::{LIMIT, render_svg};
 use schedule::timeline::{Timeline, TooMuch};
-use schedule::{ALGORITHMS, Parameters, Rank, Request, find};
+use schedule::{ALGORITHMS, Parameters, Rank, Request, find_algorithm};
 
 use crate::cases::{in_blocks, schedule, supported};
 
 fn draw(name: &str, request: &Request<'_>, only: Option<Rank>) -> (String, Timeline) {
-    let algorithm = find(name).unwrap();
+    let algorithm = find_algorithm(name).unwrap();
     let schedule = schedule(algorithm, request);
     let timeline = Timeline::new(&schedule, LIMIT).unwrap();
-    (render(&schedule, only).unwrap(), timeline)
+    (render_svg(&schedule, only).unwrap(), timeline)
 }
 
 /// The number of elements that start with this text.
@@ -23,8 +23,8 @@ fn count(svg: &str, start: &str) -> usize {
 fn every_message_is_an_arrow_and_every_combination_a_dot() {
     let request = Request {
         units: 12,
-        parameters: Parameters::blocks(3),
-        ..Request::ranks(6)
+        parameters: Parameters::with_blocks(3),
+        ..Request::among_ranks(6)
     };
     let (svg, timeline) = draw("allreduce/dual_root", &request, None);
     assert_eq!(timeline.steps, 4 + 1 + 3 * 2);
@@ -37,7 +37,7 @@ fn every_message_is_an_arrow_and_every_combination_a_dot() {
 
     let request = Request {
         units: 4,
-        ..Request::ranks(5)
+        ..Request::among_ranks(5)
     };
     let (svg, _) = draw("gather/linear_sync", &request, None);
     assert_eq!(count(&svg, r#"<path class="message signal"#), 4 + 1);
@@ -53,12 +53,12 @@ fn every_algorithm_is_drawn_within_the_frame() {
             let request = Request {
                 units: 56,
                 parameters: in_blocks(algorithm, 2),
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
             let Some(schedule) = supported(algorithm, &request) else {
                 continue;
             };
-            let svg = render(&schedule, None).unwrap();
+            let svg = render_svg(&schedule, None).unwrap();
             let opened = count(&svg, "<") - count(&svg, "</") - count(&svg, "/>");
             assert_eq!(
                 opened,
@@ -83,7 +83,7 @@ fn attribute(text: &str, name: &str) -> Option<u64> {
 
 #[test]
 fn pictures_too_large_to_read_are_refused() {
-    let algorithm = find("allgather/linear").unwrap();
-    let schedule = schedule(algorithm, &Request::ranks(100));
-    assert_eq!(render(&schedule, None), Err(TooMuch { limit: LIMIT }));
+    let algorithm = find_algorithm("allgather/linear").unwrap();
+    let schedule = schedule(algorithm, &Request::among_ranks(100));
+    assert_eq!(render_svg(&schedule, None), Err(TooMuch { limit: LIMIT }));
 }

@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use schedule::{
     ALGORITHMS, Algorithm, Blocks, Collective, Parameters, Request, Schedule, Shape, Unsupported,
-    verify::verify,
+    verify::verify_schedule,
 };
 
 use crate::cases::{each_call, grid, parameters, schedule, supported};
 
 fn check(schedule: &schedule::Schedule) {
-    if let Err(fault) = verify(schedule) {
+    if let Err(fault) = verify_schedule(schedule) {
         panic!(
             "{} {:?} with {} units: {fault}",
             schedule.algorithm(),
@@ -22,7 +22,7 @@ fn check(schedule: &schedule::Schedule) {
 #[test]
 fn every_algorithm_is_correct_on_1_to_64_ranks() {
     for algorithm in ALGORITHMS {
-        let verdict = grid().prove(algorithm, &verify).unwrap();
+        let verdict = grid().prove_algorithm(algorithm, &verify_schedule).unwrap();
         assert!(verdict.fault.is_none(), "{:?}", verdict.fault);
         let served = if algorithm.even_ranks { 33 } else { 64 };
         assert_eq!(verdict.skipped, 64 - served, "{algorithm}");
@@ -82,7 +82,7 @@ fn prove_thinned(algorithm: &'static Algorithm, ranks: u32) -> usize {
                 } else {
                     3
                 },
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
             if let Some(schedule) = supported(algorithm, &request).filter(is_tree_like) {
                 check(&schedule);
@@ -108,7 +108,7 @@ fn short_vectors_leave_blocks_empty() {
 
 #[test]
 fn parts_of_a_reduce_scatter_may_have_any_sizes() {
-    for algorithm in schedule::of(Collective::ReduceScatter) {
+    for algorithm in schedule::algorithms_of(Collective::ReduceScatter) {
         for ranks in 1..=33_u32 {
             for pattern in 0..4_u64 {
                 let count = |rank: u64| match pattern {
@@ -123,7 +123,7 @@ fn parts_of_a_reduce_scatter_may_have_any_sizes() {
                         units: counts.iter().sum(),
                         counts: Some(&counts),
                         in_place,
-                        ..Request::ranks(ranks)
+                        ..Request::among_ranks(ranks)
                     };
                     check(&schedule(algorithm, &request));
                 }
@@ -144,10 +144,10 @@ fn unordered_algorithms_are_found_to_be_unordered() {
                 0
             },
             // Bine's exchanges are in order with up to 4 positions, and its trees with some roots.
-            ..Request::ranks(9)
+            ..Request::among_ranks(9)
         };
         let schedule = schedule(algorithm, &request);
-        let proof = verify(&schedule).unwrap();
+        let proof = verify_schedule(&schedule).unwrap();
         assert!(
             !proof.ordered,
             "{algorithm} is ordered: say so in the registry"
@@ -165,17 +165,18 @@ fn unordered_algorithms_refuse_operators_that_do_not_commute() {
                     commutative: false,
                     root,
                     parameters,
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 let free = Request {
                     commutative: true,
                     ..request
                 };
-                let Some(ordered) = supported(algorithm, &free).map(|free| free.ordered()) else {
+                let Some(ordered) = supported(algorithm, &free).map(|free| free.is_ordered())
+                else {
                     continue;
                 };
                 match Schedule::new(algorithm, &request) {
-                    Ok(schedule) => assert!(ordered && verify(&schedule).unwrap().ordered),
+                    Ok(schedule) => assert!(ordered && verify_schedule(&schedule).unwrap().ordered),
                     Err(refusal) => {
                         assert!(!ordered && matches!(refusal, Unsupported::Unordered { .. }));
                     }
@@ -183,10 +184,10 @@ fn unordered_algorithms_refuse_operators_that_do_not_commute() {
             }
         }
     }
-    let broadcast = schedule::of(Collective::Bcast).next().unwrap();
+    let broadcast = schedule::algorithms_of(Collective::Bcast).next().unwrap();
     let request = Request {
         commutative: false,
-        ..Request::ranks(4)
+        ..Request::among_ranks(4)
     };
     assert!(Schedule::new(broadcast, &request).is_ok());
 }
@@ -210,7 +211,7 @@ proptest! {
             parameters.blocks = Some(Blocks::Size(size));
         }
         let root = root.index(ranks as usize) as u32;
-        let request = Request { root, in_place, units, parameters, ..Request::ranks(ranks) };
+        let request = Request { root, in_place, units, parameters, ..Request::among_ranks(ranks) };
         if let Some(schedule) = supported(algorithm, &request) {
             check(&schedule);
         }

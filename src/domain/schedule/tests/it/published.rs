@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use schedule::{Buffer, Rank, Request, Schedule, Tally, find, verify::verify};
+use schedule::{Buffer, Rank, Request, Schedule, Tally, find_algorithm, verify::verify_schedule};
 
 use crate::cases::{in_blocks, schedule};
 
 fn call(name: &str, ranks: u32, blocks: u32) -> Schedule {
-    let algorithm = find(name).unwrap();
+    let algorithm = find_algorithm(name).unwrap();
     let request = Request {
         units: u64::from(blocks) * 6,
         parameters: in_blocks(algorithm, blocks),
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
     schedule(algorithm, &request)
 }
 
 fn tally(name: &str, ranks: u32, blocks: u32) -> Tally {
-    verify(&call(name, ranks, blocks)).unwrap().tally
+    verify_schedule(&call(name, ranks, blocks)).unwrap().tally
 }
 
 /// Donninelli's ring receives and sends in turn, with one buffer; his tree in chunks has sent a chunk before the next
@@ -34,7 +34,7 @@ fn gathers_without_overlap_send_the_same_messages_in_more_steps() {
         let schedule = call("gather/ring_blocking", ranks, 1);
         for rank in 0..ranks {
             let passes_on = (1..ranks - 1).contains(&rank);
-            let rooms = schedule.layout(rank).scratch().len();
+            let rooms = schedule.layout(rank).scratch_rooms().len();
             assert_eq!(rooms, usize::from(passes_on), "{rank} of {ranks}");
             if passes_on {
                 let buffer = schedule.layout(rank).capacity(Buffer::Scratch(0));

@@ -1,6 +1,6 @@
 //! Reductions in blocks can receive a block while they combine the previous one.
 
-use schedule::{Action, Parameters, Request, Round, Span, find};
+use schedule::{Action, Parameters, Request, Round, Span, find_algorithm};
 
 use crate::cases::schedule;
 
@@ -23,10 +23,10 @@ fn the_next_block_arrives_in_other_memory_than_the_one_being_combined() {
                 let request = Request {
                     root,
                     units: 14,
-                    parameters: Parameters::blocks(7),
-                    ..Request::ranks(ranks)
+                    parameters: Parameters::with_blocks(7),
+                    ..Request::among_ranks(ranks)
                 };
-                let schedule = schedule(find(name).unwrap(), &request);
+                let schedule = schedule(find_algorithm(name).unwrap(), &request);
                 for rank in 0..ranks {
                     let (layout, program) = (schedule.layout(rank), schedule.program(rank));
                     let place = |span: &Span| layout.locate(span).unwrap();

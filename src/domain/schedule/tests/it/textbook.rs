@@ -1,7 +1,8 @@
 //! The rounds, messages, bytes and combined bytes of every rank, on the textbook's shapes.
 
 use schedule::{
-    Action, Cost, Rank, Request, Round, Schedule, find, timeline::Timeline, verify::verify,
+    Action, Cost, Rank, Request, Round, Schedule, find_algorithm, timeline::Timeline,
+    verify::verify_schedule,
 };
 
 use crate::cases::{in_blocks, schedule};
@@ -69,11 +70,11 @@ fn work(schedule: &Schedule, rank: Rank) -> Work {
 }
 
 fn call(name: &str, ranks: u32, blocks: u32) -> Schedule {
-    let algorithm = find(name).unwrap();
+    let algorithm = find_algorithm(name).unwrap();
     let request = Request {
         units: UNITS,
         parameters: in_blocks(algorithm, blocks),
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
     schedule(algorithm, &request)
 }
@@ -87,7 +88,7 @@ fn check(schedule: &Schedule, rounds: u64, expected: impl Fn(u64) -> Work) {
     for rank in 0..ranks {
         assert_eq!(of(rank), expected(rank.into()), "{name} {rank} of {ranks}");
     }
-    let tally = verify(schedule).unwrap().tally;
+    let tally = verify_schedule(schedule).unwrap().tally;
     assert_eq!(tally.rounds, rounds, "{name} p={ranks}");
     let most = |figure: fn(Work) -> u64| (0..ranks).map(|rank| figure(of(rank))).max().unwrap();
     let counted = [tally.most_sent, tally.most_received, tally.most_combined];
@@ -249,7 +250,7 @@ fn rabenseifner_moves_as_little_as_the_ring_with_one_message_per_level() {
 fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_vector_more() {
     for ranks in [3_u32, 6, 12, 24, 48] {
         let positions = u64::from(ranks) / 3 * 2;
-        let of = |name: &str| verify(&call(name, ranks, 1)).unwrap().tally;
+        let of = |name: &str| verify_schedule(&call(name, ranks, 1)).unwrap().tally;
         let balanced = of("reduce/rabenseifner");
         let classic = of("reduce/rabenseifner_unbalanced");
         // The work of both after folding.
@@ -262,7 +263,8 @@ fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_vector_more() 
         assert_eq!(balanced.most_sent, classic.most_sent + more_sent);
         assert_eq!(balanced.moved, classic.moved);
         assert_eq!(balanced.steps, classic.steps + 1);
-        let Some(Cost::Fixed { steps, .. }) = find("reduce/rabenseifner").unwrap().cost(ranks)
+        let Some(Cost::Fixed { steps, .. }) =
+            find_algorithm("reduce/rabenseifner").unwrap().cost(ranks)
         else {
             panic!("no closed form");
         };
@@ -276,9 +278,9 @@ fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_vector_more() 
 fn the_minimum_spanning_tree_has_the_rounds_of_its_definition() {
     let request = Request {
         root: 1,
-        ..Request::ranks(9)
+        ..Request::among_ranks(9)
     };
-    let schedule = schedule(find("bcast/mst").unwrap(), &request);
+    let schedule = schedule(find_algorithm("bcast/mst").unwrap(), &request);
     let timeline = Timeline::new(&schedule, 1000).unwrap();
     let rounds = |step: u64| {
         let at = timeline

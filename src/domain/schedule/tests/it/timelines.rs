@@ -1,8 +1,8 @@
 //! The steps in which messages are under way, compared with the verifier's counts.
 
 use schedule::timeline::Timeline;
-use schedule::verify::verify;
-use schedule::{ALGORITHMS, Parameters, Request, find};
+use schedule::verify::verify_schedule;
+use schedule::{ALGORITHMS, Parameters, Request, find_algorithm};
 
 use crate::cases::{in_blocks, schedule, supported};
 
@@ -17,12 +17,12 @@ fn timelines_agree_with_the_verifier() {
                     units,
                     root,
                     parameters: in_blocks(algorithm, 3),
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 let Some(schedule) = supported(algorithm, &request) else {
                     continue;
                 };
-                let tally = verify(&schedule).unwrap().tally;
+                let tally = verify_schedule(&schedule).unwrap().tally;
                 let timeline = Timeline::new(&schedule, 1 << 20).unwrap();
                 let counted = (timeline.steps, timeline.messages.len() as u64);
                 let name = algorithm.name();
@@ -36,12 +36,12 @@ fn timelines_agree_with_the_verifier() {
 
 #[test]
 fn schedules_that_are_too_long_are_refused_early() {
-    let algorithm = find("bcast/chain").unwrap();
+    let algorithm = find_algorithm("bcast/chain").unwrap();
     let check = |ranks, blocks, fits| {
         let request = Request {
             units: 1 << 40,
-            parameters: Parameters::blocks(blocks),
-            ..Request::ranks(ranks)
+            parameters: Parameters::with_blocks(blocks),
+            ..Request::among_ranks(ranks)
         };
         let schedule = schedule(algorithm, &request);
         assert_eq!(Timeline::new(&schedule, 100).is_ok(), fits, "{ranks}");

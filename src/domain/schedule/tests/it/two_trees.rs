@@ -1,20 +1,20 @@
 //! The properties that make the two-tree algorithms fast: no rank sends or receives two blocks in a
 //! round, and no rank is inner in both trees.
 
-use schedule::{Action, Parameters, Request, Round, find};
+use schedule::{Action, Parameters, Request, Round, find_algorithm};
 
 use crate::cases::schedule;
 
 #[test]
 fn a_rank_of_two_trees_never_sends_or_receives_two_messages_at_once() {
-    let algorithm = find("bcast/two_tree").unwrap();
+    let algorithm = find_algorithm("bcast/two_tree").unwrap();
     for ranks in (2..=300).chain([509, 510, 511, 512, 513, 1023, 1024, 1025]) {
         for root in [0, ranks / 2, ranks - 1] {
             let request = Request {
                 root,
                 units: 12,
-                parameters: Parameters::blocks(12),
-                ..Request::ranks(ranks)
+                parameters: Parameters::with_blocks(12),
+                ..Request::among_ranks(ranks)
             };
             let schedule = schedule(algorithm, &request);
             for rank in 0..ranks {

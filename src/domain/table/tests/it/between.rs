@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{
-    Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table, TableError, crossings,
-    leave_needed_times, lowest,
+    Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table, TableError,
+    index_of_lowest, leave_needed_times, lowest_line_changes,
 };
 use vocabulary::{Candidate, CommShape, RankOrder};
 
@@ -128,11 +128,11 @@ fn programs_decide_like_lookup_if_the_policy_allows() {
         ..Policy::default()
     };
     for (policy, interpolates) in [(Policy::default(), false), (unconfirmed, true)] {
-        let deployed = table.deployed(policy).0;
+        let deployed = table.deployed_by(policy).0;
         for nodes in [2, 4, 5, 8, 16] {
             let shape = query(nodes, 0).shape;
             let rules = CommunicatorRules::new(&deployed, shape, RankOrder::Unknown, false);
-            assert_eq!(rules.rounding() > 0, interpolates && nodes == 4);
+            assert_eq!(rules.rounding_checksum() > 0, interpolates && nodes == 4);
             for bytes in (0..24)
                 .flat_map(|power| [(1 << power) - 1, 1 << power])
                 .chain([401, 402])
@@ -151,7 +151,7 @@ fn programs_decide_like_lookup_if_the_policy_allows() {
                 }
             }
         }
-        let written = deployed.written_out(Collective::Bcast);
+        let written = deployed.interpolated_entries(Collective::Bcast);
         let nodes: Vec<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
         assert_eq!(nodes, if interpolates { vec![4] } else { vec![] });
         for entry in &written {
@@ -204,7 +204,7 @@ fn candidates_that_a_verdict_turns_back_are_not_interpolated() {
         .collectives
         .get_mut(&Collective::Bcast)
         .expect("there")[0];
-    entry.turn_back(&(0..64));
+    entry.turn_back_sizes(&(0..64));
     let known: Vec<_> = entry
         .candidates
         .iter()
@@ -249,7 +249,7 @@ fn a_shape_without_neighbours_needs_no_times() {
 #[test]
 fn powers_of_two_are_written_out_between_powers_of_two() {
     let table = table(&[("nodes: 8", "nodes: 512")]);
-    let written = table.written_out(Collective::Bcast);
+    let written = table.interpolated_entries(Collective::Bcast);
     let nodes: Vec<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
     assert_eq!(nodes, [4, 8, 16, 32, 64, 128, 256]);
 }
@@ -270,7 +270,7 @@ fn the_shapes_between_very_many_measured_ones_are_bounded() {
             ..two[index as usize % 2].clone()
         })
         .collect();
-    let written = table.written_out(Collective::Bcast);
+    let written = table.interpolated_entries(Collective::Bcast);
     let nodes: BTreeSet<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
     assert!((2000..5000).contains(&nodes.len()), "{}", nodes.len());
 }
@@ -316,11 +316,14 @@ fn the_lowest_line_changes_where_lines_cross() {
         None,
         Some([5.0, 5.0]),
     ];
-    assert_eq!(lowest(lines.iter().map(|line| Some((*line)?[0]))), Some(0));
-    let found = crossings(&lines, 0);
+    assert_eq!(
+        index_of_lowest(lines.iter().map(|line| Some((*line)?[0]))),
+        Some(0)
+    );
+    let found = lowest_line_changes(&lines, 0);
     // The first two would meet at 1/3, the third meets the first at 1/4 and the second at 1/2.
     assert_eq!(found, [(0.25, 2), (0.5, 1)]);
-    assert_eq!(crossings(&lines, 1), []);
-    assert_eq!(crossings(&lines, 3), []);
-    assert_eq!(lowest([None, None].into_iter()), None);
+    assert_eq!(lowest_line_changes(&lines, 1), []);
+    assert_eq!(lowest_line_changes(&lines, 3), []);
+    assert_eq!(index_of_lowest([None, None].into_iter()), None);
 }

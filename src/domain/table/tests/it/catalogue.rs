@@ -75,7 +75,10 @@ fn a_renamed_algorithm_has_its_old_name_in_older_tables() {
             let rule = &table.collectives[&collective][0].rules[0];
             rule.candidate.algorithm().to_owned()
         };
-        assert_eq!(now.ok().map(meant), schedule::find(&old).map(|a| a.name()));
+        assert_eq!(
+            now.ok().map(meant),
+            schedule::find_algorithm(&old).map(|a| a.name())
+        );
         seen += 1;
     }
     assert!(seen > 0);
@@ -208,7 +211,7 @@ fn leaders_are_for_commutative_operators_if_ranks_are_in_cyclic_order() {
 /// Compositions with an inner reduce that is not ordered, or ordered only for the first and the last root.
 #[test]
 fn inner_reduces_out_of_order_are_for_commutative_operators() {
-    let reduces = || schedule::parts_of(Collective::Reduce);
+    let reduces = || schedule::part_algorithms_of(Collective::Reduce);
     assert!(reduces().any(|inner| !inner.ordered && !inner.ordered_at_ends));
     for composed in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Reduce)) {
         for inner in reduces() {

@@ -31,9 +31,9 @@ fn reason(table: &Table, nodes: u32, bytes: u64, policy: Policy) -> Option<Strin
     if policy == Policy::default() {
         let json = decision.to_json();
         assert_eq!(json.deployed, json.reason.is_none());
-        assert_eq!(json.reason, decision.withheld(policy));
+        assert_eq!(json.reason, decision.reason_withheld(policy));
     }
-    decision.withheld(policy)
+    decision.reason_withheld(policy)
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_shape_that_was_not_measured_is_a_reason() {
 fn decisions_that_are_not_deployed_are_absent_from_the_deployed_table() {
     for confidence in [Confidence::Low, Confidence::Medium, Confidence::High] {
         let table = table(confidence);
-        let (deployed, _) = table.deployed(Policy::default());
+        let (deployed, _) = table.deployed_by(Policy::default());
         for bytes in [0, 1499, 1500, 1 << 16, (1 << 20) - 1, 1 << 20, 1 << 30] {
             let query = Query {
                 collective: Collective::Allreduce,
@@ -109,7 +109,7 @@ fn decisions_that_are_not_deployed_are_absent_from_the_deployed_table() {
             };
             let (before, after) = (table.lookup(&query), deployed.lookup(&query));
             let is_kept = before.candidate == after.candidate;
-            let is_withheld = before.withheld(Policy::default()).is_some();
+            let is_withheld = before.reason_withheld(Policy::default()).is_some();
             assert_eq!(is_kept, !is_withheld, "{confidence}, {bytes} bytes");
         }
     }

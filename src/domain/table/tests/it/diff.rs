@@ -60,7 +60,7 @@ fn tables_of_two_libraries_or_releases_are_named() {
             name: name.to_owned(),
             version: version.to_owned(),
         };
-        TableComparison::of(("a", &table()), ("b", &other)).note
+        TableComparison::from_tables(("a", &table()), ("b", &other)).note
     };
     let own = table().provenance.library;
     assert_eq!(note(&own.name, &own.version), None);

@@ -80,7 +80,7 @@ fn apart(entries: Vec<ShapeRules>) -> Vec<ShapeRules> {
     for entry in entries {
         let meets = |other: &ShapeRules| {
             other.shape == entry.shape
-                && other.is_in(entry.order)
+                && other.holds_for_order(entry.order)
                 && other.operators.overlap(entry.operators)
                 && other.deployments.overlap(entry.deployments)
         };
@@ -140,7 +140,7 @@ fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
                 }
                 for rules in [&compiled, &of_measured] {
                     assert_eq!(
-                        rules.matched(collective, operators),
+                        rules.shape_match(collective, operators),
                         expected.matched,
                         "{call}"
                     );

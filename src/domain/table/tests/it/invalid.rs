@@ -470,7 +470,7 @@ fn parameters() {
         &format!("30:71 ({rules}[2].reduce)"),
         "did you mean `binomial`?",
     );
-    let known: Vec<&str> = schedule::parts_of(schedule::Collective::Bcast)
+    let known: Vec<&str> = schedule::part_algorithms_of(schedule::Collective::Bcast)
         .map(|algorithm| algorithm.id)
         .collect();
     check(

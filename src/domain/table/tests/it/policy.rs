@@ -79,7 +79,7 @@ fn only_confirmed_rules_of_medium_confidence_are_deployed_by_default() {
         rule(1000, "bcast/chain", Confidence::Medium, true),
         rule(10_000, "bcast/knomial", high, true),
     ]);
-    let (deployed, withheld) = table.deployed(Policy::default());
+    let (deployed, withheld) = table.deployed_by(Policy::default());
     let rules = [
         default(0, high),
         default(10, Confidence::Low),
@@ -112,30 +112,30 @@ fn a_policy_says_what_else_is_deployed() {
             unconfirmed,
             ..Policy::default()
         };
-        let (deployed, withheld) = table.deployed(policy);
+        let (deployed, withheld) = table.deployed_by(policy);
         let rules = entry(&deployed).rules.iter();
         let kept = rules.filter(|rule| rule.candidate != Candidate::Default);
         let kept: Vec<u64> = kept.map(|rule| rule.from_bytes).collect();
         assert_eq!(kept, expected, "{policy:?}");
         assert_eq!(withheld.len(), 4 - kept.len(), "{policy:?}");
-        let usage = table.usage(policy, Deployment::Colltune);
-        let counts = (usage.used, usage.unused());
+        let usage = table.count_usage(policy, Deployment::Colltune);
+        let counts = (usage.used, usage.unused_rules());
         assert_eq!(counts, (kept.len(), withheld.len()), "{policy:?}");
-        assert_eq!(usage.is_nothing(), expected.is_empty(), "{policy:?}");
+        assert_eq!(usage.is_all_unused(), expected.is_empty(), "{policy:?}");
     };
     check(Confidence::Low, true, &[0, 10, 100, 1000]);
     check(Confidence::Low, false, &[10, 100]);
     check(Confidence::Medium, true, &[0, 100]);
     check(Confidence::High, true, &[0]);
     check(Confidence::High, false, &[]);
-    let usage = table.usage(Policy::default(), Deployment::Colltune);
+    let usage = table.count_usage(Policy::default(), Deployment::Colltune);
     assert_eq!(
         usage.to_string(),
         "3 of 4 rules are not used: 2 are not confirmed, 1 lacks confidence"
     );
-    let of_library = table.usage(Policy::default(), Deployment::Library);
+    let of_library = table.count_usage(Policy::default(), Deployment::Library);
     assert_eq!(of_library, Usage::default());
-    assert!(!of_library.is_nothing());
+    assert!(!of_library.is_all_unused());
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn rules_of_a_simulated_machine_are_deployed_only_on_request() {
     ]);
     table.provenance.library.name = Library::SIMULATED.to_owned();
     let lacks = |policy| {
-        let withheld = table.deployed(policy).1.into_iter();
+        let withheld = table.deployed_by(policy).1.into_iter();
         withheld.map(|rule| rule.lack).collect::<Vec<_>>()
     };
     let low = Lack::Confidence(Confidence::Low);
@@ -156,7 +156,7 @@ fn rules_of_a_simulated_machine_are_deployed_only_on_request() {
         ..Policy::default()
     };
     assert_eq!(lacks(unconfirmed), [low]);
-    let usage = table.usage(Policy::default(), Deployment::Colltune);
+    let usage = table.count_usage(Policy::default(), Deployment::Colltune);
     assert_eq!(
         usage.to_string(),
         "2 of 2 rules are not used: 2 are simulated"
@@ -170,7 +170,7 @@ fn neighbours_with_the_same_choice_keep_their_own_marks() {
         confirmed.clone(),
         rule(100, "bcast/linear", Confidence::High, false),
     ]);
-    let (deployed, withheld) = table.deployed(Policy::default());
+    let (deployed, withheld) = table.deployed_by(Policy::default());
     let rules = [confirmed, default(100, Confidence::Low)];
     assert_eq!(entry(&deployed).rules, rules);
     assert_eq!(withheld.len(), 1);
@@ -209,7 +209,7 @@ proptest! {
         policy in policies(),
     ) {
         let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new() };
-        let (deployed, withheld) = table.deployed(policy);
+        let (deployed, withheld) = table.deployed_by(policy);
         prop_assert_eq!(&deployed.name, &table.name);
         prop_assert_eq!(&deployed.provenance, &table.provenance);
         let mut expected = Vec::new();
@@ -273,6 +273,6 @@ proptest! {
 
         let read = Table::parse(&deployed.to_yaml(), Path::new("t.yaml"));
         prop_assert_eq!(&read.expect("a deployed table is a table"), &deployed);
-        prop_assert_eq!(deployed.deployed(policy), (deployed.clone(), Vec::new()));
+        prop_assert_eq!(deployed.deployed_by(policy), (deployed.clone(), Vec::new()));
     }
 }

@@ -35,7 +35,7 @@ fn entry() -> ShapeRules {
 
 fn check(sizes: Range<u64>, expected: &[(u64, &str)], defaults: &[u64]) {
     let mut found = entry();
-    found.turn_back(&sizes);
+    found.turn_back_sizes(&sizes);
     let name = |rule: &Rule| (rule.from_bytes, rule.candidate.to_string());
     let rules: Vec<_> = found.rules.iter().map(name).collect();
     let rules: Vec<_> = rules
@@ -83,6 +83,6 @@ fn rules_are_cut_at_both_ends_of_the_range() {
 #[test]
 fn merged_rules_are_as_certain_as_the_less_certain() {
     let mut found = entry();
-    found.turn_back(&(100..1000));
+    found.turn_back_sizes(&(100..1000));
     assert_eq!(found.rules[0].confidence, Confidence::Medium);
 }

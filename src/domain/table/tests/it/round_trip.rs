@@ -22,11 +22,11 @@ fn positive() -> impl Strategy<Value = f64> {
 }
 
 fn size() -> impl Strategy<Value = u64> {
-    0..=BYTES.most()
+    0..=BYTES.largest_value()
 }
 
 fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
-    let ids: Vec<_> = schedule::parts_of(collective)
+    let ids: Vec<_> = schedule::part_algorithms_of(collective)
         .map(|algorithm| algorithm.id.to_owned())
         .collect();
     prop::option::of(select(ids))
@@ -35,13 +35,16 @@ fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
 fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
     let cut = prop_oneof![
         Just((None, None)),
-        (1..=BYTES.most()).prop_map(|bytes| (Some(bytes), None)),
+        (1..=BYTES.largest_value()).prop_map(|bytes| (Some(bytes), None)),
         (1..=u32::MAX).prop_map(|blocks| (None, Some(blocks))),
     ];
     let radix = prop::option::of(schedule::Parameters::RADICES);
     let parts = (id_of(Collective::Reduce), id_of(Collective::Bcast));
     let phases = [Parameter::Node, Parameter::Network].map(|parameter| {
-        let ids: Vec<_> = algorithm.choices(parameter).map(str::to_owned).collect();
+        let ids: Vec<_> = algorithm
+            .choices_for(parameter)
+            .map(str::to_owned)
+            .collect();
         // Parameters that an algorithm does not take are left out below.
         prop::option::of(select(match ids.is_empty() {
             true => vec![String::new()],
@@ -78,12 +81,12 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
 fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Value = Candidate> {
     let ordered = collective.is_reduction() && operators != Operators::Commutative;
     let usable = move |candidate: &Candidate| {
-        let algorithm = schedule::find(candidate.algorithm()).expect("registered");
+        let algorithm = schedule::find_algorithm(candidate.algorithm()).expect("registered");
         // Algorithms that know nodes are ordered in block order only.
         let is_in_order = || table::out_of_order(algorithm, &candidate.parameters()).is_none();
         !ordered || !algorithm.knows_nodes() && is_in_order()
     };
-    let algorithms: Vec<&'static Algorithm> = schedule::of(collective).collect();
+    let algorithms: Vec<&'static Algorithm> = schedule::algorithms_of(collective).collect();
     let ours = select(algorithms)
         .prop_flat_map(ours)
         .prop_filter("noncommutative operators bear it", usable);
@@ -98,7 +101,7 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
 /// Native algorithms, mock-ups, and what was imported.
 fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
     let parameters = (
-        prop::option::of(1..=BYTES.most()),
+        prop::option::of(1..=BYTES.largest_value()),
         prop::option::of(1..=u32::MAX),
     );
     let source = select(&["native", "hydra", "a b"][..]);
@@ -127,7 +130,7 @@ fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
         .filter(|m| m.collective == collective);
     let mut made: Vec<Candidate> = mockups
         .map(|mockup| Candidate::Mockup {
-            algorithm: mockup.name(),
+            algorithm: mockup.full_name(),
         })
         .collect();
     if made.is_empty() {
@@ -155,7 +158,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
         move |(sizes, rules, points, (deployments, source), order)| {
             let is_offered = rules
                 .iter()
-                .all(|(candidate, ..)| deployments.offer(candidate));
+                .all(|(candidate, ..)| deployments.may_name(candidate));
             let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
             let rule = |(from_bytes, (candidate, speedup, confidence, confirmed))| Rule {
                 from_bytes,

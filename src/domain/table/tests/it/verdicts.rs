@@ -168,14 +168,14 @@ fn assert_left_to_the_default(verdicts: &[Verdict], expected: &[(u64, &str)]) {
         unconfirmed: true,
         extrapolate: true,
     };
-    let (deployed, withheld) = judged.deployed(everything);
+    let (deployed, withheld) = judged.deployed_by(everything);
     let mut left = rules(&deployed.collectives[&Collective::Allreduce][0]);
     left.dedup_by(|next, before| next.1 == before.1);
     assert_eq!(named(&left), expected, "{withheld:?}");
     assert!(withheld.iter().all(|rule| rule.lack == Lack::Verdict));
-    let usage = judged.usage(everything, Deployment::Colltune);
+    let usage = judged.count_usage(everything, Deployment::Colltune);
     assert_eq!(
-        (usage.refuted, usage.unused()),
+        (usage.refuted, usage.unused_rules()),
         (withheld.len(), withheld.len())
     );
     // What is in force and what a lookup says agree at every size.
@@ -201,7 +201,7 @@ fn assert_left_to_the_default(verdicts: &[Verdict], expected: &[(u64, &str)]) {
             deployment: Deployment::Colltune,
         };
         let decision = judged.lookup(&query);
-        let is_used = decision.withheld(everything).is_none();
+        let is_used = decision.reason_withheld(everything).is_none();
         let in_force = deployed.lookup(&query).candidate;
         let expected = if is_used {
             decision.candidate
@@ -341,7 +341,7 @@ fn a_verdict_affects_only_its_place_and_candidate() {
 #[test]
 fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_the_same() {
     let mut entry = table().collectives[&Collective::Allreduce][0].clone();
-    entry.confirm(&(2000..8193), 1.23456, Confidence::High);
+    entry.confirm_sizes(&(2000..8193), 1.23456, Confidence::High);
     let parts = [
         (0, "default"),
         (1500, "dual_root"),
@@ -353,9 +353,9 @@ fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_the_same() {
     assert_eq!(entry.rules[2].speedup, Some(1.23));
     assert_eq!(entry.rules[3].speedup, Some(1.32));
     // Turning another rule back keeps the confirmation.
-    entry.turn_back(&(1 << 20..u64::MAX));
+    entry.turn_back_sizes(&(1 << 20..u64::MAX));
     assert_eq!(named(&rules(&entry))[..4], parts[..4]);
-    entry.confirm(&(8193..1 << 20), 1.5, Confidence::Medium);
+    entry.confirm_sizes(&(8193..1 << 20), 1.5, Confidence::Medium);
     assert_eq!(
         named(&rules(&entry))[1..3],
         [(1500, "dual_root"), (2000, "dual_root*")]

@@ -12,7 +12,7 @@ fn the_order_follows_from_the_nodes_of_the_ranks() {
         for (&node, rank) in node_of.iter().zip(0..) {
             nodes[node].push(rank);
         }
-        assert_eq!(RankOrder::of_nodes(&nodes), expected, "{node_of:?}");
+        assert_eq!(RankOrder::from_nodes(&nodes), expected, "{node_of:?}");
     };
     check(&[0], Block);
     check(&[0, 0, 0], Block);
@@ -35,7 +35,7 @@ fn unknown_orders_may_be_any() {
         assert!(order.may_be(Unknown) && Unknown.may_be(order) && order.may_be(order));
     }
     assert!(!Block.may_be(Cyclic) && !Cyclic.may_be(Other));
-    let on = |order: RankOrder, nodes, ppn| order.on(CommShape { nodes, ppn });
+    let on = |order: RankOrder, nodes, ppn| order.on_shape(CommShape { nodes, ppn });
     assert_eq!(on(Cyclic, 1, 4), Block);
     assert_eq!(on(Other, 4, 1), Block);
     assert_eq!(on(Cyclic, 2, 2), Cyclic);

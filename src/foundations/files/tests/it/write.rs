@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use files::{is_same, is_special, probe, write, write_by};
+use files::{check_writable, is_same, is_special, write, write_by};
 use nix::libc::O_NONBLOCK;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{Uid, mkfifo};
@@ -55,7 +55,7 @@ fn null(folder: &TempDir) -> Option<PathBuf> {
 fn a_new_file_is_written_with_its_folder() {
     let at = folder();
     let path = at.path().join("a/b/new");
-    probe(&path).expect("possible");
+    check_writable(&path).expect("possible");
     assert_eq!(
         names(&at.path().join("a/b")),
         [""; 0],
@@ -78,7 +78,7 @@ fn a_regular_file_is_replaced_whole_and_keeps_its_permissions() {
         fs::write(&path, "a longer text than what comes").expect("written");
         fs::set_permissions(&path, Permissions::from_mode(mode)).expect("set");
         let mut before = File::open(&path).expect("opened");
-        probe(&path).expect("possible");
+        check_writable(&path).expect("possible");
         write(&path, b"new").expect("written");
         assert_eq!(text(&path), "new");
         let found = fs::metadata(&path).expect("there");
@@ -144,13 +144,13 @@ fn links_are_followed_and_stay() {
     symlink(path("folder/relative"), path("chain")).expect("linked");
     symlink("real/new", path("dangling")).expect("linked");
     for (link, target) in [("chain", "real/file"), ("dangling", "real/new")] {
-        probe(&path(link)).expect("possible");
+        check_writable(&path(link)).expect("possible");
         write(&path(link), link.as_bytes()).expect("written");
         assert_eq!(text(&path(target)), link);
         assert!(path(link).is_symlink() && !path(target).is_symlink());
     }
     symlink("loop", path("loop")).expect("linked");
-    for tried in [probe(&path("loop")), write(&path("loop"), b"")] {
+    for tried in [check_writable(&path("loop")), write(&path("loop"), b"")] {
         assert!(tried.expect_err("endless").to_string().contains("links"));
     }
 }
@@ -165,7 +165,7 @@ fn a_fifo_is_written_to_in_place() {
     for name in ["fifo", "link"] {
         let (name, long) = (at.path().join(name), long.clone());
         assert!(is_special(&name));
-        probe(&name).expect("possible");
+        check_writable(&name).expect("possible");
         let writer = thread::spawn(move || write(&name, long.as_bytes()));
         let (mut read, since) = (Vec::new(), Instant::now());
         while !writer.is_finished() || read.len() < 1_000_000 {
@@ -212,7 +212,7 @@ fn a_device_is_written_to_in_place() {
     for name in ["null", "link"] {
         let name = at.path().join(name);
         assert!(is_special(&name));
-        probe(&name).expect("possible");
+        check_writable(&name).expect("possible");
         write(&name, b"text").expect("written");
         let found = fs::symlink_metadata(&path).expect("there");
         assert!(found.file_type().is_char_device());
@@ -260,7 +260,7 @@ fn paths_that_cannot_be_files_are_refused_and_not_changed() {
         ("/proc/new", "no file can be created in /proc"),
     ] {
         let path = at.path().join(name);
-        for tried in [probe(&path), write(&path, b"text")] {
+        for tried in [check_writable(&path), write(&path, b"text")] {
             let error = tried.expect_err(name).to_string();
             assert!(error.contains(part), "{name}: {error}");
         }

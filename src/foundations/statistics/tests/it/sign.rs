@@ -1,6 +1,6 @@
 //! Sign tests, one or many at a time.
 
-use statistics::{holm, sign_test, values_for_sign_test};
+use statistics::{holm_rejections, sign_test, values_for_sign_test};
 
 #[test]
 fn sign_tests_are_tails_of_the_binomial_distribution() {
@@ -35,10 +35,13 @@ fn a_stricter_level_or_more_contrary_values_need_more_values() {
 
 #[test]
 fn holm_stops_at_the_first_hypothesis_that_is_not_rejected() {
-    assert!(holm(&[], 0.05).is_empty());
-    assert_eq!(holm(&[0.05], 0.05), [true]);
-    assert_eq!(holm(&[0.04, 0.02], 0.05), [true, true]);
-    assert_eq!(holm(&[0.04, 0.03], 0.05), [false, false]);
+    assert!(holm_rejections(&[], 0.05).is_empty());
+    assert_eq!(holm_rejections(&[0.05], 0.05), [true]);
+    assert_eq!(holm_rejections(&[0.04, 0.02], 0.05), [true, true]);
+    assert_eq!(holm_rejections(&[0.04, 0.03], 0.05), [false, false]);
     // The third would be small enough for its own step; the second was not.
-    assert_eq!(holm(&[0.04, 0.01, 0.03], 0.05), [false, true, false]);
+    assert_eq!(
+        holm_rejections(&[0.04, 0.01, 0.03], 0.05),
+        [false, true, false]
+    );
 }

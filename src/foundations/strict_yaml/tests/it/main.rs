@@ -6,7 +6,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde::Deserialize;
 use strict_yaml::{
-    Argument, Diagnostic, Document, Field, Kind, OneOrMany, Scalar, Shorthand, Verbatim, nearest,
+    Argument, Diagnostic, Document, Field, Kind, OneOrMany, Scalar, Shorthand, Verbatim,
+    nearest_name,
 };
 
 const KIND: Kind = Kind {
@@ -46,7 +47,7 @@ struct Settings {
 }
 
 fn read(text: &str) -> Result<Settings, Box<Diagnostic>> {
-    Document::parse(&KIND, Path::new("t.yaml"), text)?.read()
+    Document::parse(&KIND, Path::new("t.yaml"), text)?.read_values()
 }
 
 /// `text` is refused at `LINE:COLUMN` over a number of characters, in `field`.
@@ -273,21 +274,21 @@ fn files_of_too_many_values_are_refused() {
 fn a_value_is_replaced_in_place() {
     let text = "# ä\nshort: {ö: 'x y'} # z\nmany: [a]\n";
     let document = Document::parse(&KIND, Path::new("t.yaml"), text).expect("valid");
-    let field = Field::of("short").key("ö");
-    let changed = document.with(&field, "[1]").expect("a scalar");
+    let field = Field::from_key("short").key("ö");
+    let changed = document.with_value(&field, "[1]").expect("a scalar");
     assert_eq!(changed, text.replace("'x y'", "[1]"));
-    assert_eq!(document.with(&Field::of("many"), "b"), None);
-    assert_eq!(document.with(&Field::of("absent"), "b"), None);
+    assert_eq!(document.with_value(&Field::from_key("many"), "b"), None);
+    assert_eq!(document.with_value(&Field::from_key("absent"), "b"), None);
 }
 
 #[test]
 fn similar_names_are_found() {
     let names = ["default", "bcast/binomial", "bcast/chain"];
-    assert_eq!(nearest("Defualt", names), Some("default"));
-    assert_eq!(nearest("binomal", names), Some("bcast/binomial"));
-    assert_eq!(nearest("bcast/cain", names), Some("bcast/chain"));
-    assert_eq!(nearest("ring", names), None);
-    assert_eq!(nearest("", []), None);
+    assert_eq!(nearest_name("Defualt", names), Some("default"));
+    assert_eq!(nearest_name("binomal", names), Some("bcast/binomial"));
+    assert_eq!(nearest_name("bcast/cain", names), Some("bcast/chain"));
+    assert_eq!(nearest_name("ring", names), None);
+    assert_eq!(nearest_name("", []), None);
 }
 
 proptest! {

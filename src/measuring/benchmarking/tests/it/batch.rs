@@ -1,6 +1,6 @@
 //! The number of calls in a repetition.
 
-use benchmarking::batch::{calls, seconds_a_call};
+use benchmarking::batch::{calls_per_batch, seconds_a_call};
 use proptest::prelude::*;
 use statistics::clock::ClockResolution;
 
@@ -14,7 +14,7 @@ const fn clock(resolution_seconds: f64) -> ClockResolution {
 #[test]
 fn short_calls_are_batched() {
     let check = |call_seconds, resolution_seconds, expected| {
-        let found = calls(call_seconds, &clock(resolution_seconds));
+        let found = calls_per_batch(call_seconds, &clock(resolution_seconds));
         assert_eq!(found, expected, "{call_seconds} s");
     };
     check(1.0, 1e-9, 1);
@@ -45,7 +45,7 @@ proptest! {
         call_seconds in 1e-10..1e-3,
         resolution_seconds in 1e-10..1e-5,
     ) {
-        let found = calls(call_seconds, &clock(resolution_seconds));
+        let found = calls_per_batch(call_seconds, &clock(resolution_seconds));
         let steps = |calls: u32| f64::from(calls) * call_seconds / resolution_seconds;
         prop_assert!((1..=1024).contains(&found) && found.is_power_of_two());
         prop_assert!(found == 1024 || steps(found) >= 50.0 * (1.0 - 1e-8));

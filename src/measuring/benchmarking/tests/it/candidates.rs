@@ -18,14 +18,14 @@ fn race(racing: Option<Racing>) -> Race {
         confidence: 0.95,
         slice_seconds: 2.0,
     };
-    let mut race = Race::between(&candidates, racing, wanted);
+    let mut race = Race::between_candidates(&candidates, racing, wanted);
     let mut chance = fastrand::Rng::with_seed(1);
     while !race.is_over() {
-        for entrant in race.running() {
+        for entrant in race.running_entrants() {
             let base = [2e-4, 3e-4, 1e-4, 2e-4][entrant];
-            let calls = race.turn(entrant, base, 30.0);
+            let calls = race.turn_repetitions(entrant, base, 30.0);
             let turn: Vec<f64> = (0..calls).map(|_| base * (1.0 + chance.f64())).collect();
-            race.add(entrant, &turn, turn.iter().sum());
+            race.add_turn(entrant, &turn, turn.iter().sum());
         }
         race.end_round();
     }
@@ -35,7 +35,7 @@ fn race(racing: Option<Racing>) -> Race {
 #[test]
 fn slow_contenders_leave_and_the_default_stays() {
     let racing = Racing { materiality: 0.05 };
-    let left = race(Some(racing)).left(&[3, 4, 6, 9]);
+    let left = race(Some(racing)).eliminations_by_entrant(&[3, 4, 6, 9]);
     let has_left = left.iter().map(Option::is_some).collect::<Vec<_>>();
     assert_eq!(has_left, [true, false, false, true]);
     for left in left.iter().flatten() {
@@ -46,13 +46,17 @@ fn slow_contenders_leave_and_the_default_stays() {
 
 #[test]
 fn candidates_that_tie_stay() {
-    let left = race(Some(Racing { materiality: 1.5 })).left(&[0, 1, 2, 3]);
+    let left = race(Some(Racing { materiality: 1.5 })).eliminations_by_entrant(&[0, 1, 2, 3]);
     assert!(left.iter().all(Option::is_none));
 }
 
 #[test]
 fn without_racing_all_are_measured_to_the_end() {
     let race = race(None);
-    assert!(race.left(&[0, 1, 2, 3]).iter().all(Option::is_none));
+    assert!(
+        race.eliminations_by_entrant(&[0, 1, 2, 3])
+            .iter()
+            .all(Option::is_none)
+    );
     assert!((0..4).all(|entrant| race.progress(entrant).seconds().len() == 3000));
 }

@@ -20,7 +20,7 @@ fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, us
         },
         ..benchmark(&candidates, Some(3))
     };
-    let (measured, _) = benchmark.run(&mut script).expect("an end");
+    let (measured, _) = benchmark.measure_candidates(&mut script).expect("an end");
     let admitted = script
         .asked
         .iter()
@@ -43,7 +43,7 @@ fn a_repetition_has_the_requested_number_of_calls() {
             ..benchmark(&candidates, Some(3))
         };
         let (measured, _) = benchmark
-            .run(&mut Script::new(&[takes(1e-6)]))
+            .measure_candidates(&mut Script::new(&[takes(1e-6)]))
             .expect("an end");
         assert_eq!(measured[0].batch, calls);
     }

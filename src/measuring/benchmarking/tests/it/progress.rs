@@ -17,7 +17,7 @@ const PATIENCE_SECONDS: f64 = 60.0;
 fn enough(seconds: &[f64], spent: f64) -> bool {
     let mut progress = Progress::default();
     for turn in seconds.chunks(seconds.len().div_ceil(5)) {
-        progress.add(turn, spent / 5.0);
+        progress.add_turn(turn, spent / 5.0);
     }
     progress.is_enough(&WANTED)
 }
@@ -25,7 +25,7 @@ fn enough(seconds: &[f64], spent: f64) -> bool {
 fn after(turns: u32) -> Progress {
     let mut progress = Progress::default();
     for _ in 0..turns {
-        progress.add(&[], 0.0);
+        progress.add_turn(&[], 0.0);
     }
     progress
 }
@@ -49,7 +49,7 @@ fn steady_times_stop_at_the_minimum_and_noisy_ones_at_slice_or_maximum() {
 fn steady_times_need_turns_unless_slice_or_maximum_is_used_up() {
     let check = |count, spent, turns: u32, expected| {
         let mut progress = after(turns - 1);
-        progress.add(&vec![1e-6; count], spent);
+        progress.add_turn(&vec![1e-6; count], spent);
         assert_eq!(progress.is_enough(&WANTED), expected, "{count} in {turns}");
     };
     check(100, 0.0, 4, false);
@@ -65,7 +65,7 @@ fn the_rest_follows_from_the_interval_the_slice_and_the_maximum() {
     let times: Vec<f64> = (0..100).map(|i| 0.9 + 0.2 * f64::from(i) / 99.0).collect();
     let check = |spent, maximum, expected: f64| {
         let mut progress = Progress::default();
-        progress.add(&times, spent);
+        progress.add_turn(&times, spent);
         let (repetitions, seconds) = progress.expected_rest(&Repetition { maximum, ..WANTED });
         assert!((repetitions - expected).abs() < 1.0, "{repetitions}");
         assert!((seconds - repetitions * spent / 100.0).abs() < 1e-9);
@@ -80,7 +80,7 @@ fn the_rest_follows_from_the_interval_the_slice_and_the_maximum() {
 #[test]
 fn turns_fit_in_a_tenth_of_the_slice() {
     let check = |turns, estimate, expected| {
-        let calls = after(turns).turn(estimate, &WANTED, PATIENCE_SECONDS);
+        let calls = after(turns).turn_repetitions(estimate, &WANTED, PATIENCE_SECONDS);
         assert_eq!(calls, expected, "{estimate} s after {turns} turns");
     };
     check(5, 10e-3, 10);
@@ -98,7 +98,7 @@ fn the_first_turns_are_short() {
             maximum,
             ..WANTED
         };
-        let calls = after(turns).turn(1e-6, &wanted, PATIENCE_SECONDS);
+        let calls = after(turns).turn_repetitions(1e-6, &wanted, PATIENCE_SECONDS);
         assert_eq!(
             calls, expected,
             "{minimum} to {maximum} after {turns} turns"
@@ -121,7 +121,7 @@ fn turns_end_long_before_the_watchdog_acts() {
         ..WANTED
     };
     let check = |estimate, expected| {
-        assert_eq!(after(5).turn(estimate, &wanted, 20.0), expected);
+        assert_eq!(after(5).turn_repetitions(estimate, &wanted, 20.0), expected);
     };
     check(1.0, 5);
     check(0.5, 10);

@@ -63,18 +63,18 @@ impl Field<'_> {
         let all_seconds = self.wanted.slice_seconds * own.len() as f64;
         let mut race = Race::new(&roles, self.rules, self.wanted);
         while !race.is_over() {
-            let mut entrants = race.running();
+            let mut entrants = race.running_entrants();
             draw.shuffle(&mut entrants);
             for entrant in entrants {
                 let drift = 1.0 + self.noise.drift * race.spent_seconds() / all_seconds;
                 let mood = self.mood(draw, &mut moods[entrant]);
                 let seconds = own[entrant] * drift * mood;
-                let calls = race.turn(entrant, seconds, 30.0);
+                let calls = race.turn_repetitions(entrant, seconds, 30.0);
                 let turn: Vec<f64> = (0..calls)
                     .map(|_| draw.repetition(seconds, &self.noise))
                     .collect();
                 let spent_seconds = turn.iter().sum();
-                race.add(entrant, &turn, spent_seconds);
+                race.add_turn(entrant, &turn, spent_seconds);
             }
             race.end_round();
         }

@@ -33,7 +33,7 @@ impl Ranks for Rank {
         SIZE
     }
 
-    fn maximum(&self, values: &mut [f64]) -> Result<(), Ended> {
+    fn maximum_over_ranks(&self, values: &mut [f64]) -> Result<(), Ended> {
         {
             let mut maxima = self.world.values.lock().expect("no panic");
             maxima.resize(values.len(), f64::NEG_INFINITY);
@@ -50,7 +50,7 @@ impl Ranks for Rank {
         Ok(())
     }
 
-    fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Ended> {
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Ended> {
         if self.rank == root {
             self.world.bytes.lock().expect("no panic").clone_from(bytes);
         }

@@ -24,8 +24,8 @@ fn race(roles: &[Role]) -> Race {
 fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<EliminatedEntrant> {
     let mut leavers = Vec::new();
     for _ in 0..count {
-        for entrant in race.running() {
-            race.add(entrant, &wide(seconds[entrant]), 0.01);
+        for entrant in race.running_entrants() {
+            race.add_turn(entrant, &wide(seconds[entrant]), 0.01);
         }
         leavers.extend(race.end_round());
     }
@@ -49,7 +49,7 @@ fn of_two_entrants_one_leaves_after_eight_rounds() {
     assert!((left.saved_repetitions - 368.0).abs() < 1e-6);
     assert_eq!(race.leavers(), leavers);
     assert!((race.spent_seconds() - 0.16).abs() < 1e-9);
-    assert_eq!(race.running(), [0]);
+    assert_eq!(race.running_entrants(), [0]);
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn no_entrant_leaves_before_the_minimum() {
     let leaver = |rules, wanted, calls: usize| {
         let mut race = Race::new(&[Reference, Contender], rules, wanted);
         (1..50).find(|round| {
-            for entrant in race.running() {
+            for entrant in race.running_entrants() {
                 let times = wide((1 + entrant) as f64).into_iter().cycle().skip(*round);
                 let turn: Vec<f64> = times.take(calls).collect();
-                race.add(entrant, &turn, 0.001);
+                race.add_turn(entrant, &turn, 0.001);
             }
             !race.end_round().is_empty()
         })
@@ -112,12 +112,12 @@ fn precise_entrants_stop_but_the_leader_continues_while_others_may_leave() {
     let mut race = race(&[Reference, Contender, Contender]);
     let mut rest = Vec::new();
     for _ in 0..100 {
-        for entrant in race.running() {
+        for entrant in race.running_entrants() {
             let seconds = [[1.0; 4], [1.01; 4], wide(0.98)][entrant];
-            race.add(entrant, &seconds, 0.01);
+            race.add_turn(entrant, &seconds, 0.01);
         }
         assert_eq!(race.end_round(), []);
-        rest.push(race.running());
+        rest.push(race.running_entrants());
     }
     assert_eq!(rest[3], [0, 1, 2]);
     assert!(rest[4..99].iter().all(|running| *running == [0, 2]));
@@ -131,7 +131,7 @@ fn failed_entrants_take_no_turns_and_do_not_lead() {
     let mut race = race(&[Reference, Contender, Contender]);
     rounds(&mut race, &[2.0, 1.0, 2.0], 4);
     race.withdraw(1);
-    assert_eq!(race.running(), [0, 2]);
+    assert_eq!(race.running_entrants(), [0, 2]);
     assert_eq!(rounds(&mut race, &[2.0, 1.0, 2.0], 200), []);
     assert!(race.is_over());
     let counts = [0, 1, 2].map(|entrant| race.progress(entrant).seconds().len());
@@ -145,10 +145,10 @@ fn entrants_that_miss_a_round_are_compared_in_the_others() {
     let mut slowness = 1.0;
     let mut leavers = Vec::new();
     for round in 1..=30 {
-        for entrant in race.running() {
+        for entrant in race.running_entrants() {
             if entrant == 0 || round % 3 != 0 {
                 let seconds = wide(slowness * [1.0, 1.1][entrant]);
-                race.add(entrant, &seconds, 0.01);
+                race.add_turn(entrant, &seconds, 0.01);
             }
         }
         slowness *= 1.1;
@@ -165,8 +165,8 @@ fn times_of_zero_give_no_ratios() {
     for contender in [[0.0; 4], wide(1e-9)] {
         let mut race = race(&[Reference, Contender]);
         for _ in 0..20 {
-            race.add(0, &[0.0; 4], 0.01);
-            race.add(1, &contender, 0.01);
+            race.add_turn(0, &[0.0; 4], 0.01);
+            race.add_turn(1, &contender, 0.01);
             assert_eq!(race.end_round(), []);
         }
     }
@@ -175,11 +175,11 @@ fn times_of_zero_give_no_ratios() {
 #[test]
 fn opening_turns_are_an_eighth_as_long() {
     let mut race = race(&[Reference, Contender]);
-    assert_eq!(race.turn(0, 2e-3, 60.0), 6);
-    assert_eq!(race.turn(0, 1.0, 60.0), 1);
-    assert_eq!(race.turn(0, 1e-6, 60.0), 20);
+    assert_eq!(race.turn_repetitions(0, 2e-3, 60.0), 6);
+    assert_eq!(race.turn_repetitions(0, 1.0, 60.0), 1);
+    assert_eq!(race.turn_repetitions(0, 1e-6, 60.0), 20);
     rounds(&mut race, &[1.0, 1.0], 24);
-    assert_eq!(race.turn(0, 2e-3, 60.0), 50);
+    assert_eq!(race.turn_repetitions(0, 2e-3, 60.0), 50);
 }
 
 #[test]

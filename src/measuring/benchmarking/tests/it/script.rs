@@ -112,7 +112,7 @@ impl Script {
         seed: Option<u64>,
     ) -> Result<(Vec<Measurement>, TimeBreakdown), Ended> {
         let candidates = candidates(self.roles.len());
-        benchmark(&candidates, seed).run(self)
+        benchmark(&candidates, seed).measure_candidates(self)
     }
 
     fn ask(&mut self, asked: Asked) -> Result<(), Ended> {
@@ -142,7 +142,7 @@ impl Script {
         };
         match &self.rank {
             None => Ok(mine),
-            Some(rank) => rank.agree(mine),
+            Some(rank) => rank.agree_on_failure(mine),
         }
     }
 }
@@ -218,7 +218,7 @@ impl Executor for Script {
         let role = self.role(prepared.index);
         let places = prepared.repetitions..prepared.repetitions + repetitions;
         let factor = |place: usize| 1.0 + ((37 * place + 30) % 61) as f64 / 100.0 - 0.3;
-        let batch_seconds = role.call_seconds * f64::from(calls.timed());
+        let batch_seconds = role.call_seconds * f64::from(calls.timed_calls());
         let seconds: Vec<f64> = places
             .clone()
             .map(|place| batch_seconds * factor(place))

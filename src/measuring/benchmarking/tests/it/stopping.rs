@@ -37,9 +37,9 @@ fn stop(noise: &Noise, truth: f64, trials: usize) -> [Outcome; 2] {
     let stopped = outcome(trials, truth, || {
         let mut progress = Progress::default();
         while !progress.is_enough(&WANTED) {
-            let calls = progress.turn(call_seconds, &WANTED, 60.0);
+            let calls = progress.turn_repetitions(call_seconds, &WANTED, 60.0);
             let turn: Vec<f64> = (0..calls).map(|_| draw.repetition(1.0, noise)).collect();
-            progress.add(&turn, call_seconds * turn.iter().sum::<f64>());
+            progress.add_turn(&turn, call_seconds * turn.iter().sum::<f64>());
         }
         counts.push(progress.seconds().len());
         progress.seconds().to_vec()

@@ -170,7 +170,7 @@ fn calls_too_short_for_the_clock_are_batched_alike() {
         resolution_seconds: 1e-6,
     };
     let mut script = Script::new(&[takes(50e-6), takes(7e-6)]);
-    let (measured, _) = benchmark.run(&mut script).expect("no error");
+    let (measured, _) = benchmark.measure_candidates(&mut script).expect("no error");
     for (measured, seconds) in measured.iter().zip([50e-6, 7e-6]) {
         assert_eq!(measured.batch, 8);
         let is_a_call = |found: &f64| (0.65..1.35).contains(&(found / seconds));
@@ -212,7 +212,7 @@ fn significantly_slower_candidates_leave_the_race() {
     };
     benchmark.repetition = &wanted;
     let mut script = Script::new(&[takes(3e-3), takes(1e-3), takes(2e-3)]);
-    let (measured, _) = benchmark.run(&mut script).expect("no error");
+    let (measured, _) = benchmark.measure_candidates(&mut script).expect("no error");
     let left: Vec<_> = measured.iter().map(|measured| measured.left).collect();
     assert_eq!(
         (left[0], left[1]),

@@ -32,7 +32,7 @@ fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
     // An algorithm may refuse only the number of ranks.
     let serve = |algorithm: &'static Algorithm, parameters: Parameters| match Schedule::new(
         algorithm,
-        &cell.request(&parameters),
+        &cell.schedule_request(&parameters),
     ) {
         Ok(_) => Some(ours(&algorithm.name(), parameters)),
         Err(Unsupported::OddRanks { .. }) => None,
@@ -45,7 +45,7 @@ fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
         let chosen = all.into_iter().cycle().skip(turn * each).take(each);
         chosen.filter_map(move |parameters| serve(algorithm, parameters))
     };
-    let algorithms = schedule::of(cell.collective).flat_map(of_turn);
+    let algorithms = schedule::algorithms_of(cell.collective).flat_map(of_turn);
     [Candidate::Default].into_iter().chain(algorithms).collect()
 }
 
@@ -56,7 +56,9 @@ fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
     let blocks = choices(algorithm, Parameter::Blocks, &[1, 3, 7, 1500]);
     let radices = choices(algorithm, Parameter::Radix, &[2, 3, 64]);
     let ids = |parameter, collective| {
-        let ids: Vec<&str> = schedule::parts_of(collective).map(|part| part.id).collect();
+        let ids: Vec<&str> = schedule::part_algorithms_of(collective)
+            .map(|part| part.id)
+            .collect();
         choices(algorithm, parameter, &ids)
     };
     let reduces = ids(Parameter::Reduce, Collective::Reduce);

@@ -163,7 +163,7 @@ fn own_share(way: Synchronisation) -> f64 {
     let warm_up = f64::from(measured.warmup) * 1e-3;
     assert!(spent.preparing_seconds > warm_up, "{way:?}: {spent:?}");
     assert!(spent.starting_seconds > 0.0, "{way:?}: {spent:?}");
-    let shares = spent.shares(done.elapsed_seconds);
+    let shares = spent.shares_of_elapsed(done.elapsed_seconds);
     assert!(shares.own < 0.2, "{way:?}: {shares:?}");
     shares.own
 }

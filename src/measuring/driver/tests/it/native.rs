@@ -200,9 +200,9 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
             }
         }
     }
-    let names = natives.iter().map(NativeAlgorithm::name);
+    let names = natives.iter().map(NativeAlgorithm::full_name);
     let names = names.filter(|name| !is_for_calls_in_place(name));
-    for name in names.chain(MOCKUPS.iter().map(vocabulary::Mockup::name)) {
+    for name in names.chain(MOCKUPS.iter().map(vocabulary::Mockup::full_name)) {
         assert!(seen.contains(&name), "{name} never had its turn");
     }
 }

@@ -88,7 +88,7 @@ fn algorithms_that_users_have_forced_are_recorded() {
     };
     let forced = [(name, native.id.as_str()), (enabling, "1")];
     let environment = told(&forced);
-    assert_eq!(environment.preset, [native.name()]);
+    assert_eq!(environment.preset, [native.full_name()]);
     assert_eq!(settings(&environment), [format!("{name}={}", native.id)]);
     // Without the second variable the first has no effect.
     if family() == LibraryName::OpenMpi {

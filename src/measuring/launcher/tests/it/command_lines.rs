@@ -7,7 +7,7 @@ use testkit::fakes::{Fakes, OPEN_MPI_4};
 
 fn read(fakes: &Fakes, command: &[&str]) -> Result<CommandLine, LaunchError> {
     let words: Vec<OsString> = command.iter().map(OsString::from).collect();
-    CommandLine::read(&words, &fakes.search_path())
+    CommandLine::from_words(&words, &fakes.search_path())
 }
 
 /// The arguments with which `srun` is started.
@@ -15,7 +15,8 @@ fn step(command: &[&str]) -> Result<String, LaunchError> {
     let fakes = Fakes::new();
     fakes.script("srun", "exit 0");
     let line = read(&fakes, command)?;
-    let command = line.with(&[(PRELOADING, "ours.so".into()), ("TABLE", "a,b".into())])?;
+    let command =
+        line.with_variables(&[(PRELOADING, "ours.so".into()), ("TABLE", "a,b".into())])?;
     let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
     Ok(words.join(" "))
 }

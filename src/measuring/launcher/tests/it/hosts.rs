@@ -116,7 +116,10 @@ fn cores_are_those_of_a_node() {
         Err(error) => error,
     };
     let fitting = CommShape { nodes: 3, ppn: 6 };
-    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
+    assert_eq!(
+        launcher.determine_binding(fitting).expect("asked"),
+        Binding::Bound
+    );
     finish(start(&launcher, &job_of(&fakes, fitting)).as_mut());
     let crowded = CommShape { nodes: 2, ppn: 7 };
     let error = refused(crowded);
@@ -126,8 +129,14 @@ fn cores_are_those_of_a_node() {
     );
     let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Auto);
     let launcher = local(LibraryName::OpenMpi, script, options);
-    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
-    assert_eq!(launcher.binding(crowded).expect("asked"), Binding::Free);
+    assert_eq!(
+        launcher.determine_binding(fitting).expect("asked"),
+        Binding::Bound
+    );
+    assert_eq!(
+        launcher.determine_binding(crowded).expect("asked"),
+        Binding::Free
+    );
 }
 
 #[test]

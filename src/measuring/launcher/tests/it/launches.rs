@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use launcher::{
     Binding, Exit, Installation, Job, LaunchError, Launcher, LocalLauncher, Outcome, Running,
-    discover,
+    discover_libraries,
 };
 use launcher::{LibraryName, LocalOptions, Oversubscribe};
 use vocabulary::CommShape;
@@ -161,7 +161,10 @@ fn ranks_are_not_bound_if_binding_fails() {
     );
     let launcher = local(LibraryName::OpenMpi, launcher, LocalOptions::default());
     let shape = CommShape { nodes: 1, ppn: 2 };
-    assert_eq!(launcher.binding(shape).expect("asked"), Binding::Free);
+    assert_eq!(
+        launcher.determine_binding(shape).expect("asked"),
+        Binding::Free
+    );
     let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
     assert!(
         exit.tail[0].starts_with("-np 2 --oversubscribe --bind-to none"),
@@ -223,7 +226,7 @@ fn a_failure_shows_the_end_of_the_log() {
     let body = "seq 1000; echo 'no such driver' >&2; exit 7";
     let exit = finish(start(&open_mpi(&fakes, body), &job(&fakes, 2)).as_mut());
     assert_eq!(exit.outcome, Outcome::Code(7));
-    let text = exit.success().expect_err("failed").to_string();
+    let text = exit.into_result().expect_err("failed").to_string();
     assert!(text.contains("exited with code 7"), "{text}");
     assert!(text.ends_with("  | 1000\n  | no such driver"), "{text}");
     assert!(text.lines().count() < 20, "{text}");
@@ -234,7 +237,7 @@ fn a_signal_is_distinguished_from_an_exit_code() {
     let fakes = Fakes::new();
     let exit = finish(start(&open_mpi(&fakes, "kill -SEGV $$"), &job(&fakes, 2)).as_mut());
     assert_eq!(exit.outcome, Outcome::Signal(11));
-    let text = exit.success().expect_err("failed").to_string();
+    let text = exit.into_result().expect_err("failed").to_string();
     assert!(text.contains("signal 11 (SIGSEGV)"), "{text}");
 }
 
@@ -321,7 +324,7 @@ fn a_launch_ends_at_its_timeout() {
     assert_eq!(exit.outcome, Outcome::TimedOut);
     assert_gone(&pids);
     assert!(
-        exit.success()
+        exit.into_result()
             .expect_err("failed")
             .to_string()
             .contains("exceeded its time limit")
@@ -374,12 +377,12 @@ fn the_terminals_interrupt_does_not_reach_the_launcher() {
 /// Runs a check with every MPI library of this machine; there may be none.
 fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    for installation in discover(&path).installations {
+    for installation in discover_libraries(&path).installations {
         let options = LocalOptions::default();
         check(&LocalLauncher::new(
             installation,
             options,
-            launcher::cores(),
+            launcher::usable_cores(),
         ));
     }
 }
@@ -429,7 +432,7 @@ fn simultaneous_openmpi_launches_do_not_conflict() {
 #[test]
 fn real_launchers_start_all_ranks() {
     with_real_launchers(|launcher| {
-        for ranks in [2, launcher::cores() + 1] {
+        for ranks in [2, launcher::usable_cores() + 1] {
             let fakes = Fakes::new();
             let driver = fakes.script("driver", "echo rank >> $1");
             let plan = fakes.path("ranks");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use launcher::LibraryName::{Mpich, OpenMpi};
 use launcher::{
-    Discovery, LaunchError, LibraryChoice, LibraryName, discover, discover_within,
-    driver_directories, find_driver, find_preloaded, select,
+    Discovery, LaunchError, LibraryChoice, LibraryName, discover_libraries, discover_within,
+    driver_directories, find_driver, find_preloaded, select_installation,
 };
 use vocabulary::Library;
 
@@ -39,7 +39,7 @@ fn versions_are_recognised() {
     ] {
         let fakes = Fakes::new();
         let launcher = fakes.launcher(name, output, "exit 0");
-        let found = discover(&fakes.search_path());
+        let found = discover_libraries(&fakes.search_path());
         assert_eq!(names(&found), [expected], "{found:?}");
         assert_eq!(found.installations[0].launcher, launcher);
         assert!(found.unusable.is_empty(), "{found:?}");
@@ -82,7 +82,7 @@ fn one_library_of_several_names_is_found_once() {
     for name in ["mpirun", "mpirun.openmpi"] {
         std::os::unix::fs::symlink(&program, fakes.path(name)).expect("a link");
     }
-    let found = discover(&fakes.search_path());
+    let found = discover_libraries(&fakes.search_path());
     assert_eq!(names(&found), ["openmpi-4.1.4", "mpich-4.0.2"]);
 }
 
@@ -93,7 +93,7 @@ fn the_wanted_library_is_selected() {
     old.launcher("mpirun", OPEN_MPI_4, "");
     let newer = new.launcher("mpirun", OPEN_MPI_5, "");
     let paths = [old.search_path(), new.search_path()];
-    let found = discover(&std::env::join_paths(paths).expect("no colons"));
+    let found = discover_libraries(&std::env::join_paths(paths).expect("no colons"));
     for (wanted, expected) in [
         (LibraryChoice::default(), "openmpi-4.1.4"),
         (choice(Some(OpenMpi), "", None), "openmpi-4.1.4"),
@@ -101,14 +101,15 @@ fn the_wanted_library_is_selected() {
         (choice(None, "5.0.6", None), "openmpi-5.0.6"),
         (choice(None, "", Some(&newer)), "openmpi-5.0.6"),
     ] {
-        let selected = select(&wanted, &found).map_err(|error| error.to_string());
+        let selected = select_installation(&wanted, &found).map_err(|error| error.to_string());
         assert_eq!(
             selected.map(|known| known.library().to_string()),
             Ok(expected.to_owned())
         );
     }
 
-    let refused = |wanted: LibraryChoice| select(&wanted, &found).expect_err("not there");
+    let refused =
+        |wanted: LibraryChoice| select_installation(&wanted, &found).expect_err("not there");
     let error = refused(choice(Some(Mpich), "4.3.2", None));
     assert!(matches!(error, LaunchError::NotInstalled { .. }), "{error}");
     assert!(
@@ -126,8 +127,11 @@ fn the_wanted_library_is_selected() {
 #[test]
 fn without_mpi_the_error_says_how_to_install_it() {
     let empty = Fakes::new();
-    let error =
-        select(&LibraryChoice::default(), &discover(&empty.search_path())).expect_err("nothing");
+    let error = select_installation(
+        &LibraryChoice::default(),
+        &discover_libraries(&empty.search_path()),
+    )
+    .expect_err("nothing");
     assert!(matches!(error, LaunchError::NoMpi { .. }), "{error}");
     assert!(
         error.to_string().contains(

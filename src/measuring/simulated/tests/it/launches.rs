@@ -34,8 +34,9 @@ fn without_noise_every_repetition_is_the_simulated_time() {
         .zip(measured)
     {
         let parameters = ours(name).parameters();
-        let algorithm = schedule::find(name).expect("registered");
-        let schedule = Schedule::new(algorithm, &cell.request(&parameters)).expect("a schedule");
+        let algorithm = schedule::find_algorithm(name).expect("registered");
+        let schedule =
+            Schedule::new(algorithm, &cell.schedule_request(&parameters)).expect("a schedule");
         let setting = Setting {
             machine: &bench.machine,
             topology: Topology::new(4, 2, Placement::Block),

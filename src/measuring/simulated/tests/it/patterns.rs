@@ -116,7 +116,8 @@ fn a_fan_takes_the_time_of_a_schedule_and_an_empty_message() {
             datatype: Datatype::Byte,
             operator: None,
         };
-        let algorithms = schedule::of(collective).map(|algorithm| ours(&algorithm.name()));
+        let algorithms =
+            schedule::algorithms_of(collective).map(|algorithm| ours(&algorithm.name()));
         let algorithms: Vec<Candidate> = algorithms.collect();
         let bench = Bench::new(vec![
             experiment(0, kind, (nodes, ppn), bytes),

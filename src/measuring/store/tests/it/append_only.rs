@@ -20,14 +20,14 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
         .record_campaign("digest", "a", "name: a")
         .expect("stored");
     store.begin_launch(&plan).expect("begun");
-    store.ingest(&plan, &started(&plan)).expect("stored");
+    store.ingest_record(&plan, &started(&plan)).expect("stored");
     store
-        .ingest(&plan, &in_order(RankOrder::Block))
+        .ingest_record(&plan, &in_order(RankOrder::Block))
         .expect("stored");
     let message = "wrong at 3".to_owned();
     let kind = FailureKind::WrongResult;
     store
-        .ingest(
+        .ingest_record(
             &plan,
             &Record::Failed {
                 task: 1,

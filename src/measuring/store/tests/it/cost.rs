@@ -36,10 +36,10 @@ fn store_with(path: &Path, launches: &[Launched]) -> Store {
             .record_campaign(&plan.campaign, "a", "name: a")
             .expect("stored");
         store.begin_launch(&plan).expect("begun");
-        store.ingest(&plan, &started(&plan)).expect("stored");
+        store.ingest_record(&plan, &started(&plan)).expect("stored");
         for task in 1..=*tasks {
             let record = done(task, &[vec![1e-6]]);
-            assert!(store.ingest(&plan, &record).expect("stored"));
+            assert!(store.ingest_record(&plan, &record).expect("stored"));
         }
         if let Some(outcome) = outcome {
             store.end_launch(number, outcome).expect("ended");
@@ -111,7 +111,7 @@ fn waiting_in_a_queue_costs_nothing() {
     store.begin_launch(&plan).expect("begun");
     for task in 1..=2 {
         let record = done(task, &[vec![1e-6]]);
-        assert!(store.ingest(&plan, &record).expect("stored"));
+        assert!(store.ingest_record(&plan, &record).expect("stored"));
     }
     store
         .end_launch(1, &Finish::Complete.into())

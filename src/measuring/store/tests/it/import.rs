@@ -24,12 +24,12 @@ fn import() -> Import {
 fn an_import_is_stored_once_as_launches_that_cost_nothing() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let mut store = Store::open_or_create(&folder.path().join("a.db")).expect("created");
-    assert_eq!(store.import(&[import()]).expect("stored"), [1]);
+    assert_eq!(store.add_imports(&[import()]).expect("stored"), [1]);
     let samples = store
         .samples(&library("openmpi"), Pattern::Together)
         .expect("readable");
     assert_eq!(samples[0].seconds, [1e-6, 2e-6]);
-    let error = store.import(&[import()]).expect_err("the same digest");
+    let error = store.add_imports(&[import()]).expect_err("the same digest");
     assert!(matches!(error, StoreError::Imported { .. }), "{error}");
     assert_eq!(store.launches().expect("readable").len(), 1);
     assert_eq!(store.unfinished_launches().expect("readable"), []);

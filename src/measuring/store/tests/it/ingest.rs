@@ -51,7 +51,9 @@ fn invalid_times_are_stored_and_not_returned() {
     record.measurements[0].invalid = vec![1, 3];
     record.measurements[0].residual_seconds = Some(2e-7);
     record.measurements[0].left = Some(left);
-    store.ingest(&plan, &Record::Done(record)).expect("stored");
+    store
+        .ingest_record(&plan, &Record::Done(record))
+        .expect("stored");
     let samples = store
         .samples(&library("openmpi"), Pattern::Together)
         .expect("readable");
@@ -78,7 +80,9 @@ fn times_of_different_patterns_are_separate() {
         (1, &seconds(1.0)),
         (2, &seconds(2.0)),
     ] {
-        store.ingest(&one, &done(task, times)).expect("stored");
+        store
+            .ingest_record(&one, &done(task, times))
+            .expect("stored");
     }
     let (together, repeated) = (Subject::Cell(cell(8)), Subject::Cell(cell(16)));
     let experiment = sample(
@@ -97,7 +101,7 @@ fn times_of_different_patterns_are_separate() {
         let library = library("openmpi");
         let samples = store.samples(&library, pattern).expect("readable");
         assert_eq!(samples, expected, "{pattern}");
-        let counts = store.counts(&library, pattern).expect("readable");
+        let counts = store.launch_counts(&library, pattern).expect("readable");
         let counted: Vec<_> = counts.into_keys().collect();
         let keys = expected.into_iter();
         let keys: Vec<_> = keys.map(|s| (s.subject, s.candidate)).collect();
@@ -119,7 +123,7 @@ fn exploring_and_confirming_launches_are_separate() {
     store.begin_launch(&confirms).expect("begun");
     for (plan, seconds) in [(&explores, 1.0), (&confirms, 2.0)] {
         let times = [vec![seconds], vec![seconds]];
-        store.ingest(plan, &done(1, &times)).expect("stored");
+        store.ingest_record(plan, &done(1, &times)).expect("stored");
     }
     let (library, pattern) = (library("openmpi"), Pattern::Together);
     let launches = |samples: Vec<Sample>| samples.iter().map(|s| s.launch).collect::<Vec<_>>();
@@ -129,7 +133,7 @@ fn exploring_and_confirming_launches_are_separate() {
         .confirming_samples(&library, pattern)
         .expect("readable");
     assert_eq!(launches(samples), [2, 2]);
-    let counts = store.counts(&library, pattern).expect("readable");
+    let counts = store.launch_counts(&library, pattern).expect("readable");
     assert!(counts.values().all(|launches| *launches == 1), "{counts:?}");
     let seconds = |purpose| {
         store
@@ -153,16 +157,18 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
     let mut store = store_with(&one);
     // Task 2 before task 1, the experiment last, a second launch after the first.
     store
-        .ingest(&one, &done(2, &[vec![2.0], awkward.to_vec()]))
+        .ingest_record(&one, &done(2, &[vec![2.0], awkward.to_vec()]))
         .expect("stored");
     store
-        .ingest(&one, &done(1, &[vec![1.0], vec![]]))
+        .ingest_record(&one, &done(1, &[vec![1.0], vec![]]))
         .expect("stored");
-    store.ingest(&one, &done(0, &[vec![0.5]])).expect("stored");
+    store
+        .ingest_record(&one, &done(0, &[vec![0.5]]))
+        .expect("stored");
     let two = plan(2, library("openmpi"), Path::new("spool-2.jsonl"), 1);
     store.begin_launch(&two).expect("begun");
     store
-        .ingest(&two, &done(1, &[vec![1.5], vec![1.25]]))
+        .ingest_record(&two, &done(1, &[vec![1.5], vec![1.25]]))
         .expect("stored");
 
     let (small, large) = (Subject::Cell(cell(8)), Subject::Cell(cell(16)));
@@ -196,7 +202,7 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
     );
 
     let counts = store
-        .counts(&library("openmpi"), Pattern::Together)
+        .launch_counts(&library("openmpi"), Pattern::Together)
         .expect("readable");
     assert_eq!(counts.get(&(small, Candidate::Default)), Some(&2));
     assert_eq!(
@@ -224,7 +230,9 @@ fn half_an_entry_is_damage() {
             .record_campaign("digest", "a", "name: a")
             .expect("stored");
         store.begin_launch(&plan).expect("begun");
-        store.ingest(&plan, &done(1, &[vec![1.0]])).expect("stored");
+        store
+            .ingest_record(&plan, &done(1, &[vec![1.0]]))
+            .expect("stored");
         let outsider = Connection::open(&path).expect("opened");
         outsider
             .execute(
@@ -259,14 +267,16 @@ fn a_record_counts_once() {
     let mut ingest_all = || -> Vec<bool> {
         records
             .iter()
-            .map(|record| store.ingest(&plan, record).expect("stored"))
+            .map(|record| store.ingest_record(&plan, record).expect("stored"))
             .collect()
     };
     assert_eq!(ingest_all(), [true, false, true, true, true, false]);
     assert_eq!(ingest_all(), [false; 6]);
     // The first report counts, even if a second one differs.
     assert_eq!(
-        store.ingest(&plan, &done(1, &[vec![9.0], vec![9.0]])).ok(),
+        store
+            .ingest_record(&plan, &done(1, &[vec![9.0], vec![9.0]]))
+            .ok(),
         Some(false)
     );
     let samples = store
@@ -293,7 +303,7 @@ fn records_that_do_not_fit_the_plan_are_refused_as_a_whole() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let mut check = |record: &Record, expected: &str| {
-        let error = store.ingest(&plan, record).expect_err("refused");
+        let error = store.ingest_record(&plan, record).expect_err("refused");
         assert!(matches!(error, StoreError::Unplanned { .. }), "{error:?}");
         assert!(error.to_string().starts_with(expected), "{error}");
     };
@@ -331,7 +341,7 @@ fn records_that_do_not_fit_the_plan_are_refused_as_a_whole() {
 
     let never_begun = first_plan_as(5);
     let error = store
-        .ingest(&never_begun, &done(1, &[vec![1.0]]))
+        .ingest_record(&never_begun, &done(1, &[vec![1.0]]))
         .expect_err("no");
     assert!(
         matches!(error, StoreError::NotUnderWay { launch: 5, .. }),
@@ -347,12 +357,12 @@ fn libraries_are_separate() {
     store.begin_launch(&theirs).expect("begun");
     for plan in [&ours, &theirs] {
         let seconds = f64::from(plan.launch);
-        store.ingest(plan, &started(plan)).expect("stored");
+        store.ingest_record(plan, &started(plan)).expect("stored");
         store
-            .ingest(plan, &done(1, &[vec![seconds]]))
+            .ingest_record(plan, &done(1, &[vec![seconds]]))
             .expect("stored");
         store
-            .ingest(plan, &failed(1, 1, FailureKind::MpiError))
+            .ingest_record(plan, &failed(1, 1, FailureKind::MpiError))
             .expect("stored");
     }
     assert_eq!(
@@ -370,7 +380,7 @@ fn libraries_are_separate() {
         );
         assert_eq!(
             store
-                .counts(&library, Pattern::Together)
+                .launch_counts(&library, Pattern::Together)
                 .expect("readable")
                 .len(),
             1
@@ -435,7 +445,9 @@ fn failures_of_launches_with_too_few_ranks_are_none() {
     };
     let too_few = "too few nodes, or too few ranks on a node";
     for kind in [FailureKind::Unsupported, FailureKind::Crash] {
-        store.ingest(&plan, &fails(kind, too_few)).expect("stored");
+        store
+            .ingest_record(&plan, &fails(kind, too_few))
+            .expect("stored");
     }
     let kinds = |store: &Store| -> Vec<FailureKind> {
         let failures = store.failures(&library("openmpi")).expect("readable");
@@ -450,7 +462,7 @@ fn removed_failures_stay_removed_and_new_ones_count() {
     let mut store = store_with(&plan);
     let library = library("openmpi");
     let record = failed(1, 1, FailureKind::WrongResult);
-    store.ingest(&plan, &record).expect("stored");
+    store.ingest_record(&plan, &record).expect("stored");
     let failures = store.failures(&library).expect("readable");
     assert_eq!(failures.len(), 1);
     assert_eq!(
@@ -462,13 +474,13 @@ fn removed_failures_stay_removed_and_new_ones_count() {
 
     assert_eq!(store.forget_failures(&library).expect("forgotten"), 1);
     assert_eq!(store.forget_failures(&library).expect("forgotten"), 0);
-    assert!(!store.ingest(&plan, &record).expect("read again"));
+    assert!(!store.ingest_record(&plan, &record).expect("read again"));
     assert!(store.failures(&library).expect("readable").is_empty());
 
     let next = first_plan_as(2);
     store.begin_launch(&next).expect("begun");
     store
-        .ingest(&next, &failed(1, 1, FailureKind::Crash))
+        .ingest_record(&next, &failed(1, 1, FailureKind::Crash))
         .expect("stored");
     assert_eq!(
         store.failures(&library).expect("readable")[0].kind,
@@ -489,7 +501,7 @@ fn the_file_is_compact() {
     store.begin_launch(&plan).expect("begun");
     for task in 1..=1250 {
         let record = done(task, &[times(task, 0, 100), times(task, 1, 100)]);
-        store.ingest(&plan, &record).expect("stored");
+        store.ingest_record(&plan, &record).expect("stored");
     }
     drop(store);
     let bytes = std::fs::metadata(&path).expect("there").len();
@@ -505,7 +517,7 @@ fn activities_are_added_up_over_the_tasks_that_report_them() {
     let plan = first_plan(3);
     let mut store = store_with(&plan);
     let library = library("openmpi");
-    assert_eq!(store.spending(&library).expect("readable"), None);
+    assert_eq!(store.time_breakdown(&library).expect("readable"), None);
     let spending = TimeBreakdown {
         preparing_seconds: 0.0625,
         starting_seconds: 0.03125,
@@ -516,10 +528,12 @@ fn activities_are_added_up_over_the_tasks_that_report_them() {
             unreachable!("a task's record");
         };
         record.spent = spent;
-        store.ingest(&plan, &Record::Done(record)).expect("stored");
+        store
+            .ingest_record(&plan, &Record::Done(record))
+            .expect("stored");
     }
     let (elapsed_seconds, sum) = store
-        .spending(&library)
+        .time_breakdown(&library)
         .expect("readable")
         .expect("two tell");
     let expected = TimeBreakdown {
@@ -528,7 +542,7 @@ fn activities_are_added_up_over_the_tasks_that_report_them() {
         calling_seconds: 0.25,
     };
     assert_eq!((elapsed_seconds, sum), (0.5, expected));
-    let shares = sum.shares(elapsed_seconds);
+    let shares = sum.shares_of_elapsed(elapsed_seconds);
     assert_eq!((shares.calls, shares.starts), (0.5, 0.125));
     assert_eq!((shares.preparing, shares.own), (0.25, 0.125));
 }
@@ -539,7 +553,7 @@ fn impossible_times_are_damage() {
         let one = first_plan(2);
         let mut store = store_with(&one);
         store
-            .ingest(&one, &done(1, &[vec![1e-6, impossible], vec![]]))
+            .ingest_record(&one, &done(1, &[vec![1e-6, impossible], vec![]]))
             .expect("stored");
         let read = store.samples(&library("openmpi"), Pattern::Together);
         assert!(

@@ -36,7 +36,7 @@ fn ingester() {
     for plan in store.unfinished_launches().expect("readable") {
         let mut spool = SpoolReader::new(&plan.spool);
         while let Some(record) = spool.next_record().expect("readable") {
-            if store.ingest(&plan, &record).expect("stored")
+            if store.ingest_record(&plan, &record).expect("stored")
                 && let Record::Done(done) = record
             {
                 println!("stored {}", done.task);

@@ -85,13 +85,13 @@ fn an_unfinished_launch_is_finished_from_its_spool() {
     let mut store = store_with(&plan);
     for task in 0..7 {
         store
-            .ingest(&plan, &done(task, &[times(task, 0, 5)]))
+            .ingest_record(&plan, &done(task, &[times(task, 0, 5)]))
             .expect("stored");
     }
     for plan in store.unfinished_launches().expect("readable") {
         let mut spool = SpoolReader::new(&plan.spool);
         while let Some(record) = spool.next_record().expect("readable") {
-            store.ingest(&plan, &record).expect("stored");
+            store.ingest_record(&plan, &record).expect("stored");
         }
         store
             .end_launch(plan.launch, &LaunchOutcome::Interrupted)
@@ -113,7 +113,7 @@ fn the_rest_of_an_interrupted_launch_is_known_until_a_launch_is_complete() {
     let plan = first_plan(3);
     let mut store = store_with(&plan);
     let undone = |store: &Store| -> Vec<u32> {
-        let tasks = store.undone(&library("openmpi"), "digest");
+        let tasks = store.unfinished_tasks(&library("openmpi"), "digest");
         tasks
             .expect("readable")
             .iter()
@@ -122,18 +122,22 @@ fn the_rest_of_an_interrupted_launch_is_known_until_a_launch_is_complete() {
     };
     assert_eq!(undone(&store), [0, 1, 2, 3]);
     let times = [times(2, 0, 10), times(2, 1, 10)];
-    store.ingest(&plan, &done(2, &times)).expect("stored");
+    store
+        .ingest_record(&plan, &done(2, &times))
+        .expect("stored");
     store
         .end_launch(1, &LaunchOutcome::Interrupted)
         .expect("ended");
     assert_eq!(undone(&store), [0, 1, 3]);
     assert_eq!(
-        store.undone(&library("mpich"), "digest").expect("readable"),
+        store
+            .unfinished_tasks(&library("mpich"), "digest")
+            .expect("readable"),
         []
     );
     assert_eq!(
         store
-            .undone(&library("openmpi"), "other")
+            .unfinished_tasks(&library("openmpi"), "other")
             .expect("readable"),
         []
     );

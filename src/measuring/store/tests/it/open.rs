@@ -20,7 +20,7 @@ pub(crate) fn filled(folder: &Path) -> PathBuf {
     store.begin_launch(&plan).expect("begun");
     for task in 1..=100 {
         let record = done(task, &[times(task, 0, 100), times(task, 1, 100)]);
-        store.ingest(&plan, &record).expect("stored");
+        store.ingest_record(&plan, &record).expect("stored");
     }
     path
 }
@@ -115,7 +115,7 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     let sample = &samples[0];
     assert_eq!((&sample.seconds[..], sample.invalid), (&[1.0][..], 0));
     assert_eq!((sample.residual_seconds, sample.left), (None, None));
-    let spending = store.spending(&library("openmpi")).expect("readable");
+    let spending = store.time_breakdown(&library("openmpi")).expect("readable");
     assert_eq!(spending, None);
     let orders = store.rank_orders(&library("openmpi")).expect("readable");
     assert!(orders.is_empty(), "{orders:?}");

@@ -38,13 +38,13 @@ fn the_order_is_known_by_library_and_shape() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let unknown = in_order(RankOrder::Unknown);
-    store.ingest(&plan, &unknown).expect("stored");
+    store.ingest_record(&plan, &unknown).expect("stored");
     assert_eq!(known(&store, "openmpi"), None);
     // Earlier measurements did not report the order, which may be any.
     let second = begin(&mut store, 2, "openmpi");
     let cyclic = in_order(RankOrder::Cyclic);
-    assert!(store.ingest(&second, &cyclic).expect("stored"));
-    assert!(!store.ingest(&second, &cyclic).expect("known"));
+    assert!(store.ingest_record(&second, &cyclic).expect("stored"));
+    assert!(!store.ingest_record(&second, &cyclic).expect("known"));
     assert_eq!(known(&store, "openmpi"), Some(RankOrder::Cyclic));
     assert_eq!(known(&store, "mpich"), None);
 }
@@ -54,7 +54,7 @@ fn launches_in_another_order_are_refused() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let cyclic = in_order(RankOrder::Cyclic);
-    store.ingest(&plan, &cyclic).expect("stored");
+    store.ingest_record(&plan, &cyclic).expect("stored");
     let second = begin(&mut store, 2, "openmpi");
     let count = |store: &Store| {
         store
@@ -64,7 +64,9 @@ fn launches_in_another_order_are_refused() {
     };
     let before = count(&store);
     for order in [RankOrder::Block, RankOrder::Other] {
-        let error = store.ingest(&second, &in_order(order)).expect_err("mixed");
+        let error = store
+            .ingest_record(&second, &in_order(order))
+            .expect_err("mixed");
         assert!(matches!(error, StoreError::OtherOrder { launch: 2, .. }));
         let text = error.to_string();
         let expected = format!(
@@ -75,11 +77,15 @@ fn launches_in_another_order_are_refused() {
         assert!(text.starts_with(&expected), "{text}");
     }
     assert_eq!(count(&store), before);
-    store.ingest(&second, &cyclic).expect("the same order");
+    store
+        .ingest_record(&second, &cyclic)
+        .expect("the same order");
     assert!(count(&store) > before);
     // Measurements of another library are never compared with these.
     let third = begin(&mut store, 3, "mpich");
     let block = in_order(RankOrder::Block);
-    store.ingest(&third, &block).expect("another library");
+    store
+        .ingest_record(&third, &block)
+        .expect("another library");
     assert_eq!(known(&store, "mpich"), Some(RankOrder::Block));
 }

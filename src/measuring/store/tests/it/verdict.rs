@@ -63,7 +63,7 @@ fn verdicts_are_kept_with_the_newest_launch() {
         library: library("openmpi"),
         launches: vec![launch.clone(), launch],
     };
-    store.import(&[import]).expect("imported");
+    store.add_imports(&[import]).expect("imported");
     store
         .record_verdicts(std::slice::from_ref(&failed))
         .expect("stored");

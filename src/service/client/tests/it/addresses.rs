@@ -45,13 +45,13 @@ fn channels_are_read_with_and_without_the_interface() {
         "https://tables.site/api/v1/machines/a.b/libraries/openmpi-4.1.4/channels/production",
         "https://tables.site/machines/a%2Eb/libraries/openmpi-4.1.4/channels/production",
     ] {
-        let (url, channel) = ChannelAddress::of_url(text).unwrap();
+        let (url, channel) = ChannelAddress::from_url(text).unwrap();
         assert_eq!(url.to_string(), "https://tables.site");
         let path = "/machines/a.b/libraries/openmpi-4.1.4/channels/production";
         assert_eq!(channel.path(), path);
     }
     let strange = "unix:/run/s:/api/v1/machines/a/libraries/x%20y/channels/canary";
-    let (_, channel) = ChannelAddress::of_url(strange).unwrap();
+    let (_, channel) = ChannelAddress::from_url(strange).unwrap();
     assert_eq!(channel.library, "x y");
     assert_eq!(
         channel.path(),
@@ -71,7 +71,7 @@ fn channels_are_read_with_and_without_the_interface() {
         "machines/a/libraries/b/channels/c",
     ] {
         // `?x` is part of the last name, which no channel has.
-        if let Ok((_, channel)) = ChannelAddress::of_url(text) {
+        if let Ok((_, channel)) = ChannelAddress::from_url(text) {
             assert_eq!(channel.channel, "c?x");
             assert!(channel.path().ends_with("/c%3Fx"));
         }
@@ -84,12 +84,12 @@ fn a_token_is_not_sent_unencrypted_to_other_hosts() {
     let path = folder.path().join("token");
     let token = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        Token::find(Some(&path))
+        Token::from_file_or_environment(Some(&path))
     };
     for text in ["", "\n", "two words", "ä", &"x".repeat(257)] {
         assert_eq!(token(text).unwrap_err().kind(), ErrorKind::Input);
     }
-    assert!(Token::find(Some(&folder.path().join("none"))).is_err());
+    assert!(Token::from_file_or_environment(Some(&folder.path().join("none"))).is_err());
     let token = token("  secret\n").unwrap();
     assert!(!format!("{token:?}").contains("secret"));
     for (url, is_sent) in [

@@ -10,7 +10,7 @@ fn remote(server: &Server, token: Option<&str>) -> Remote {
     let path = folder.path().join("token");
     let token = token.and_then(|token| {
         std::fs::write(&path, token).unwrap();
-        Token::find(Some(&path)).unwrap()
+        Token::from_file_or_environment(Some(&path)).unwrap()
     });
     Remote::new(ServiceUrl::parse(&server.url()).unwrap(), token, None).unwrap()
 }
@@ -18,7 +18,9 @@ fn remote(server: &Server, token: Option<&str>) -> Remote {
 fn refused(status: u16, body: &str) -> RemoteError {
     let body = body.to_owned();
     let server = Server::start(move |_| Reply::new(status, &[], &body));
-    remote(&server, None).json(Ask::get("/tasks")).unwrap_err()
+    remote(&server, None)
+        .request_json(Ask::get("/tasks"))
+        .unwrap_err()
 }
 
 #[test]
@@ -28,8 +30,11 @@ fn requests_are_sent_as_given() {
     });
     let remote = remote(&server, Some("colltune_x"));
     let body = json!({"kind": "tune"});
-    let ask = Ask::post("/tasks", &body).header("idempotency-key", "k");
-    assert_eq!(remote.json(ask).unwrap(), json!({"got": {"kind": "tune"}}));
+    let ask = Ask::post("/tasks", &body).with_header("idempotency-key", "k");
+    assert_eq!(
+        remote.request_json(ask).unwrap(),
+        json!({"got": {"kind": "tune"}})
+    );
     let asked = &server.requests()[0];
     assert_eq!(
         (asked.method.as_str(), asked.path.as_str()),
@@ -88,12 +93,14 @@ fn problems_have_the_services_message() {
 #[test]
 fn answers_without_json_are_invalid() {
     let server = Server::start(|_| Reply::new(200, &[], "<html>"));
-    let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
+    let error = remote(&server, None)
+        .request_json(Ask::get("/tasks"))
+        .unwrap_err();
     assert!(matches!(error, RemoteError::Unexpected { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Environment);
     let server = Server::start(|_| Reply::new(204, &[], ""));
     let answer = remote(&server, None)
-        .json(Ask::delete("/tokens/1"))
+        .request_json(Ask::delete("/tokens/1"))
         .unwrap();
     assert_eq!(answer, json!(null));
 }
@@ -106,10 +113,10 @@ fn tokens_do_not_follow_redirects() {
         let place = place.clone();
         let server = Server::start(move |_| Reply::new(status, &[("location", &place)], ""));
         let remote = remote(&server, Some("secret"));
-        let error = remote.json(Ask::get("/tasks")).unwrap_err();
+        let error = remote.request_json(Ask::get("/tasks")).unwrap_err();
         assert!(error.to_string().contains("redirects"), "{error}");
         let body = json!({});
-        assert!(remote.json(Ask::post("/tasks", &body)).is_err());
+        assert!(remote.request_json(Ask::post("/tasks", &body)).is_err());
     }
     assert!(other.requests().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::{Following, Remote, ServiceUrl, follow};
+use client::{Following, Remote, ServiceUrl, follow_task};
 use testkit::web::{Reply, Server};
 use vocabulary::ErrorKind;
 
@@ -14,7 +14,7 @@ fn follow_these(replies: Vec<Reply>) -> (Vec<String>, Result<String, client::Rem
     });
     let remote = Remote::new(ServiceUrl::parse(&server.url()).unwrap(), None, None).unwrap();
     let mut told = Vec::new();
-    let ended = follow(&remote, 7, |news| {
+    let ended = follow_task(&remote, 7, |news| {
         told.push(match news {
             Following::Task(task) => format!("{}: {}", task.state, task.reason),
             Following::Unreachable(_) => "away".to_owned(),

@@ -82,8 +82,8 @@ impl Place {
 
 /// Pulls the channel of a service at `url`.
 pub(crate) fn pull(url: &str, folder: &Path, limit: Duration) -> Result<Pulled, PullError> {
-    let (url, channel) = ChannelAddress::of_url(&format!("{url}{}", Site::CHANNEL))?;
-    client::pull(Remote::new(url, None, None)?, channel, folder, limit)
+    let (url, channel) = ChannelAddress::from_url(&format!("{url}{}", Site::CHANNEL))?;
+    client::pull_table(Remote::new(url, None, None)?, channel, folder, limit)
 }
 
 /// The content of a folder to which only these tables were pulled.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::{Folder, PullError, jitter};
+use client::{Folder, PullError, host_delay};
 use testkit::web::{HttpRequest, Reply, Site, serve_at};
 use vocabulary::ErrorKind;
 
@@ -388,8 +388,8 @@ fn a_socket_without_an_answer_is_closed_in_time() {
 #[test]
 fn hosts_wait_for_different_times() {
     let most = Duration::from_secs(60);
-    assert!(jitter(most) <= most);
-    assert_eq!(jitter(most), jitter(most));
-    assert_eq!(jitter(Duration::ZERO), Duration::ZERO);
+    assert!(host_delay(most) <= most);
+    assert_eq!(host_delay(most), host_delay(most));
+    assert_eq!(host_delay(Duration::ZERO), Duration::ZERO);
     assert!(Site::CHANNEL.starts_with("/api/v1/"));
 }

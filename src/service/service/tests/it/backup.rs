@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use service::{Digest, NewToken, Scope, Service, ServiceError, SessionHolder, backup, restore};
+use service::{
+    Digest, NewToken, Scope, Service, ServiceError, SessionHolder, restore_backup, write_backup,
+};
 
 use crate::fixture::{Place, admin};
 
@@ -53,7 +55,7 @@ fn backed_up() -> (Place, String, [Digest; 2]) {
         place.add_blob(b"one table"),
         place.add_blob(&[b'x'; 100_000]),
     ];
-    backup(&place.state(), &place.path("backup")).expect("backed up");
+    write_backup(&place.state(), &place.path("backup")).expect("backed up");
     (place, secret, digests)
 }
 
@@ -68,7 +70,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
         .expect("begun");
     service.owner_token().expect("made");
     let digests = [place.add_blob(b"one table"), place.add_blob(b"")];
-    backup(&place.state(), &place.path("backups/1")).expect("backed up");
+    write_backup(&place.state(), &place.path("backups/1")).expect("backed up");
     token(&service, "later");
     drop(service);
 
@@ -92,19 +94,24 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     );
 
     fs::remove_dir_all(place.state()).expect("lost");
-    restore(&place.path("backups/1"), &place.state()).expect("restored");
+    restore_backup(&place.path("backups/1"), &place.state()).expect("restored");
     assert_eq!(
         (mode("service"), mode("service/service.db")),
         (0o711, 0o600)
     );
     let service = place.open();
-    let tokens = service.tokens(&admin()).expect("listed");
+    let tokens = service.list_tokens(&admin()).expect("listed");
     let names: Vec<&str> = tokens.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["owner", "ci"]);
-    assert!(service.authenticate(&secret).expect("asked").is_some());
     assert!(
         service
-            .session(session.expose(), SessionHolder::Anyone)
+            .authenticate_token(&secret)
+            .expect("asked")
+            .is_some()
+    );
+    assert!(
+        service
+            .authenticate_session(session.expose(), SessionHolder::Anyone)
             .expect("asked")
             .is_none(),
         "sessions end"
@@ -115,9 +122,9 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
     );
     // The backup is unchanged and can be restored again; so can the copy of a service that is not running.
     drop(service);
-    backup(&place.state(), &place.path("backups/2")).expect("backed up");
-    restore(&place.path("backups/2"), &place.path("again")).expect("restored");
-    restore(&place.path("backups/1"), &place.path("once more")).expect("restored");
+    write_backup(&place.state(), &place.path("backups/2")).expect("backed up");
+    restore_backup(&place.path("backups/2"), &place.path("again")).expect("restored");
+    restore_backup(&place.path("backups/1"), &place.path("once more")).expect("restored");
 }
 
 #[test]
@@ -138,7 +145,8 @@ fn a_backup_is_of_one_moment() {
         let places = [0, 1, 2, 3, 4].map(|number| {
             let kept = place.path(&format!("b{number}"));
             let restored = place.path(&format!("r{number}"));
-            let made = backup(&place.state(), &kept).and_then(|()| restore(&kept, &restored));
+            let made =
+                write_backup(&place.state(), &kept).and_then(|()| restore_backup(&kept, &restored));
             (made, restored)
         });
         stop.store(true, Ordering::Relaxed);
@@ -180,26 +188,26 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
                 None => fs::remove_file(&path).expect("removed"),
             }
             let before = names(&place.path("."));
-            let refused = restore(&whole, &place.path("restored")).expect_err(&name);
+            let refused = restore_backup(&whole, &place.path("restored")).expect_err(&name);
             assert_eq!(names(&place.path(".")), before, "{name}: {refused}");
             fs::write(&path, &bytes).expect("written");
         }
     }
-    restore(&whole, &place.path("restored")).expect("whole again");
+    restore_backup(&whole, &place.path("restored")).expect("whole again");
 }
 
 #[test]
 fn a_state_with_damaged_tables_is_not_backed_up() {
     let (place, _, [one, other]) = backed_up();
     fs::write(place.blob(&one), b"onE table").expect("written");
-    let refused = backup(&place.state(), &place.path("next")).expect_err("refused");
+    let refused = write_backup(&place.state(), &place.path("next")).expect_err("refused");
     assert!(
         matches!(&refused, ServiceError::Damaged { digest } if *digest == one),
         "{refused}"
     );
     fs::write(place.blob(&one), b"one table").expect("written");
     fs::remove_file(place.blob(&other)).expect("removed");
-    let refused = backup(&place.state(), &place.path("next"))
+    let refused = write_backup(&place.state(), &place.path("next"))
         .expect_err("refused")
         .to_string();
     assert_eq!(refused, format!("there is no table `{other}`"));
@@ -215,17 +223,17 @@ fn nothing_is_overwritten() {
     for target in ["backup", "empty", "link"] {
         let target = place.path(target);
         let expected = format!("cannot create {}: it already exists", target.display());
-        let refused = backup(&place.state(), &target).expect_err("refused");
+        let refused = write_backup(&place.state(), &target).expect_err("refused");
         assert_eq!(refused.to_string(), expected);
-        let refused = restore(&place.path("backup"), &target).expect_err("refused");
+        let refused = restore_backup(&place.path("backup"), &target).expect_err("refused");
         assert_eq!(refused.to_string(), expected);
         assert!(refused.help().is_some());
     }
-    let nothing = backup(&place.path("nothing"), &place.path("new"))
+    let nothing = write_backup(&place.path("nothing"), &place.path("new"))
         .expect_err("refused")
         .to_string();
     assert!(nothing.contains("nothing/service.db"), "{nothing}");
-    assert!(restore(&place.path("nothing"), &place.path("new")).is_err());
+    assert!(restore_backup(&place.path("nothing"), &place.path("new")).is_err());
     assert!(!place.path("new").exists());
 }
 
@@ -236,7 +244,7 @@ fn states_of_a_newer_colltune_are_not_copied() {
         .database()
         .pragma_update(None, "user_version", 99)
         .expect("set");
-    let refused = backup(&place.state(), &place.path("next")).expect_err("refused");
+    let refused = write_backup(&place.state(), &place.path("next")).expect_err("refused");
     assert!(
         matches!(refused, ServiceError::Newer { found: 99, .. }),
         "{refused}"

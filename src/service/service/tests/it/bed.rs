@@ -46,7 +46,7 @@ impl Bed {
     }
 
     pub(crate) fn opened(mut self) -> Self {
-        let mut configuration = Configuration::of_folder(self.folder.path()).expect("configured");
+        let mut configuration = Configuration::for_folder(self.folder.path()).expect("configured");
         (self.change)(&mut configuration);
         let executable = self.folder.path().join("bin/colltune");
         self.service = Some(Service::open(configuration, executable).expect("open"));
@@ -101,7 +101,7 @@ impl Bed {
 
     /// Adds a table.
     pub(crate) fn added(&self, text: &str) -> Digest {
-        let version = self.service().take_in(&publisher(), MACHINE, text);
+        let version = self.service().add_table(&publisher(), MACHINE, text);
         version.expect("taken in").digest
     }
 
@@ -153,7 +153,7 @@ impl Bed {
             ..asking(action, digest)
         };
         self.service()
-            .release(&publisher(), &production(), &request, expected)
+            .make_release(&publisher(), &production(), &request, expected)
     }
 }
 

@@ -18,15 +18,18 @@ fn a_blob_is_a_read_only_file() {
     let bed = Bed::new();
     let text = choosing("chain");
     let digest = bed.added(&text);
-    assert_eq!(digest, Digest::of(text.as_bytes()));
+    assert_eq!(digest, Digest::of_bytes(text.as_bytes()));
     let path = place(&bed, &digest);
     let mode = fs::metadata(&path).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o444);
     assert_eq!(
-        bed.service().blob(&digest).expect("a blob"),
+        bed.service().read_blob(&digest).expect("a blob"),
         text.as_bytes()
     );
-    assert_eq!(bed.service().table(&digest).expect("a table").name, "night");
+    assert_eq!(
+        bed.service().read_table(&digest).expect("a table").name,
+        "night"
+    );
     let folder = path.parent().expect("a folder");
     assert_eq!(fs::read_dir(folder).expect("a folder").count(), 1);
 }
@@ -38,7 +41,7 @@ fn damaged_blobs_are_never_returned() {
     let digest = bed.added(&text);
     let path = place(&bed, &digest);
     let is_damaged = || {
-        let error = bed.service().blob(&digest).expect_err("damaged");
+        let error = bed.service().read_blob(&digest).expect_err("damaged");
         assert!(matches!(error, ServiceError::Damaged { .. }), "{error}");
     };
     fs::remove_file(&path).expect("removed");
@@ -48,12 +51,12 @@ fn damaged_blobs_are_never_returned() {
     // Adding its text again repairs it.
     bed.added(&text);
     assert_eq!(
-        bed.service().blob(&digest).expect("a blob"),
+        bed.service().read_blob(&digest).expect("a blob"),
         text.as_bytes()
     );
 
-    let unknown = Digest::of(b"unknown");
-    let error = bed.service().blob(&unknown).expect_err("unknown");
+    let unknown = Digest::of_bytes(b"unknown");
+    let error = bed.service().read_blob(&unknown).expect_err("unknown");
     assert!(
         matches!(error, ServiceError::NotFound { kind: "table", .. }),
         "{error}"
@@ -65,7 +68,7 @@ fn damaged_blobs_are_never_returned() {
 fn a_file_without_a_row_is_ignored() {
     let bed = Bed::new();
     let text = choosing("chain");
-    let digest = Digest::of(text.as_bytes());
+    let digest = Digest::of_bytes(text.as_bytes());
     let path = place(&bed, &digest);
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     fs::write(&path, &text).expect("written");
@@ -73,13 +76,16 @@ fn a_file_without_a_row_is_ignored() {
     let bed = bed.restarted();
     assert!(
         bed.service()
-            .versions_of(&digest)
+            .versions_with_digest(&digest)
             .expect("versions")
             .is_empty()
     );
     assert_eq!(bed.added(&text), digest);
     assert_eq!(
-        bed.service().versions_of(&digest).expect("versions").len(),
+        bed.service()
+            .versions_with_digest(&digest)
+            .expect("versions")
+            .len(),
         1
     );
 }

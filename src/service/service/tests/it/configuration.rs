@@ -34,7 +34,7 @@ fn example() -> PathBuf {
 fn the_example_states_the_defaults() {
     let stated = Configuration::load(&example()).expect("valid");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    assert_eq!(stated, Configuration::of_folder(&root).expect("a folder"));
+    assert_eq!(stated, Configuration::for_folder(&root).expect("a folder"));
     assert!(stated.folder.is_absolute() && stated.state == stated.folder.join("service"));
 }
 
@@ -96,8 +96,11 @@ fn values_are_read_as_documented() {
     assert_eq!((one.tasks, one.node_hours), (1, None));
     assert_eq!((other.tasks, other.node_hours), (4, Some(0.5)));
     assert_eq!(other.campaigns, ["tuning/*.yaml"]);
-    assert_eq!(configuration.machine("1").expect("known"), one);
-    let unknown = configuration.machine("2").expect_err("unknown").to_string();
+    assert_eq!(configuration.find_machine("1").expect("known"), one);
+    let unknown = configuration
+        .find_machine("2")
+        .expect_err("unknown")
+        .to_string();
     assert_eq!(unknown, "there is no machine `2`");
 }
 
@@ -308,7 +311,7 @@ fn missing_files_and_folders_are_named() {
         refused.starts_with(&format!("cannot read {}: ", path.display())),
         "{refused}"
     );
-    let refused = Configuration::of_folder(&path)
+    let refused = Configuration::for_folder(&path)
         .expect_err("refused")
         .to_string();
     assert!(

@@ -64,7 +64,7 @@ fn opening_again_keeps_the_content() {
         .expect("added");
     for _ in 0..2 {
         let service = place.open();
-        assert_eq!(service.tokens(&admin()).expect("listed").len(), 1);
+        assert_eq!(service.list_tokens(&admin()).expect("listed").len(), 1);
         assert_eq!(machines(&place), ["local", "former"]);
     }
 }
@@ -204,7 +204,7 @@ fn a_state_without_its_database_is_not_taken_for_a_new_one() {
                 .try_open()
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
         }
-        let backed_up = service::backup(&place.state(), &place.path("backup"));
+        let backed_up = service::write_backup(&place.state(), &place.path("backup"));
         assert!(backed_up.is_err() && !place.path("backup").exists());
     }
 }
@@ -271,7 +271,7 @@ fn a_database_that_lost_its_tables_is_refused() {
         place.database().execute_batch(loss).expect("changed");
         let refused = place.try_open().expect_err("refused").to_string();
         assert!(refused.ends_with(expected), "{refused}");
-        let refused = service::backup(&place.state(), &place.path("backup"));
+        let refused = service::write_backup(&place.state(), &place.path("backup"));
         assert!(
             refused
                 .expect_err("refused")
@@ -373,7 +373,7 @@ fn the_audit_is_read_in_pages_by_administrators() {
     }
     let slice = |before, limit| Slice { before, limit };
     let page = |slice| {
-        let page = service.audit(&admin(), slice).expect("read");
+        let page = service.read_audit(&admin(), slice).expect("read");
         let subjects: Vec<String> = page.items.into_iter().map(|row| row.subject).collect();
         (subjects.join(" "), page.next)
     };
@@ -386,7 +386,7 @@ fn the_audit_is_read_in_pages_by_administrators() {
     );
     assert_eq!(page(slice(Some(0), Some(0))), (String::new(), None));
     let row = &service
-        .audit(&admin(), slice(None, Some(1)))
+        .read_audit(&admin(), slice(None, Some(1)))
         .expect("read")
         .items[0];
     assert_eq!(
@@ -396,7 +396,7 @@ fn the_audit_is_read_in_pages_by_administrators() {
     assert_eq!(row.details["scopes"], serde_json::json!(["read"]));
     let others = actor(&[Scope::Read, Scope::Submit, Scope::Publish]);
     assert!(matches!(
-        service.audit(&others, Slice::default()),
+        service.read_audit(&others, Slice::default()),
         Err(ServiceError::Forbidden { .. })
     ));
 }

@@ -25,7 +25,7 @@ impl Place {
     }
 
     pub(crate) fn configuration(&self) -> Configuration {
-        Configuration::of_folder(self.0.path()).expect("a folder")
+        Configuration::for_folder(self.0.path()).expect("a folder")
     }
 
     pub(crate) fn try_open(&self) -> Result<Arc<Service>, ServiceError> {
@@ -43,7 +43,7 @@ impl Place {
 
     /// Adds a blob without the service; only the state folder must exist.
     pub(crate) fn add_blob(&self, bytes: &[u8]) -> Digest {
-        let digest = Digest::of(bytes);
+        let digest = Digest::of_bytes(bytes);
         let path = self.blob(&digest);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         std::fs::write(path, bytes).expect("written");

@@ -25,7 +25,10 @@ fn check_gates(
     if let Some((days, slower)) = validation {
         bed.validate(&digest, days, slower);
     }
-    let gates = bed.service().gates(&production(), &digest).expect("gates");
+    let gates = bed
+        .service()
+        .evaluate_gates(&production(), &digest)
+        .expect("gates");
     assert_eq!(gates.len(), 5);
     assert_eq!(closed(&gates), expected, "{gates:?}");
     let reasons: Vec<String> = gates.iter().map(Gate::to_string).collect();
@@ -119,7 +122,11 @@ fn the_newest_validation_counts() {
     let bed = Bed::new();
     let digest = bed.validated(&choosing("chain"));
     bed.validate(&digest, 0, 1);
-    let gates = |bed: &Bed| bed.service().gates(&production(), &digest).expect("gates");
+    let gates = |bed: &Bed| {
+        bed.service()
+            .evaluate_gates(&production(), &digest)
+            .expect("gates")
+    };
     assert_eq!(closed(&gates(&bed)), ["validated"]);
     bed.validate(&digest, 0, 0);
     assert!(closed(&gates(&bed)).is_empty());
@@ -134,7 +141,10 @@ fn each_deployment_that_a_release_activates_is_validated() {
         + "      - nodes: 1\n        ppn: 2\n        deployment: colltune\n        rules:\n          \
            - {from: 0, candidate: 'bcast/binomial', speedup: 2.0, confidence: high, confirmed: true}\n";
     let gate = |digest: &service::Digest| {
-        let gates = bed.service().gates(&production(), digest).expect("gates");
+        let gates = bed
+            .service()
+            .evaluate_gates(&production(), digest)
+            .expect("gates");
         let gate = gates.into_iter().find(|gate| gate.name == "validated");
         gate.expect("the gate")
     };
@@ -230,7 +240,7 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
             ..asking(Release, Some(&digest))
         };
         bed.service()
-            .release(&actor("ann", who), &production(), &request, None)
+            .make_release(&actor("ann", who), &production(), &request, None)
     };
     let error = ask(&[Scope::Publish], "why").expect_err("forbidden");
     assert!(
@@ -257,9 +267,14 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
         );
     }
     // Nothing has been released so far.
-    assert!(bed.service().channels().expect("channels").is_empty());
+    assert!(
+        bed.service()
+            .newest_releases()
+            .expect("channels")
+            .is_empty()
+    );
     assert_eq!(bed.current(), None);
-    assert!(bed.service().manifest(&production()).is_err());
+    assert!(bed.service().channel_manifest(&production()).is_err());
 
     let release = ask(&[Scope::Admin], "we measured it by hand").expect("released");
     let states: Vec<(&str, GateState)> =
@@ -271,7 +286,7 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
     let names = ["readable", "library", "confirmed", "validated", "compared"];
     assert_eq!(states, names.map(|name| (name, overridden(name))));
     assert_eq!(bed.current().as_deref(), Some(digest.as_str()));
-    let newest = &bed.service().channels().expect("channels")[0];
+    let newest = &bed.service().newest_releases().expect("channels")[0];
     assert_eq!(
         *newest,
         service::Release {

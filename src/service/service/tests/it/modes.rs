@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use service::{Configuration, Service, ServiceError, backup, restore};
+use service::{Configuration, Service, ServiceError, restore_backup, write_backup};
 use testkit::process::{self, NOBODY};
 
 use crate::bed::{Bed, choosing};
@@ -88,10 +88,10 @@ fn check(state: &Path) {
 
 /// Opens the service of a state, and ends it.
 fn served(folder: &Path, state: &Path) {
-    let mut configuration = Configuration::of_folder(folder).expect("configured");
+    let mut configuration = Configuration::for_folder(folder).expect("configured");
     configuration.state = state.to_owned();
     let service = Service::open(configuration, "/nowhere/colltune".into()).expect("opened");
-    assert_eq!(service.problems(), [""; 0]);
+    assert_eq!(service.list_problems(), [""; 0]);
     service.owner_token().expect("a token");
 }
 
@@ -109,9 +109,9 @@ fn modes_of_this_umask() {
 
     // A backup is the service's own, and becomes such a state again.
     let [copy, restored] = ["backups/copy", "restored/service"].map(|name| bed.folder().join(name));
-    backup(&bed.state(), &copy).expect("backed up");
+    write_backup(&bed.state(), &copy).expect("backed up");
     assert_eq!(mode(&copy), 0o700);
-    restore(&copy, &restored).expect("restored");
+    restore_backup(&copy, &restored).expect("restored");
     assert_eq!(mode(&restored), 0o711);
     served(bed.folder(), &restored);
     check(&restored);
@@ -204,7 +204,7 @@ fn the_way_to_the_channels_is_opened_if_that_opens_nothing_else() {
 fn states_and_backups_in_the_folder_of_another_user_are_refused() {
     let place = Place::new();
     drop(place.open());
-    backup(&place.state(), &place.path("backup")).expect("backed up");
+    write_backup(&place.state(), &place.path("backup")).expect("backed up");
     if process::as_another_user(NOBODY, &["true"]).is_none() {
         return;
     }
@@ -218,8 +218,8 @@ fn states_and_backups_in_the_folder_of_another_user_are_refused() {
     let opened = Service::open(configuration, "/nowhere/colltune".into());
     for refused in [
         opened.map(drop),
-        backup(&place.state(), &other.join("backup")),
-        restore(&place.path("backup"), &other.join("service")),
+        write_backup(&place.state(), &other.join("backup")),
+        restore_backup(&place.path("backup"), &other.join("service")),
     ] {
         let refused = refused.expect_err("refused");
         assert!(matches!(refused, ServiceError::Untrusted(_)), "{refused}");

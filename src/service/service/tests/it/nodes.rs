@@ -12,12 +12,12 @@ fn nodes_keep_tables_that_running_jobs_may_use() {
     let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
     let keep = |bed: &Bed| {
         bed.service()
-            .manifest(&production())
+            .channel_manifest(&production())
             .expect("a manifest")
             .keep
     };
     let on_disk = |bed: &Bed| -> Vec<String> {
-        let versions = export::deploy::list(&bed.channel())
+        let versions = export::deploy::list_all_versions(&bed.channel())
             .expect("versions")
             .into_iter();
         let digest = |version: export::deploy::DeployedVersion| {
@@ -80,15 +80,21 @@ fn tables_in_use_are_kept_if_the_clock_is_set() {
         database.execute_batch(&moved).expect("changed");
         std::fs::write(&date, lines.replace("20", "19")).expect("written");
         bed = bed.restarted();
-        let manifest = bed.service().manifest(&production()).expect("a manifest");
+        let manifest = bed
+            .service()
+            .channel_manifest(&production())
+            .expect("a manifest");
         assert_eq!(manifest.keep, kept, "{change}");
-        let versions = export::deploy::list(&bed.channel()).expect("versions");
+        let versions = export::deploy::list_all_versions(&bed.channel()).expect("versions");
         assert_eq!(versions.len(), 2, "{change}");
     }
     // A release prunes as well.
     let c = bed.validated(&choosing("binary"));
     bed.release(&c).expect("released");
-    let manifest = bed.service().manifest(&production()).expect("a manifest");
+    let manifest = bed
+        .service()
+        .channel_manifest(&production())
+        .expect("a manifest");
     assert_eq!(manifest.keep, [c, b, a]);
 }
 
@@ -103,7 +109,7 @@ fn pulls_are_recorded() {
     note("n1", &b).expect("noted");
     let mut found: Vec<_> = bed
         .service()
-        .pulls(&production())
+        .list_pulls(&production())
         .expect("pulls")
         .into_iter()
         .map(|pull| (pull.client, pull.digest))
@@ -130,6 +136,11 @@ fn pulls_are_recorded() {
         channel: ReleaseChannel::Canary,
         ..production()
     };
-    assert!(bed.service().pulls(&elsewhere).expect("pulls").is_empty());
+    assert!(
+        bed.service()
+            .list_pulls(&elsewhere)
+            .expect("pulls")
+            .is_empty()
+    );
     assert_eq!(elsewhere.machine, MACHINE);
 }

@@ -85,7 +85,7 @@ fn a_start_repairs_the_folders() {
         |channel| fs::remove_file(channel.join("current")).unwrap(),
         // A stale link, to the release before.
         |channel| {
-            export::deploy::rollback(channel, "someone").unwrap();
+            export::deploy::roll_back(channel, "someone").unwrap();
         },
         |channel| {
             fs::remove_file(channel.join("current")).unwrap();
@@ -110,7 +110,7 @@ fn a_start_repairs_the_folders() {
         bed.close();
         damage(&bed.channel());
         let bed = bed.opened();
-        assert_eq!(bed.service().problems(), [""; 0], "{number}");
+        assert_eq!(bed.service().list_problems(), [""; 0], "{number}");
         assert_eq!(bed.current(), Some(second.clone()), "{number}");
         assert_eq!(contents(&version), before, "{number}");
         // The folders are as before.
@@ -142,7 +142,7 @@ fn a_start_succeeds_without_folders_that_cannot_be_written() {
     fs::rename(&channels, bed.state().join("away")).expect("moved");
     fs::write(&channels, "").expect("written");
     let bed = bed.opened();
-    let problems = bed.service().problems();
+    let problems = bed.service().list_problems();
     assert_eq!(problems.len(), 1);
     assert!(
         problems[0].contains("local/openmpi-4.1.4/production"),
@@ -150,7 +150,7 @@ fn a_start_succeeds_without_folders_that_cannot_be_written() {
     );
     assert_eq!(
         bed.service()
-            .manifest(&production())
+            .channel_manifest(&production())
             .expect("a manifest")
             .digest
             .as_str(),
@@ -169,7 +169,10 @@ fn a_start_succeeds_without_folders_that_cannot_be_written() {
 #[track_caller]
 fn check_fails(bed: &Bed, what: &str) {
     let third = bed.validated(&choosing("binary"));
-    let before = (bed.current(), bed.service().manifest(&production()).ok());
+    let before = (
+        bed.current(),
+        bed.service().channel_manifest(&production()).ok(),
+    );
     let audit = |bed: &Bed| -> i64 {
         let count = "SELECT count(*) FROM audit WHERE action LIKE 'release.%'";
         bed.database()
@@ -178,7 +181,7 @@ fn check_fails(bed: &Bed, what: &str) {
     };
     let rows = |bed: &Bed| {
         bed.service()
-            .releases(&production(), Slice::default())
+            .list_releases(&production(), Slice::default())
             .expect("rows")
             .items
             .len()
@@ -191,7 +194,10 @@ fn check_fails(bed: &Bed, what: &str) {
     );
     assert!(is_expected, "{what}: {error}");
     assert_eq!((rows(bed), audit(bed)), (counted, audited), "{what}");
-    let after = (bed.current(), bed.service().manifest(&production()).ok());
+    let after = (
+        bed.current(),
+        bed.service().channel_manifest(&production()).ok(),
+    );
     assert_eq!(after, before, "{what}");
 }
 
@@ -342,7 +348,7 @@ fn every_table_that_is_added_can_be_released() {
             of.library.version = text(&mut random);
         }
         let written = table.to_yaml();
-        let version = match bed.service().take_in(&admin, MACHINE, &written) {
+        let version = match bed.service().add_table(&admin, MACHINE, &written) {
             Ok(version) => version,
             Err(error) => {
                 let is_expected = matches!(
@@ -365,7 +371,7 @@ fn every_table_that_is_added_can_be_released() {
             override_gates: true,
             ..asking(ReleaseAction::Release, Some(&version.digest))
         };
-        match bed.service().release(&admin, &key, &request, None) {
+        match bed.service().make_release(&admin, &key, &request, None) {
             Ok(_) => released += 1,
             // The same table as before.
             Err(ServiceError::Conflict(_)) => {}
@@ -381,7 +387,7 @@ fn every_table_that_is_added_can_be_released() {
         );
         for format in export::FORMATS {
             // A table that a format cannot express is refused with a reason; the text itself never stops it.
-            let options = export::Options::installed(Some(format), "4.1.4", OsStr::new(""));
+            let options = export::Options::with_installed(Some(format), "4.1.4", OsStr::new(""));
             let rendered = format.render(&table, &options);
             assert!(
                 rendered.is_ok() || format.name() != "c-header",
@@ -394,7 +400,7 @@ fn every_table_that_is_added_can_be_released() {
         released > 30 && refused > 3,
         "{released} released, {refused} refused"
     );
-    assert_eq!(bed.service().problems(), [""; 0]);
+    assert_eq!(bed.service().list_problems(), [""; 0]);
 }
 
 #[test]
@@ -403,7 +409,7 @@ fn names_that_are_too_long_for_a_folder_are_refused_when_a_table_is_added() {
     let taken = |name: &str, date: &str| {
         let text = table("NAME", "chain", "confirmed: true");
         let text = text.replace("NAME", name).replace("2026-11-20", date);
-        bed.service().take_in(&publisher(), MACHINE, &text)
+        bed.service().add_table(&publisher(), MACHINE, &text)
     };
     for (name, date, field) in [
         (300, 10, "name: it has 300 bytes"),
@@ -423,6 +429,6 @@ fn names_that_are_too_long_for_a_folder_are_refused_when_a_table_is_added() {
     fs::remove_dir_all(&version).expect("removed");
     fs::write(&version, "").expect("written");
     let bed = bed.restarted();
-    assert_eq!(bed.service().problems(), [""; 0]);
+    assert_eq!(bed.service().list_problems(), [""; 0]);
     assert_eq!(bed.current().as_deref(), Some(longest.digest.as_str()));
 }

@@ -16,7 +16,9 @@ fn only_publishers_of_the_machine_release() {
     elsewhere.machines = vec!["other".to_owned()];
     for who in [actor("ann", &[Scope::Read, Scope::Submit]), elsewhere] {
         let request = asking(Release, Some(&digest));
-        let error = bed.service().release(&who, &production(), &request, None);
+        let error = bed
+            .service()
+            .make_release(&who, &production(), &request, None);
         let error = error.expect_err("forbidden");
         assert!(matches!(error, ServiceError::Forbidden { .. }), "{error}");
     }
@@ -25,7 +27,7 @@ fn only_publishers_of_the_machine_release() {
         change(&mut key);
         let request = asking(Release, Some(&digest));
         bed.service()
-            .release(&publisher(), &key, &request, None)
+            .make_release(&publisher(), &key, &request, None)
             .expect_err("refused")
     };
     let error = other(|key| key.machine = "other".to_owned());
@@ -43,7 +45,9 @@ fn only_publishers_of_the_machine_release() {
         let mut key = production();
         key.library = library.to_owned();
         let request = asking(Release, Some(&digest));
-        let error = bed.service().release(&publisher(), &key, &request, None);
+        let error = bed
+            .service()
+            .make_release(&publisher(), &key, &request, None);
         let error = error.expect_err("refused");
         assert!(
             matches!(
@@ -68,7 +72,7 @@ fn only_publishers_of_the_machine_release() {
         "{error}"
     );
     let error = bed
-        .release(&service::Digest::of(b"none"))
+        .release(&service::Digest::of_bytes(b"none"))
         .expect_err("unknown");
     assert!(
         matches!(error, ServiceError::NotFound { kind: "table", .. }),
@@ -108,7 +112,7 @@ fn rollbacks_go_back_step_by_step() {
     let [a, b, c, d] = tables.map(|algorithm| bed.validated(&choosing(algorithm)));
     let current = || {
         bed.service()
-            .manifest(&production())
+            .channel_manifest(&production())
             .expect("a manifest")
             .digest
     };
@@ -139,7 +143,7 @@ fn rollbacks_go_back_step_by_step() {
     let request = asking(Rollback, None);
     let error = bed
         .service()
-        .release(&publisher(), &production(), &request, None);
+        .make_release(&publisher(), &production(), &request, None);
     let error = error.expect_err("no reason");
     assert!(
         matches!(
@@ -230,11 +234,11 @@ fn the_audit_has_what_a_release_changes() {
     let admin = actor("root", &[Scope::Admin]);
     let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
     bed.release(&a).expect("released");
-    let (_, mut feed) = bed.service().feed().listen(None);
+    let (_, mut feed) = bed.service().feed().listen_after(None);
     let release = bed.release(&b).expect("released");
     let row = &bed
         .service()
-        .audit(&admin, Slice::default())
+        .read_audit(&admin, Slice::default())
         .expect("an audit")
         .items[0];
     assert_eq!(
@@ -285,7 +289,7 @@ fn of_two_releases_at_once_one_succeeds() {
     assert_eq!(bed.current().as_deref(), Some(digest.as_str()));
     assert_eq!(
         bed.service()
-            .releases(&production(), Slice::default())
+            .list_releases(&production(), Slice::default())
             .expect("releases")
             .items
             .len(),

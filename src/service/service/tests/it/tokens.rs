@@ -24,7 +24,7 @@ fn make(service: &Service, name: &str) -> (SecretToken, u64) {
 }
 
 fn who(service: &Service, secret: &SecretToken) -> Option<String> {
-    let actor = service.authenticate(secret.expose()).expect("asked");
+    let actor = service.authenticate_token(secret.expose()).expect("asked");
     actor.map(|actor| actor.name)
 }
 
@@ -36,7 +36,9 @@ fn is_session(service: &Service, secret: &SecretToken) -> bool {
 }
 
 fn is_session_of(service: &Service, secret: &SecretToken, holder: SessionHolder) -> bool {
-    let actor = service.session(secret.expose(), holder).expect("asked");
+    let actor = service
+        .authenticate_session(secret.expose(), holder)
+        .expect("asked");
     actor.is_some()
 }
 
@@ -58,12 +60,14 @@ fn only_tokens_are_recognised() {
         machines: vec!["local".to_owned()],
     };
     assert_eq!(
-        service.authenticate(secret.expose()).expect("asked"),
+        service.authenticate_token(secret.expose()).expect("asked"),
         Some(expected.clone())
     );
     let (session, holds) = begin(&service, &secret);
     assert_eq!(
-        service.session(session.expose(), HOLDER).expect("asked"),
+        service
+            .authenticate_session(session.expose(), HOLDER)
+            .expect("asked"),
         Some(expected)
     );
     assert_eq!(holds, Duration::from_secs(12 * 3600));
@@ -95,7 +99,7 @@ fn only_tokens_are_recognised() {
     ];
     for wrong in changed.chain(others) {
         assert_eq!(
-            service.authenticate(&wrong).expect("asked"),
+            service.authenticate_token(&wrong).expect("asked"),
             None,
             "{wrong}"
         );
@@ -126,7 +130,7 @@ fn secrets_are_not_kept_nor_shown() {
         assert_eq!(format!("{secret:?}"), "SecretToken(...)");
         assert!(!format!("{service:?}").contains(secret.expose()));
     }
-    let listed = format!("{:?}", service.tokens(&admin()).expect("listed"));
+    let listed = format!("{:?}", service.list_tokens(&admin()).expect("listed"));
     assert!(listed.contains("ci") && !listed.contains(&secret.expose()[9..]));
     assert_ne!(make(&service, "other").0, secret);
 }
@@ -140,9 +144,9 @@ fn an_unknown_scope_permits_nothing_and_affects_no_other() {
     let update = r#"UPDATE token SET scopes = '["agent", "read"]' WHERE id = ?1"#;
     place.database().execute(update, [id]).expect("set");
     let service = place.open();
-    let actor = service.authenticate(secret.expose()).expect("asked");
+    let actor = service.authenticate_token(secret.expose()).expect("asked");
     assert_eq!(actor.expect("it holds").scopes, [Scope::Read]);
-    let listed = service.tokens(&admin()).expect("listed");
+    let listed = service.list_tokens(&admin()).expect("listed");
     assert!(listed.iter().any(|row| row.id == id));
     service.revoke_token(&admin(), id).expect("revoked");
     assert_eq!(who(&service, &secret), None);
@@ -167,7 +171,7 @@ fn revoking_ends_a_token_and_its_sessions() {
         );
     }
     assert_eq!(who(&service, &other).as_deref(), Some("other"));
-    let listed = service.tokens(&admin()).expect("listed");
+    let listed = service.list_tokens(&admin()).expect("listed");
     let listed: Vec<_> = listed
         .iter()
         .map(|row| (&*row.name, row.revoked_at.is_some()))
@@ -183,7 +187,7 @@ fn revoking_ends_a_token_and_its_sessions() {
     // The name is free again, and the audit has one line for each change.
     make(&service, "ci");
     let audit = service
-        .audit(&admin(), service::Slice::default())
+        .read_audit(&admin(), service::Slice::default())
         .expect("read")
         .items;
     let actions: Vec<String> = audit
@@ -343,8 +347,8 @@ fn memory_knows_the_tokens_of_the_database_or_says_that_it_does_not() {
     let (session, _) = begin(&service, &secret);
     let names = || {
         let name = |actor: Option<Actor>| actor.map(|actor| actor.name);
-        let token = service.authenticate_from_memory(secret.expose());
-        let of_session = service.session_from_memory(session.expose(), HOLDER);
+        let token = service.authenticate_token_from_memory(secret.expose());
+        let of_session = service.authenticate_session_from_memory(session.expose(), HOLDER);
         (token.map(name), of_session.map(name))
     };
     // A change of tokens or sessions empties the memory, and the next question to the database fills it.
@@ -358,8 +362,11 @@ fn memory_knows_the_tokens_of_the_database_or_says_that_it_does_not() {
     assert_eq!(names(), (Some(None), Some(None)));
     // What has not the form of a secret needs no database.
     service.revoke_token(&admin(), id).expect("no error");
-    assert_eq!(service.authenticate_from_memory("colltune_0"), Some(None));
-    let none = service.session_from_memory("", SessionHolder::Anyone);
+    assert_eq!(
+        service.authenticate_token_from_memory("colltune_0"),
+        Some(None)
+    );
+    let none = service.authenticate_session_from_memory("", SessionHolder::Anyone);
     assert_eq!(none, Some(None));
 }
 
@@ -440,7 +447,7 @@ fn tokens_are_refused_with_a_remedy() {
     service
         .make_token(&admin(), &new(&"ä".repeat(64)))
         .expect("64 characters");
-    assert_eq!(service.tokens(&admin()).expect("listed").len(), 2);
+    assert_eq!(service.list_tokens(&admin()).expect("listed").len(), 2);
 }
 
 #[test]
@@ -459,7 +466,7 @@ fn only_administrators_of_all_machines_manage_tokens() {
     ] {
         let refused = [
             service.make_token(&actor, &new("more")).map(drop),
-            service.tokens(&actor).map(drop),
+            service.list_tokens(&actor).map(drop),
             service.revoke_token(&actor, id),
         ];
         for refused in refused {
@@ -501,10 +508,10 @@ fn the_owners_token_is_kept_while_it_is_valid() {
     let first = place.open().owner_token().expect("made");
     let owner = place
         .open()
-        .authenticate(first.expose())
+        .authenticate_token(first.expose())
         .expect("asked")
         .expect("it holds");
-    assert!(owner.may(Scope::Publish, None) && owner.may(Scope::Admin, None));
+    assert!(owner.has_scope(Scope::Publish, None) && owner.has_scope(Scope::Admin, None));
     assert_eq!(
         fs::read_to_string(&path).expect("read"),
         format!("{}\n", first.expose())
@@ -529,7 +536,7 @@ fn the_owners_token_is_kept_while_it_is_valid() {
             fs::write(&path, other.expose()).expect("written");
         }),
         ("revoked", &|service| {
-            for row in service.tokens(&admin()).expect("listed") {
+            for row in service.list_tokens(&admin()).expect("listed") {
                 service.revoke_token(&admin(), row.id).expect("revoked");
             }
         }),

@@ -7,7 +7,7 @@ use service::{Scope, ServiceError, ServiceMachine, Slice, Version};
 use crate::bed::{Bed, MACHINE, actor, choosing, publisher, table};
 
 fn all(bed: &Bed) -> Vec<Version> {
-    let page = bed.service().versions(None, None, Slice::default());
+    let page = bed.service().list_versions(None, None, Slice::default());
     page.expect("versions").items
 }
 
@@ -38,13 +38,13 @@ fn a_table_is_stored_once_and_has_a_parent() {
     };
     let page = bed
         .service()
-        .versions(Some(MACHINE), None, slice)
+        .list_versions(Some(MACHINE), None, slice)
         .expect("versions");
     assert_eq!(page.items, versions[1..2]);
     assert_eq!(page.next, Some(versions[1].id));
     let none = bed
         .service()
-        .versions(Some("other"), None, Slice::default());
+        .list_versions(Some("other"), None, Slice::default());
     assert!(none.expect("versions").items.is_empty());
 }
 
@@ -53,7 +53,7 @@ fn texts_that_are_no_tables_are_refused() {
     let bed = Bed::new();
     let good = choosing("chain");
     let refused = |text: &str| {
-        let error = bed.service().take_in(&publisher(), MACHINE, text);
+        let error = bed.service().add_table(&publisher(), MACHINE, text);
         error.expect_err("refused")
     };
     let error = refused("format: colltune-table 2\nname: x\n");
@@ -92,12 +92,12 @@ fn texts_that_are_no_tables_are_refused() {
     let reader = actor("ann", &[Scope::Read, Scope::Submit]);
     let error = bed
         .service()
-        .take_in(&reader, MACHINE, &good)
+        .add_table(&reader, MACHINE, &good)
         .expect_err("refused");
     assert!(matches!(error, ServiceError::Forbidden { .. }), "{error}");
     let error = bed
         .service()
-        .take_in(&publisher(), "other", &good)
+        .add_table(&publisher(), "other", &good)
         .expect_err("refused");
     assert!(
         matches!(
@@ -124,7 +124,7 @@ fn tables_of_the_folder_are_found() {
     let bed = bed.opened();
     let names = |bed: &Bed| -> Vec<String> { all(bed).into_iter().map(|v| v.name).collect() };
     assert_eq!(names(&bed), ["night"]);
-    assert!(bed.service().problems().is_empty());
+    assert!(bed.service().list_problems().is_empty());
     // A second search finds nothing new.
     let bed = bed.restarted();
     assert_eq!(names(&bed), ["night"]);
@@ -169,7 +169,7 @@ fn a_table_of_the_folder_belongs_to_the_machine_of_its_campaign() {
         &table("three", "chain", "confirmed: true"),
     );
     let bed = bed.opened();
-    let campaigns = bed.service().campaigns().expect("campaigns");
+    let campaigns = bed.service().list_campaigns().expect("campaigns");
     assert!(
         campaigns.iter().all(|entry| entry.problem.is_none()),
         "{campaigns:?}"

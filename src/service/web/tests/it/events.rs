@@ -114,7 +114,13 @@ fn streams_end_with_the_token_or_session_that_opened_them() {
     let mut by_nobody = stream("X-Nothing: 1");
 
     // The token expires. Making another one lets the service read the database again.
-    let name = |token: &str| site.service.authenticate(token).unwrap().unwrap().name;
+    let name = |token: &str| {
+        site.service
+            .authenticate_token(token)
+            .unwrap()
+            .unwrap()
+            .name
+    };
     let database = rusqlite::Connection::open(site.folder().join("service/service.db")).unwrap();
     let end = jiff::Timestamp::now().as_millisecond() + 1500;
     let changed = database.execute(
@@ -132,7 +138,7 @@ fn streams_end_with_the_token_or_session_that_opened_them() {
         scopes: vec![Scope::Admin],
         machines: Vec::new(),
     };
-    let tokens = site.service.tokens(&admin).unwrap();
+    let tokens = site.service.list_tokens(&admin).unwrap();
     let row = tokens.iter().find(|row| row.name == name(&revoked));
     site.service.revoke_token(&admin, row.unwrap().id).unwrap();
     by_revoked.ends();

@@ -45,7 +45,7 @@ impl Site {
     /// With another configuration; the second argument is the site's folder.
     pub(crate) fn with(change: impl FnOnce(&mut Configuration, &Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut configuration = Configuration::of_folder(folder.path()).unwrap();
+        let mut configuration = Configuration::for_folder(folder.path()).unwrap();
         configuration.listen = Listen::Address((Ipv4Addr::LOCALHOST, 0).into());
         change(&mut configuration, folder.path());
         let socket = Socket::open(&configuration).unwrap();
@@ -56,7 +56,7 @@ impl Site {
         let (tell, ready) = mpsc::channel();
         let serving = std::thread::spawn({
             let (service, stop) = (Arc::clone(&service), Arc::clone(&stop));
-            move || web::serve(service, socket, stop, move || tell.send(()).unwrap())
+            move || web::serve_requests(service, socket, stop, move || tell.send(()).unwrap())
         });
         ready.recv().unwrap();
         Self {

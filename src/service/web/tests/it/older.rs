@@ -105,7 +105,7 @@ fn tables_channels_and_tokens_of_the_first_version_are_used() {
     let mut count = 0;
     for blob in blobs {
         let text = fs::read(blob.unwrap().path()).unwrap();
-        let digest = Digest::of(&text);
+        let digest = Digest::of_bytes(&text);
         let answer = site.get(&format!("/api/v1/blobs/{digest}")).expect(200);
         assert_eq!(answer.body.as_bytes(), text);
         count += 1;

@@ -390,7 +390,7 @@ fn a_token_is_shown_once_and_revoked() {
     assert_eq!(answer.status, 303);
     let page = browser.page("/tokens");
     assert!(!page.contains(secret) && page.contains("read, submit"));
-    let all = busy.site.service.tokens(&admin()).unwrap();
+    let all = busy.site.service.list_tokens(&admin()).unwrap();
     let made = all.iter().find(|row| row.name == MARKUP).unwrap();
     let revoked = browser.submit(&format!("/tokens/{}/revoke", made.id), &[]);
     assert_eq!((revoked.status, location(&revoked)), (303, "/tokens"));

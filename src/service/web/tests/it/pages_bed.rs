@@ -56,7 +56,9 @@ impl Busy {
             std::fs::write(folder.join("tuning/machines/hydra.yaml"), machines).unwrap();
         });
         let [old, new] = ["64K", "32K"].map(|block_bytes| {
-            let taken = site.service.take_in(&admin(), "local", &table(block_bytes));
+            let taken = site
+                .service
+                .add_table(&admin(), "local", &table(block_bytes));
             taken.unwrap().digest
         });
         for digest in [&old, &new] {
@@ -100,7 +102,7 @@ impl Busy {
 
     /// A new token with these scopes.
     pub(crate) fn token(&self, scopes: &[Scope]) -> String {
-        let made = self.site.service.tokens(&admin()).unwrap();
+        let made = self.site.service.list_tokens(&admin()).unwrap();
         let new = NewToken {
             name: format!("token {}", made.len()),
             scopes: scopes.to_vec(),
@@ -142,7 +144,7 @@ pub(crate) fn submit(site: &Site) {
         deployment: None,
         overrides: service::Overrides::default(),
     };
-    site.service.submit(&admin(), &request, None).unwrap();
+    site.service.submit_task(&admin(), &request, None).unwrap();
 }
 
 fn release(site: &Site, digest: &Digest) {
@@ -152,7 +154,7 @@ fn release(site: &Site, digest: &Digest) {
         reason: HOSTILE.to_owned(),
         override_gates: true,
     };
-    let released = site.service.release(&admin(), &key(), &request, None);
+    let released = site.service.make_release(&admin(), &key(), &request, None);
     released.unwrap();
 }
 

@@ -29,7 +29,7 @@ fn table(name: &str, shapes: usize) -> String {
 }
 
 fn add(site: &Site, text: &str) -> Digest {
-    let taken = site.service.take_in(&admin(), "local", text);
+    let taken = site.service.add_table(&admin(), "local", text);
     taken.unwrap().digest
 }
 

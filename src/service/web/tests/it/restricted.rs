@@ -66,12 +66,12 @@ impl Divided {
                 deployment: None,
                 overrides: Overrides::default(),
             };
-            site.service.submit(&admin(), &request, None).unwrap();
+            site.service.submit_task(&admin(), &request, None).unwrap();
         }
         let [hidden, own] = [(MACHINE, WORD, "64K"), ("local", "own", "32K")].map(
             |(machine, name, block_bytes)| {
                 let text = table(name, block_bytes);
-                let taken = site.service.take_in(&admin(), machine, &text).unwrap();
+                let taken = site.service.add_table(&admin(), machine, &text).unwrap();
                 release(&site, machine, &taken.digest);
                 taken.digest
             },
@@ -115,7 +115,7 @@ impl Divided {
 
     /// For each value: that of the other machine, and one that does not exist.
     fn others(&self) -> Vec<(&'static str, String, String)> {
-        let unknown = Digest::of(b"none").to_string();
+        let unknown = Digest::of_bytes(b"none").to_string();
         let hidden = self.hidden.to_string();
         vec![
             ("machine", MACHINE.to_owned(), "missing-machine".to_owned()),
@@ -153,7 +153,7 @@ fn release(site: &Site, machine: &str, digest: &Digest) {
         override_gates: true,
     };
     site.service
-        .release(&admin(), &key, &request, None)
+        .make_release(&admin(), &key, &request, None)
         .unwrap();
 }
 
@@ -347,7 +347,7 @@ fn what_belongs_to_another_machine_does_not_exist() {
     }
     assert!(compared > 100, "{compared}");
     // Nothing was changed there.
-    let task = divided.site.service.task(1).unwrap();
+    let task = divided.site.service.read_task(1).unwrap();
     assert_eq!(task.state, service::TaskState::Waiting);
 }
 

@@ -245,7 +245,7 @@ fn cookies_are_only_for_tls_if_it_is_used() {
 #[test]
 fn addresses_that_other_hosts_can_reach_need_tls_or_a_proxy() {
     let folder = tempfile::tempdir().unwrap();
-    let mut configuration = service::Configuration::of_folder(folder.path()).unwrap();
+    let mut configuration = service::Configuration::for_folder(folder.path()).unwrap();
     configuration.listen = Listen::Address("0.0.0.0:0".parse().unwrap());
     let refused = web::Socket::open(&configuration).unwrap_err();
     assert!(refused.to_string().contains("behind_proxy"), "{refused}");

@@ -258,7 +258,7 @@ fn mpich_runs_the_choices_of_an_exported_selection_file() {
     };
     let path = std::env::var_os("PATH").unwrap();
     let file = export::mpich::SelectionFile
-        .installed(&library.version, &path)
+        .find_installed(&library.version, &path)
         .expect("its file");
     prove(&library, file.to_str());
 }
@@ -274,7 +274,7 @@ fn mpich_uses_a_deployed_table_with_its_environment_file() {
     };
     let path = std::env::var_os("PATH").unwrap();
     let file = export::mpich::SelectionFile
-        .installed(&library.version, &path)
+        .find_installed(&library.version, &path)
         .expect("its file");
     let place = Place::new();
     let id = "scatter_ring_allgather";

@@ -89,7 +89,7 @@ struct Results {
 fn results(place: &Place) -> Results {
     let service = open(place);
     let tasks = service
-        .tasks(&TaskFilter::default(), Slice::default())
+        .list_tasks(&TaskFilter::default(), Slice::default())
         .unwrap();
     let of_task = |task: service::Task| {
         assert!(task.attempts > 0 || task.follows.is_some(), "{task:?}");
@@ -97,7 +97,7 @@ fn results(place: &Place) -> Results {
     };
     let tasks: Vec<_> = tasks.items.into_iter().map(of_task).collect();
     let versions = service
-        .versions(None, None, Slice::default())
+        .list_versions(None, None, Slice::default())
         .unwrap()
         .items;
     let digests: BTreeSet<String> = versions
@@ -107,9 +107,9 @@ fn results(place: &Place) -> Results {
     assert_eq!(digests.len(), versions.len(), "a table was taken in twice");
     let (_, _, validated) = tasks.last().unwrap();
     let validated = validated.as_ref().unwrap().parse().unwrap();
-    let validations = service.validations("local", &validated).unwrap();
+    let validations = service.list_validations("local", &validated).unwrap();
     for version in &versions {
-        service.table(&version.digest).unwrap();
+        service.read_table(&version.digest).unwrap();
     }
     Results {
         tasks,

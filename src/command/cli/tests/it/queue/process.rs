@@ -35,7 +35,7 @@ pub(super) fn start(place: &Place) -> Child {
 
 pub(super) fn open(place: &Place) -> std::sync::Arc<Service> {
     let folder = std::fs::canonicalize(place.path("")).unwrap();
-    let configuration = Configuration::of_folder(&folder).unwrap();
+    let configuration = Configuration::for_folder(&folder).unwrap();
     Service::open(configuration, env!("CARGO_BIN_EXE_colltune").into()).unwrap()
 }
 
@@ -46,19 +46,19 @@ fn serves_another_test() {
     let Some(folder) = std::env::var_os(FOLDER) else {
         return;
     };
-    let configuration = Configuration::of_folder(folder.as_ref()).unwrap();
+    let configuration = Configuration::for_folder(folder.as_ref()).unwrap();
     let executable = env!("CARGO_BIN_EXE_colltune").into();
     let service = Service::open(configuration, executable).unwrap();
-    service.hasten(100);
+    service.divide_waiting_times(100);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| service.run(&stop));
+        scope.spawn(|| service.run_tasks(&stop));
         let first = submit(&service, "a", tune("a", None));
         submit(&service, "b", tune("b", None));
         submit(&service, "a again", tune("a", None));
         submit(&service, "a in short", tune("a", Some("64")));
         loop {
-            let made = service.task(first).unwrap().made;
+            let made = service.read_task(first).unwrap().made;
             if let Some(made) = made {
                 submit(&service, "validate", validate(made));
                 if are_over(&service) {
@@ -79,7 +79,7 @@ fn submit(service: &Service, key: &str, request: TaskRequest) -> u64 {
     };
     let key = key.replace(' ', "-");
     service
-        .submit(&actor, &request, Some(&key))
+        .submit_task(&actor, &request, Some(&key))
         .unwrap()
         .task
         .id
@@ -110,7 +110,7 @@ fn validate(table: Digest) -> TaskRequest {
 
 fn are_over(service: &Service) -> bool {
     let tasks = service
-        .tasks(&TaskFilter::default(), Slice::default())
+        .list_tasks(&TaskFilter::default(), Slice::default())
         .unwrap();
     let is_over = |state| !matches!(state, TaskState::Waiting | TaskState::Running);
     tasks.items.iter().all(|task| is_over(task.state))

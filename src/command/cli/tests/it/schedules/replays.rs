@@ -88,17 +88,17 @@ fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
             root: 1,
             units: 64,
             parameters: match is_pipelined {
-                true => Parameters::blocks(2),
+                true => Parameters::with_blocks(2),
                 false => Parameters::default(),
             },
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
         let ranks = match Schedule::new(algorithm, &request(7)) {
             Err(Unsupported::OddRanks { .. }) => 6,
             _ => 7,
         };
         let schedule = Schedule::new(algorithm, &request(ranks)).unwrap();
-        let steps = verify::verify(&schedule).unwrap().tally.steps;
+        let steps = verify::verify_schedule(&schedule).unwrap().tally.steps;
 
         let bytes = match algorithm.collective.is_reduction() {
             true => 64 * 4,
@@ -159,18 +159,18 @@ fn if_no_port_is_shared_simgrid_agrees_with_our_simulator() {
             units,
             root: 1,
             parameters: match is_pipelined {
-                true => Parameters::blocks(3),
+                true => Parameters::with_blocks(3),
                 false => Parameters::default(),
             },
-            ..Request::ranks(ranks)
+            ..Request::among_ranks(ranks)
         };
         let schedule = Schedule::new(algorithm, &request).unwrap();
         let setting = Setting {
             machine: &machine,
-            topology: Topology::flat(ranks),
+            topology: Topology::one_rank_per_node(ranks),
             unit_bytes,
         };
-        let (ours, trace) = model::trace(&schedule, &setting, 10_000).unwrap();
+        let (ours, trace) = model::simulate_traced(&schedule, &setting, 10_000).unwrap();
         if trace
             .messages
             .iter()

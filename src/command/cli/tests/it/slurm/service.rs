@@ -24,15 +24,15 @@ struct Running {
 impl Running {
     fn start(site: &Site) -> Self {
         let folder = fs::canonicalize(site.place.path("")).unwrap();
-        let configuration = Configuration::of_folder(&folder).unwrap();
+        let configuration = Configuration::for_folder(&folder).unwrap();
         let service = Service::open(configuration, executable(site)).unwrap();
-        service.hasten(10);
+        service.divide_waiting_times(10);
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, until) = (Arc::clone(&service), Arc::clone(&stop));
         Self {
             service,
             stop,
-            thread: std::thread::spawn(move || of_thread.run(&until)),
+            thread: std::thread::spawn(move || of_thread.run_tasks(&until)),
         }
     }
 
@@ -50,7 +50,7 @@ impl Running {
             deployment: None,
             overrides: Overrides::default(),
         };
-        let submitted = self.service.submit(&actor(), &request, None);
+        let submitted = self.service.submit_task(&actor(), &request, None);
         submitted.unwrap().task.id
     }
 
@@ -58,7 +58,7 @@ impl Running {
     fn until(&self, id: TaskId, is_so: impl Fn(&Task) -> bool) -> Task {
         let end = Instant::now() + Duration::from_secs(120);
         loop {
-            let task = self.service.task(id).unwrap();
+            let task = self.service.read_task(id).unwrap();
             if is_so(&task) {
                 return task;
             }
@@ -113,7 +113,7 @@ fn a_service_submits_jobs_that_continue_without_it_and_cancels_them_under_openmp
 
     let id = running.tune("other");
     running.until(id, |task| task.reason.starts_with("job "));
-    running.service.cancel(&actor(), id).unwrap();
+    running.service.cancel_task(&actor(), id).unwrap();
     let task = running.until(id, |task| task.state == TaskState::Cancelled);
     assert!(task.reason.contains("with its jobs"), "{task:?}");
     let jobs = site.jobs();

@@ -8,7 +8,7 @@ use super::markdown::{microseconds, percent, table};
 
 pub(crate) fn section(analysis: &CampaignAnalysis) -> String {
     let mut rows = Vec::new();
-    for of in analysis.found.curves() {
+    for of in analysis.found.candidate_curves() {
         let id = of.candidate.id().to_owned();
         let row = |what: String, segment: &Segment| {
             vec![

@@ -69,7 +69,7 @@ impl Pipeline {
     /// One tree and two roots.
     pub(crate) fn both() -> Fallible<[Self; 2]> {
         let find = |column: usize| -> Fallible<Self> {
-            let algorithm = schedule::find(&format!("allreduce/{}", NAMES[column]));
+            let algorithm = schedule::find_algorithm(&format!("allreduce/{}", NAMES[column]));
             let algorithm = algorithm.ok_or("not in the registry")?;
             Ok(Self { algorithm, column })
         };

@@ -48,7 +48,7 @@ pub(crate) fn wrong(points: &[Point]) -> Vec<&Point> {
 
 /// Mean regrets at held-out and at all counts, of every method.
 fn scores(analysis: &CampaignAnalysis) -> Fallible<Vec<Vec<String>>> {
-    let all = analysis.evaluate()?;
+    let all = analysis.score_held_out_points()?;
     let sizes = all.iter().find(|scores| scores.held_out == HeldOut::Sizes);
     let scores = &sizes.ok_or("no counts are held out")?.scores;
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);

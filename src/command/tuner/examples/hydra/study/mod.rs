@@ -10,7 +10,7 @@ pub(crate) mod markdown;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use import::{ImportFormat, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import_files};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
@@ -115,8 +115,12 @@ pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<CampaignAnaly
         baseline: None,
         materiality: 0.02,
     };
-    import(&file, &path, &options)?;
-    Ok(CampaignAnalysis::of(&Store::open(&path)?, None, None)?)
+    import_files(&file, &path, &options)?;
+    Ok(CampaignAnalysis::from_store(
+        &Store::open(&path)?,
+        None,
+        None,
+    )?)
 }
 
 /// The id of a table's choice for a number of elements.

@@ -83,7 +83,7 @@ pub(crate) fn without_eager(machine: &Machine) -> Machine {
 /// A machine on which messages take `factor` times as long while two ranks exchange them.
 pub(crate) fn with_exchanges(machine: &Machine, factor: f64) -> Machine {
     changed(machine, |link| {
-        let line = link.line(0);
+        let line = link.line_for_size(0);
         link.lines = vec![Line {
             exchange: Some(factor),
             ..line

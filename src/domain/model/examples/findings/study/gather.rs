@@ -44,7 +44,7 @@ const CHUNK: u64 = 64 << 10;
 
 /// All gathers that neither know nodes nor have a radix.
 pub(crate) fn ids() -> Vec<&'static str> {
-    schedule::parts_of(Collective::Gather)
+    schedule::part_algorithms_of(Collective::Gather)
         .filter(|algorithm| !algorithm.takes(Parameter::Radix))
         .map(|algorithm| algorithm.id)
         .collect()

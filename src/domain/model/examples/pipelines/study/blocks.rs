@@ -173,7 +173,7 @@ fn closed_forms(many: &Cluster) -> Fallible<Table> {
         for id in PIPELINED {
             let lemma = with_lemma(many, entry(id)?, elements)?;
             let blocks = match lemma.parameters.blocks {
-                Some(blocks) => blocks.count(elements).to_string(),
+                Some(blocks) => blocks.block_count(elements).to_string(),
                 None => "-".to_owned(),
             };
             let gain = expected(many, lemma, elements).map_or("-".to_owned(), factor);

@@ -110,7 +110,7 @@ impl Cluster {
         Request {
             units,
             parameters: entry.parameters,
-            ..Request::ranks(self.ranks())
+            ..Request::among_ranks(self.ranks())
         }
     }
 }

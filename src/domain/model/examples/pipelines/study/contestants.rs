@@ -19,7 +19,8 @@ pub(crate) fn entry(id: &str) -> Fallible<Entry> {
 
 /// An algorithm by its full name, with the default of every parameter.
 pub(crate) fn named(name: &str) -> Fallible<Entry> {
-    let algorithm = schedule::find(name).ok_or_else(|| format!("{name} is not registered"))?;
+    let algorithm =
+        schedule::find_algorithm(name).ok_or_else(|| format!("{name} is not registered"))?;
     Ok(Entry {
         algorithm,
         parameters: Parameters::default(),

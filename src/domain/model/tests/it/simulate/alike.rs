@@ -2,7 +2,7 @@
 
 use model::{Link, Machine, PostAhead, Setting, Topology, simulate};
 use schedule::verify::Grid;
-use schedule::{Collective, Request, Schedule, first_alike, of};
+use schedule::{Collective, Request, Schedule, algorithms_of, first_alike};
 
 use super::flat;
 use vocabulary::Placement;
@@ -41,7 +41,7 @@ fn schedules_that_are_alike_take_the_same_time_on_every_rank() {
         .into_iter()
         .flat_map(|ranks| Collective::ALL.map(|collective| (ranks, collective)))
     {
-        let parameters = of(collective).flat_map(|row| {
+        let parameters = algorithms_of(collective).flat_map(|row| {
             let all = grid.parameters(row).into_iter();
             all.map(move |parameters| (row, parameters))
         });
@@ -50,7 +50,7 @@ fn schedules_that_are_alike_take_the_same_time_on_every_rank() {
                 let call = Request {
                     units: 100,
                     parameters,
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 Schedule::new(row, &call).ok()
             })

@@ -18,14 +18,14 @@ const UNIT_BYTES: u64 = 8;
 impl Case {
     fn parameters(self) -> Parameters<'static> {
         self.blocks
-            .map_or(Parameters::default(), Parameters::blocks)
+            .map_or(Parameters::default(), Parameters::with_blocks)
     }
 
     fn request(self) -> Request<'static> {
         Request {
             units: self.units,
             parameters: self.parameters(),
-            ..Request::ranks(self.ranks)
+            ..Request::among_ranks(self.ranks)
         }
     }
 
@@ -33,7 +33,7 @@ impl Case {
         let schedule = Schedule::new(algorithm, &self.request()).unwrap();
         let setting = Setting {
             machine: &flat(alpha, beta, gamma),
-            topology: Topology::flat(self.ranks),
+            topology: Topology::one_rank_per_node(self.ranks),
             unit_bytes: UNIT_BYTES,
         };
         simulate(&schedule, &setting).unwrap().seconds
@@ -68,7 +68,9 @@ fn exact(algorithm: &'static Algorithm) -> Vec<Case> {
             None => {}
             Some(Cost::Fixed { parts, .. }) => cases.push(case(None, parts * 3)),
             Some(Cost::Pipelined { exact, .. }) => {
-                let blocks = [1, 2, 3, 8, 21].into_iter().filter(|b| exact.holds(*b));
+                let blocks = [1, 2, 3, 8, 21]
+                    .into_iter()
+                    .filter(|b| exact.includes_blocks(*b));
                 cases.extend(blocks.map(|b| case(Some(b), u64::from(b) * 2)));
             }
         }
@@ -117,7 +119,7 @@ fn the_simulator_agrees_with_the_closed_forms_to_rounding() {
 /// On six ranks this begins when two combinations take longer than a message, otherwise when one does.
 #[test]
 fn with_slow_combining_the_doubly_pipelined_tree_takes_longer_than_its_closed_form() {
-    let algorithm = schedule::find(OVERLAPPING).unwrap();
+    let algorithm = schedule::find_algorithm(OVERLAPPING).unwrap();
     for (gamma, all) in [(0.6, false), (1.0, false), (1.5, true)] {
         let rates = [0.0, 1e-7, gamma * 1e-7];
         for case in exact(algorithm).into_iter().filter(|case| case.ranks > 5) {
@@ -167,7 +169,7 @@ fn check_best(algorithm: &'static Algorithm, ranks: u32, units: u64, rates: [f64
     };
     let setting = Setting {
         machine: &flat(alpha, beta, gamma),
-        topology: Topology::flat(ranks),
+        topology: Topology::one_rank_per_node(ranks),
         unit_bytes: UNIT_BYTES,
     };
     let found = best_blocks(algorithm, &case(1).request(), &setting);
@@ -191,7 +193,7 @@ fn check_best(algorithm: &'static Algorithm, ranks: u32, units: u64, rates: [f64
 /// and take a tenth of `alpha` to start.
 #[test]
 fn blocks_of_the_eager_limit_are_tried() {
-    let chain = schedule::find("bcast/chain").unwrap();
+    let chain = schedule::find_algorithm("bcast/chain").unwrap();
     let mut machine = flat(2e-6, 1e-9, 0.0);
     let link = machine.network.as_mut().unwrap();
     (link.overhead, link.eager_limit) = (Some(2e-7), Some(512));
@@ -202,7 +204,7 @@ fn blocks_of_the_eager_limit_are_tried() {
     };
     let setting = Setting {
         machine: &machine,
-        topology: Topology::flat(24),
+        topology: Topology::one_rank_per_node(24),
         unit_bytes: UNIT_BYTES,
     };
     let best = |setting| best_blocks(chain, &case(None).request(), setting);

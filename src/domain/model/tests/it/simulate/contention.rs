@@ -1,6 +1,6 @@
 //! Ports, eager messages, levels and shared nodes, compared with hand calculations.
 
-use model::{Level, Link, Machine, Setting, SimulationError, Topology, simulate, trace};
+use model::{Level, Link, Machine, Setting, SimulationError, Topology, simulate, simulate_traced};
 use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
@@ -29,14 +29,20 @@ fn eager(limit: u64) -> Machine {
 fn schedule(name: &str, ranks: u32, units: u64) -> Schedule {
     let request = Request {
         units,
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
-    Schedule::new(schedule::find(name).unwrap(), &request).unwrap()
+    Schedule::new(schedule::find_algorithm(name).unwrap(), &request).unwrap()
 }
 
 #[track_caller]
 fn check(machine: &Machine, name: &str, ranks: u32, expected: f64) {
-    check_on(machine, Topology::flat(ranks), name, ranks, expected);
+    check_on(
+        machine,
+        Topology::one_rank_per_node(ranks),
+        name,
+        ranks,
+        expected,
+    );
 }
 
 #[track_caller]
@@ -139,7 +145,7 @@ fn the_ranks_of_a_node_share_its_port() {
                 unit_bytes: 1,
             };
             let schedule = schedule("allreduce/recursive_doubling", 8, BYTES);
-            let (_, trace) = trace(&schedule, &setting, 1000).unwrap();
+            let (_, trace) = simulate_traced(&schedule, &setting, 1000).unwrap();
             let far = trace
                 .messages
                 .iter()
@@ -190,23 +196,26 @@ fn missing_parameters_are_reported() {
         gamma: None,
         ..machine.clone()
     };
-    assert_eq!(run(&no_gamma, Topology::flat(4), "bcast/binomial"), Ok(3));
+    assert_eq!(
+        run(&no_gamma, Topology::one_rank_per_node(4), "bcast/binomial"),
+        Ok(3)
+    );
     let error = SimulationError::NoGamma {
         machine: "flat".to_owned(),
     };
     assert_eq!(
-        run(&no_gamma, Topology::flat(4), "reduce/binomial"),
+        run(&no_gamma, Topology::one_rank_per_node(4), "reduce/binomial"),
         Err(error)
     );
     let no_room = SimulationError::NoRoom { ranks: 4, room: 3 };
     assert_eq!(
-        run(&machine, Topology::flat(3), "bcast/binomial"),
+        run(&machine, Topology::one_rank_per_node(3), "bcast/binomial"),
         Err(no_room)
     );
     let mut late = machine.clone();
     late.network.as_mut().unwrap().overhead = Some(2.0 * ALPHA);
     assert!(matches!(
-        run(&late, Topology::flat(4), "bcast/binomial"),
+        run(&late, Topology::one_rank_per_node(4), "bcast/binomial"),
         Err(SimulationError::Machine(_))
     ));
 }
@@ -216,14 +225,15 @@ fn missing_parameters_are_reported() {
 fn pipelines_of_many_blocks_take_no_more_memory_than_short_ones() {
     let request = Request {
         units: 1 << 18,
-        parameters: Parameters::blocks(1 << 18),
-        ..Request::ranks(5)
+        parameters: Parameters::with_blocks(1 << 18),
+        ..Request::among_ranks(5)
     };
-    let schedule = Schedule::new(schedule::find("bcast/chain").unwrap(), &request).unwrap();
+    let schedule =
+        Schedule::new(schedule::find_algorithm("bcast/chain").unwrap(), &request).unwrap();
     let machine = flat(1.0, 0.0, 0.0);
     let setting = Setting {
         machine: &machine,
-        topology: Topology::flat(5),
+        topology: Topology::one_rank_per_node(5),
         unit_bytes: 1,
     };
     let simulation = simulate(&schedule, &setting).unwrap();

@@ -12,9 +12,9 @@ const MESSAGE: f64 = 4.0 + 0.5 * 16.0;
 fn schedule(name: &str, ranks: u32) -> Schedule {
     let request = Request {
         units: 16,
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
-    Schedule::new(schedule::find(name).unwrap(), &request).unwrap()
+    Schedule::new(schedule::find_algorithm(name).unwrap(), &request).unwrap()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
     let check = |name, ranks, together: f64, repeated: f64| {
         let setting = Setting {
             machine: &machine,
-            topology: Topology::flat(ranks),
+            topology: Topology::one_rank_per_node(ranks),
             unit_bytes: 1,
         };
         let schedule = schedule(name, ranks);
@@ -45,7 +45,7 @@ fn ranks_wait_for_late_ranks() {
     let machine = flat(4.0, 0.5, 0.0);
     let setting = Setting {
         machine: &machine,
-        topology: Topology::flat(3),
+        topology: Topology::one_rank_per_node(3),
         unit_bytes: 1,
     };
     let check = |starts: [f64; 3], finished: [f64; 3]| {
@@ -64,11 +64,14 @@ fn ranks_wait_for_late_ranks() {
 fn long_receives_may_be_posted_a_round_ahead() {
     let request = Request {
         units: 4 * 8192,
-        parameters: Parameters::blocks(4),
-        ..Request::ranks(3)
+        parameters: Parameters::with_blocks(4),
+        ..Request::among_ranks(3)
     };
-    let schedule =
-        Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let schedule = Schedule::new(
+        schedule::find_algorithm("reduce/binary_pipelined").unwrap(),
+        &request,
+    )
+    .unwrap();
     let mut machine = flat(4.0, 0.5, 0.25);
     machine.node = machine.network.clone();
     let mut seconds = |post_ahead, ranks_per_node, unit_bytes| {
@@ -92,13 +95,16 @@ fn long_receives_may_be_posted_a_round_ahead() {
         units: 4 * 8191,
         ..request
     };
-    let shorter =
-        Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let shorter = Schedule::new(
+        schedule::find_algorithm("reduce/binary_pipelined").unwrap(),
+        &request,
+    )
+    .unwrap();
     let [none, all] = [PostAhead::None, PostAhead::All].map(|post_ahead| {
         machine.post_ahead = post_ahead;
         let setting = Setting {
             machine: &machine,
-            topology: Topology::flat(3),
+            topology: Topology::one_rank_per_node(3),
             unit_bytes: 1,
         };
         simulate(&shorter, &setting).unwrap().seconds

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 use model::{
-    Machine, Setting, SimulationError, Topology, best_blocks_while, simulate, simulate_while, trace,
+    Machine, Setting, SimulationError, Topology, best_blocks_while, simulate, simulate_traced,
+    simulate_while,
 };
 use schedule::{ALGORITHMS, Request, Schedule};
 use vocabulary::Placement;
@@ -29,7 +30,7 @@ fn schedules(topology: Topology, units: u64) -> impl Iterator<Item = Schedule> {
     let request = Request {
         units,
         placed: topology.placed(),
-        ..Request::ranks(topology.ranks() as u32)
+        ..Request::among_ranks(topology.ranks() as u32)
     };
     ALGORITHMS
         .iter()
@@ -58,7 +59,7 @@ fn both_orders_end_at_the_same_times() {
                 for units in [5, 31, 97, 101, 1001, 6145] {
                     for schedule in schedules(topology, units) {
                         let found = simulate(&schedule, &setting).unwrap();
-                        let (timed, _) = trace(&schedule, &setting, usize::MAX).unwrap();
+                        let (timed, _) = simulate_traced(&schedule, &setting, usize::MAX).unwrap();
                         let name = schedule.algorithm().name();
                         let on = &machine.name;
                         assert_eq!(
@@ -85,15 +86,15 @@ fn nodes_differ_where_a_ring_cuts_the_vector_unevenly() {
         topology,
         unit_bytes: 8,
     };
-    let ring = schedule::find("allreduce/ring").unwrap();
+    let ring = schedule::find_algorithm("allreduce/ring").unwrap();
     for (units, differ) in [(1024, false), (1001, true)] {
         let request = Request {
             units,
             placed: topology.placed(),
-            ..Request::ranks(64)
+            ..Request::among_ranks(64)
         };
         let schedule = Schedule::new(ring, &request).unwrap();
-        let (all, _) = trace(&schedule, &setting, usize::MAX).unwrap();
+        let (all, _) = simulate_traced(&schedule, &setting, usize::MAX).unwrap();
         let bits = |node: &[f64]| node.iter().map(|time| time.to_bits()).collect();
         let nodes: HashSet<Vec<u64>> = all.finished.chunks(8).map(bits).collect();
         assert_eq!(nodes.len() > 1, differ, "{units} units: {}", nodes.len());
@@ -119,9 +120,9 @@ fn a_simulation_stops_when_it_is_told_to() {
         let request = Request {
             units,
             placed: topology.placed(),
-            ..Request::ranks(256)
+            ..Request::among_ranks(256)
         };
-        let algorithm = schedule::find(name).unwrap();
+        let algorithm = schedule::find_algorithm(name).unwrap();
         let schedule = Schedule::new(algorithm, &request).unwrap();
         let asked = Cell::new(0);
         let most = |most| {
@@ -145,11 +146,11 @@ fn a_simulation_stops_when_it_is_told_to() {
         }
     }
     // The search for blocks stops as well.
-    let pipelined = schedule::find("gather/binary_chunked").unwrap();
+    let pipelined = schedule::find_algorithm("gather/binary_chunked").unwrap();
     let request = Request {
         units: 1 << 20,
         placed: topology.placed(),
-        ..Request::ranks(256)
+        ..Request::among_ranks(256)
     };
     let stopped = best_blocks_while(pipelined, &request, &setting, &|| false);
     assert_eq!(stopped, Err(SimulationError::Stopped));

@@ -16,7 +16,7 @@ const ONE: f64 = ALPHA + BETA * LENGTH as f64;
 fn machine(change: impl Fn(&mut Link)) -> Machine {
     let mut machine = flat(ALPHA, BETA, GAMMA);
     let mut link = machine.network.take().expect("a network");
-    link.lines = vec![link.line(0)];
+    link.lines = vec![link.line_for_size(0)];
     change(&mut link);
     Machine {
         network: Some(link.clone()),
@@ -26,7 +26,7 @@ fn machine(change: impl Fn(&mut Link)) -> Machine {
 }
 
 fn seconds(machine: &Machine, algorithm: &str, ranks: u32, ppn: u32) -> f64 {
-    let algorithm = schedule::find(algorithm).expect("registered");
+    let algorithm = schedule::find_algorithm(algorithm).expect("registered");
     let request = Request {
         units: LENGTH,
         parameters: Parameters {
@@ -35,7 +35,7 @@ fn seconds(machine: &Machine, algorithm: &str, ranks: u32, ppn: u32) -> f64 {
                 .then_some(Blocks::Count(1)),
             ..Parameters::default()
         },
-        ..Request::ranks(ranks)
+        ..Request::among_ranks(ranks)
     };
     let setting = Setting {
         machine,

@@ -1,6 +1,6 @@
 //! Recorded events, and critical paths.
 
-use model::{Event, Setting, SimulationError, Topology, simulate, trace};
+use model::{Event, Setting, SimulationError, Topology, simulate, simulate_traced};
 use schedule::{ALGORITHMS, Request, Schedule};
 
 use super::flat;
@@ -24,7 +24,7 @@ fn a_critical_path_has_no_gaps() {
             for (ranks, units) in [(1, 9), (2, 40), (8, 64), (14, 1000)] {
                 let request = Request {
                     units,
-                    ..Request::ranks(ranks)
+                    ..Request::among_ranks(ranks)
                 };
                 let schedule = Schedule::new(algorithm, &request).unwrap();
                 let setting = Setting {
@@ -32,7 +32,7 @@ fn a_critical_path_has_no_gaps() {
                     topology: Topology::of_ranks(ranks, ranks_per_node, Placement::Cyclic),
                     unit_bytes: 4,
                 };
-                let (simulation, trace) = trace(&schedule, &setting, 100_000).unwrap();
+                let (simulation, trace) = simulate_traced(&schedule, &setting, 100_000).unwrap();
                 assert_eq!(simulate(&schedule, &setting).as_ref(), Ok(&simulation));
                 assert_eq!(trace.messages.len() as u64, simulation.messages);
                 let path = trace.critical_path();
@@ -53,15 +53,16 @@ fn the_path_of_a_chain_is_the_chain() {
     let machine = flat(1.0, 0.5, 0.25);
     let request = Request {
         units: 8,
-        ..Request::ranks(4)
+        ..Request::among_ranks(4)
     };
-    let schedule = Schedule::new(schedule::find("reduce/chain").unwrap(), &request).unwrap();
+    let schedule =
+        Schedule::new(schedule::find_algorithm("reduce/chain").unwrap(), &request).unwrap();
     let setting = Setting {
         machine: &machine,
-        topology: Topology::flat(4),
+        topology: Topology::one_rank_per_node(4),
         unit_bytes: 1,
     };
-    let (simulation, trace) = trace(&schedule, &setting, 6).unwrap();
+    let (simulation, trace) = simulate_traced(&schedule, &setting, 6).unwrap();
     assert_eq!(simulation.seconds, 3.0 * (5.0 + 2.0));
     let steps = trace
         .critical_path()
@@ -77,6 +78,6 @@ fn the_path_of_a_chain_is_the_chain() {
         steps.collect::<Vec<_>>(),
         ["3-2", "2", "2-1", "1", "1-0", "0"]
     );
-    let refused = model::trace(&schedule, &setting, 5);
+    let refused = model::simulate_traced(&schedule, &setting, 5);
     assert_eq!(refused.err(), Some(SimulationError::TooMuch { limit: 5 }));
 }

@@ -78,7 +78,7 @@ struct Slow<'a> {
 
 impl Slow<'_> {
     fn link(&self, from: Rank, to: Rank) -> Link {
-        let node = |rank| self.setting.topology.node(rank);
+        let node = |rank| self.setting.topology.node_of_rank(rank);
         let machine = self.setting.machine;
         let link = match node(from) == node(to) {
             true => machine.node.clone(),
@@ -93,7 +93,7 @@ impl Slow<'_> {
         let ranks = 0..self.processes.len() as Rank;
         match ranks
             .clone()
-            .all(|other| topology.node(other) == topology.node(0))
+            .all(|other| topology.node_of_rank(other) == topology.node_of_rank(0))
             && ranks.len() > 1
         {
             true => 0,
@@ -302,7 +302,7 @@ impl Slow<'_> {
         let overhead = link.overhead.unwrap_or(link.alpha);
         let mut freed = start + (overhead + link.beta * bytes);
         let mut delivered = start + (link.alpha + link.beta * bytes);
-        let [out, into] = [from, to].map(|rank| self.setting.topology.node(rank));
+        let [out, into] = [from, to].map(|rank| self.setting.topology.node_of_rank(rank));
         let machine = self.setting.machine;
         let is_shared = machine.injection_beta.is_some() || machine.injection_gap.is_some();
         if is_shared && out != into {
@@ -379,7 +379,7 @@ fn slowly(
     [before, timed]: [u32; 2],
 ) -> Vec<(f64, f64)> {
     let ranks = schedule.shape().ranks;
-    let node = |rank| setting.topology.node(rank);
+    let node = |rank| setting.topology.node_of_rank(rank);
     let shares = (setting.machine.injection_beta.is_some()
         || setting.machine.injection_gap.is_some())
         && (0..ranks).any(|r| node(r) != node(0));
@@ -476,7 +476,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
         |(algorithm, ranks, root, units, blocks, in_place)| {
             let algorithm = &ALGORITHMS[algorithm];
             let parameters = match algorithm.takes(Parameter::Blocks) {
-                true => Parameters::blocks(blocks),
+                true => Parameters::with_blocks(blocks),
                 false => Parameters::default(),
             };
             let request = Request {
@@ -485,7 +485,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 in_place,
                 parameters,
                 placed: Placed::Cyclic { nodes: blocks },
-                ..Request::ranks(ranks)
+                ..Request::among_ranks(ranks)
             };
             Schedule::new(algorithm, &request).ok()
         },

@@ -1,6 +1,6 @@
 //! Simulations of one group of ranks for all, compared with those of all ranks.
 
-use model::{Machine, Setting, Topology, simulate, trace};
+use model::{Machine, Setting, Topology, simulate, simulate_traced};
 use schedule::{ALGORITHMS, Request, Schedule};
 use vocabulary::Placement;
 
@@ -21,7 +21,7 @@ fn check(machine: &Machine, nodes: u32, per_node: u32, units: u64) -> usize {
     let request = Request {
         units,
         placed: topology.placed(),
-        ..Request::ranks(nodes * per_node)
+        ..Request::among_ranks(nodes * per_node)
     };
     let schedules = ALGORITHMS.iter().filter_map(|algorithm| {
         let schedule = Schedule::new(algorithm, &request).ok()?;
@@ -29,7 +29,7 @@ fn check(machine: &Machine, nodes: u32, per_node: u32, units: u64) -> usize {
     });
     let compared = schedules.map(|(name, schedule)| {
         let found = simulate(&schedule, &setting).unwrap();
-        let (all, _) = trace(&schedule, &setting, usize::MAX).unwrap();
+        let (all, _) = simulate_traced(&schedule, &setting, usize::MAX).unwrap();
         assert_eq!(found, all, "{name} on {nodes} x {per_node}, {units} units");
     });
     compared.count()

@@ -23,7 +23,7 @@ fn nodes() -> Machine {
 /// The default parts, with each other part and with several leaders.
 fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
-    let choices = |parameter| algorithm.choices(parameter).map(Some);
+    let choices = |parameter| algorithm.choices_for(parameter).map(Some);
     let nodes = choices(Parameter::Node).map(|node| Parameters { node, ..none });
     let networks = choices(Parameter::Network).map(|network| Parameters { network, ..none });
     let takes = algorithm.takes(Parameter::Leaders);
@@ -61,7 +61,7 @@ fn ratios(
                 units: bytes / UNIT_BYTES,
                 parameters,
                 placed: topology.placed(),
-                ..Request::ranks(nodes * ppn)
+                ..Request::among_ranks(nodes * ppn)
             };
             let call = Call {
                 ranks: nodes * ppn,
@@ -70,8 +70,11 @@ fn ratios(
                 parameters,
                 placed: topology.placed(),
             };
-            let Some(predicted) = predict(algorithm, machine.tiers(rates[0], rates[1]), &call)
-            else {
+            let Some(predicted) = predict(
+                algorithm,
+                machine.tiers_with_rates(rates[0], rates[1]),
+                &call,
+            ) else {
                 continue;
             };
             let setting = Setting {

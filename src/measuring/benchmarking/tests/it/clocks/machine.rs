@@ -1,6 +1,6 @@
 //! Clocks that are wrong in known ways, and messages between them.
 
-use benchmarking::clocks::{Clock, Exchange, Learning, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, ClockLearning, Exchange, Nanoseconds, Offset};
 use fastrand::Rng;
 
 /// A clock as a function of the true time.
@@ -81,12 +81,12 @@ impl Machine {
 
     /// Synchronises a client: 20 exchanges every 25 milliseconds.
     pub(crate) fn learn(&mut self, client: Skew, reference: Skew) -> Clock {
-        let mut learning = Learning::default();
+        let mut learning = ClockLearning::default();
         while learning.is_unfinished() {
-            learning.add(&self.batch(client, reference, 20));
+            learning.add_batch(&self.batch(client, reference, 20));
             self.now += 25_000_000;
         }
-        learning.clock().expect("there were exchanges")
+        learning.learned_clock().expect("there were exchanges")
     }
 
     /// A fresh offset to another clock by ten exchanges.
@@ -96,8 +96,8 @@ impl Machine {
 
     /// The present error of a learned clock in seconds.
     pub(crate) fn error_seconds(&self, clock: &Clock, client: Skew, reference: Skew) -> f64 {
-        let global = clock.global(client.read(self.now));
-        benchmarking::clocks::seconds(global - reference.read(self.now)).abs()
+        let global = clock.global_time(client.read(self.now));
+        benchmarking::clocks::span_in_seconds(global - reference.read(self.now)).abs()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The length of windows.
 
-use benchmarking::clocks::{Judged, Pace, Readings, RepetitionTimes, Windows, judge};
+use benchmarking::clocks::{JudgedSeries, Pace, Readings, RepetitionTimes, Windows, judge_series};
 use fastrand::Rng;
 use vocabulary::Pattern;
 
@@ -18,7 +18,7 @@ impl Ranks {
         let spans = (0..calls)
             .map(|repetition| {
                 let ready = free;
-                let begin = ready.max(windows.start(repetition));
+                let begin = ready.max(windows.start_of_repetition(repetition));
                 free = begin + (self.call)(&mut self.rng);
                 let readings = Readings {
                     ready,
@@ -26,25 +26,25 @@ impl Ranks {
                     timed: begin,
                     end: free,
                 };
-                windows.span(repetition, 0, readings)
+                windows.times_of_rank(repetition, 0, readings)
             })
             .collect();
         self.now = free + 1000;
         spans
     }
 
-    fn turn(&mut self, pace: &mut Pace, calls: usize) -> (Windows, Judged) {
+    fn turn(&mut self, pace: &mut Pace, calls: usize) -> (Windows, JudgedSeries) {
         let calls = calls.min(pace.most_calls());
-        let windows = pace.plan(self.now, 0.0, 0.0);
+        let windows = pace.plan_windows(self.now, 0.0, 0.0);
         let spans = self.series(&windows, calls);
         let punctuality_seconds = windows.punctuality_seconds();
-        let judged = judge(
+        let judged = judge_series(
             &spans,
             Pattern::Together,
             punctuality_seconds,
             windows.length,
         );
-        pace.adapt(&spans, judged.invalid.len());
+        pace.adapt_to_series(&spans, judged.invalid.len());
         (windows, judged)
     }
 }
@@ -165,8 +165,11 @@ fn plans_are_made_early_enough() {
 #[test]
 fn a_rank_with_a_wrong_clock_does_not_wait_for_ever() {
     let pace = Pace::default();
-    let windows = pace.plan(0, 0.0, 0.0);
-    assert_eq!(pace.plan(0, 0.0, 1e-3).length, windows.length + 1_000_000);
+    let windows = pace.plan_windows(0, 0.0, 0.0);
+    assert_eq!(
+        pace.plan_windows(0, 0.0, 1e-3).length,
+        windows.length + 1_000_000
+    );
     let longest = pace.longest_wait(&windows);
     assert!(
         longest > windows.length && longest < 10_000_000,

@@ -29,7 +29,7 @@ fn jumps_and_changed_drifts_are_noticed() {
         // The clock continues from its present reading at another rate.
         let changed = Skew {
             offset_seconds: SKEW.offset_seconds + jump_seconds
-                - drift_change * benchmarking::clocks::seconds(since),
+                - drift_change * benchmarking::clocks::span_in_seconds(since),
             drift: SKEW.drift + drift_change,
         };
         let fresh = machine.offset(changed, Skew::NONE);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use benchmarking::clocks::{Clock, ClockPair, rounds};
+use benchmarking::clocks::{Clock, ClockPair, synchronisation_rounds};
 
 use super::machine::{Machine, NOISY, Skew};
 
@@ -20,7 +20,7 @@ fn nodes(counts: &[u32]) -> Vec<Vec<u32>> {
 fn each_rank_synchronises_once_with_a_synchronised_one() {
     let check = |counts: &[u32], expected: usize| {
         let nodes = nodes(counts);
-        let rounds = rounds(&nodes);
+        let rounds = synchronisation_rounds(&nodes);
         assert_eq!(rounds.len(), expected, "{counts:?}");
         let mut knowing = BTreeSet::from([0]);
         for round in &rounds {
@@ -52,7 +52,7 @@ fn each_rank_synchronises_once_with_a_synchronised_one() {
 fn between_nodes_only_first_ranks_synchronise() {
     let nodes = nodes(&[2, 3, 3]);
     let node_of = |rank: u32| nodes.iter().position(|node| node.contains(&rank));
-    for ClockPair { reference, client } in rounds(&nodes).concat() {
+    for ClockPair { reference, client } in synchronisation_rounds(&nodes).concat() {
         if node_of(reference) != node_of(client) {
             assert!(nodes.iter().any(|node| node[0] == reference));
             assert!(nodes.iter().any(|node| node[0] == client));
@@ -76,10 +76,10 @@ fn errors_stay_small_over_several_levels() {
         };
         let mut learned = vec![None; 30];
         learned[0] = Some(Clock::GLOBAL);
-        for ClockPair { reference, client } in rounds(&nodes).concat() {
+        for ClockPair { reference, client } in synchronisation_rounds(&nodes).concat() {
             let known = learned[reference as usize].expect("the reference knows");
             let pair = machine.learn(skew(client), skew(reference));
-            learned[client as usize] = Some(pair.then(&known));
+            learned[client as usize] = Some(pair.composed_with(&known));
         }
         for rank in 0..30 {
             let clock = learned[rank as usize].expect("all ranks have learned");

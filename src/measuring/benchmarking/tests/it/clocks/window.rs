@@ -1,6 +1,6 @@
 //! The repetitions that kept to their windows.
 
-use benchmarking::clocks::{Readings, RepetitionTimes, Windows, judge};
+use benchmarking::clocks::{Readings, RepetitionTimes, Windows, judge_series};
 use vocabulary::Pattern;
 
 #[test]
@@ -20,7 +20,7 @@ fn late_ranks_and_overruns_make_repetitions_invalid() {
                 end_seconds: end * 1e-6,
             })
             .collect();
-        let judged = judge(&spans, Pattern::Together, 5e-6, length);
+        let judged = judge_series(&spans, Pattern::Together, 5e-6, length);
         let close = |(a, b): (&f64, &f64)| (a * 1e6 - b).abs() < 1e-9;
         assert!(judged.seconds.iter().zip(seconds).all(close), "{judged:?}");
         assert_eq!(judged.invalid, invalid, "{spans:?}");
@@ -52,7 +52,7 @@ fn ranks_agree_by_maxima() {
         first: 1_000_000,
         length: 10_000,
     };
-    assert_eq!(windows.start(3), 1_030_000);
+    assert_eq!(windows.start_of_repetition(3), 1_030_000);
     assert_eq!(windows.punctuality_seconds(), 5e-6);
     let second = Windows {
         length: 1_000_000_000,
@@ -68,13 +68,13 @@ fn ranks_agree_by_maxima() {
     };
     let together = |ranks: [RepetitionTimes; 2]| {
         let maxima = ranks.map(RepetitionTimes::to_maxima);
-        RepetitionTimes::of_maxima(
+        RepetitionTimes::from_maxima(
             [0, 1, 2, 3, 4, 5].map(|which| maxima[0][which].max(maxima[1][which])),
         )
     };
     let all = together([
-        windows.span(3, 0, readings([1_029_000, 1_030_010, 1_031_000, 1_033_000])),
-        windows.span(3, 0, readings([1_030_500, 1_030_500, 1_030_600, 1_032_000])),
+        windows.times_of_rank(3, 0, readings([1_029_000, 1_030_010, 1_031_000, 1_033_000])),
+        windows.times_of_rank(3, 0, readings([1_030_500, 1_030_500, 1_030_600, 1_032_000])),
     ]);
     let check = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-15, "{found}");
     check(all.ready_seconds, 0.5e-6);
@@ -85,8 +85,8 @@ fn ranks_agree_by_maxima() {
     check(all.seconds(Pattern::Skewed), 2.5e-6);
     // The second rank should arrive 4 us later. It does so 0.1 us late, having waited since 2 us.
     let skewed = together([
-        windows.span(3, 0, readings([1_029_000, 1_030_010, 1_030_010, 1_031_000])),
-        windows.span(
+        windows.times_of_rank(3, 0, readings([1_029_000, 1_030_010, 1_030_010, 1_031_000])),
+        windows.times_of_rank(
             3,
             4000,
             readings([1_032_000, 1_034_100, 1_034_100, 1_036_000]),
@@ -95,7 +95,7 @@ fn ranks_agree_by_maxima() {
     check(skewed.ready_seconds, -1e-6);
     check(skewed.late_seconds, 0.1e-6);
     check(skewed.seconds(Pattern::Skewed), 1.9e-6);
-    let invalid = |most_late| judge(&[skewed], Pattern::Skewed, most_late, 10_000).invalid;
+    let invalid = |most_late| judge_series(&[skewed], Pattern::Skewed, most_late, 10_000).invalid;
     assert!(invalid(5e-6).is_empty());
     assert_eq!(invalid(5e-8), [0]);
 }

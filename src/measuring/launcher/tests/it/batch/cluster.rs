@@ -219,7 +219,7 @@ impl Cluster {
         fs::create_dir(fakes.path("launches")).expect("created");
         Self {
             fakes,
-            options: BatchOptions::of(batch_system(system).expect("a batch system")),
+            options: BatchOptions::for_system(batch_system(system).expect("a batch system")),
         }
     }
 
@@ -340,6 +340,6 @@ pub(super) fn finish(running: &mut dyn Running) -> Exit {
 pub(super) fn follow(running: &mut dyn Running, what: &str, is_it: impl Fn(&JobState) -> bool) {
     wait_for(what, || {
         assert_eq!(running.poll().expect("watched"), None, "{what}");
-        is_it(&running.standing()).then_some(())
+        is_it(&running.last_known_state()).then_some(())
     });
 }

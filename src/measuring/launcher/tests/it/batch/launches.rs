@@ -27,7 +27,7 @@ fn a_launch_is_a_job() {
         assert!(recorded.name.contains("0001"), "{recorded:?}");
         let exit = finish(running.as_mut());
         assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
-        assert_eq!(running.standing(), JobState::Ended);
+        assert_eq!(running.last_known_state(), JobState::Ended);
         let said = format!(
             "it's from the job; {} -np 4",
             cluster.fakes.path("mpirun").display()

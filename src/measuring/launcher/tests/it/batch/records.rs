@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use launcher::{BatchEnd, JobState, Launcher, Outcome, RecordedState, cancel, recorded};
+use launcher::{
+    BatchEnd, JobState, Launcher, Outcome, RecordedState, cancel_recorded_jobs,
+    list_recorded_launches,
+};
 
 use super::cluster::{Cluster, finish, start};
 use testkit::fakes::wait_for;
@@ -80,7 +83,7 @@ fn a_damaged_record_is_named() {
     fs::write(cluster.launches().join("0001.job.json"), "{").expect("written");
     let error = cluster.launcher().resume(&job).err().expect("refused");
     assert!(error.to_string().contains("0001.job.json"), "{error}");
-    assert!(recorded(&cluster.launches(), &cluster.path()).is_err());
+    assert!(list_recorded_launches(&cluster.launches(), &cluster.path()).is_err());
 }
 
 /// Ids are arguments of `squeue` and `scancel`.
@@ -95,7 +98,8 @@ fn a_record_with_an_option_in_place_of_an_id_is_refused() {
         let changed = text.replace(&format!("\"{id}\""), &format!("\"{option}\""));
         assert_ne!(changed, text);
         fs::write(&path, changed).expect("written");
-        let error = recorded(&cluster.launches(), &cluster.path()).expect_err("refused");
+        let error =
+            list_recorded_launches(&cluster.launches(), &cluster.path()).expect_err("refused");
         assert!(error.to_string().contains("0001.job.json"), "{error}");
     }
 }
@@ -103,10 +107,13 @@ fn a_record_with_an_option_in_place_of_an_id_is_refused() {
 #[test]
 fn the_jobs_of_a_folder_are_listed() {
     let cluster = Cluster::slurm();
-    let list = || recorded(&cluster.launches(), &cluster.path()).expect("read");
+    let list = || list_recorded_launches(&cluster.launches(), &cluster.path()).expect("read");
     assert_eq!(list(), []);
     let nowhere = cluster.fakes.path("nowhere");
-    assert_eq!(recorded(&nowhere, &cluster.path()).expect("read"), []);
+    assert_eq!(
+        list_recorded_launches(&nowhere, &cluster.path()).expect("read"),
+        []
+    );
     let launcher = cluster.launcher();
     finish(start(&launcher, &cluster.job(1, "exit 3")).as_mut());
     let mut running = start(&launcher, &cluster.job(2, WAITING));
@@ -152,7 +159,8 @@ fn the_jobs_of_a_folder_are_listed() {
     cluster.unmark("away");
 
     let cancelled = |only: Option<&[String]>| -> Vec<String> {
-        let jobs = cancel(&cluster.launches(), only, &cluster.path()).expect("cancelled");
+        let jobs =
+            cancel_recorded_jobs(&cluster.launches(), only, &cluster.path()).expect("cancelled");
         jobs.into_iter().map(|job| job.id).collect()
     };
     assert_eq!(cancelled(Some(&["1".to_owned()])), ["1"]);

@@ -27,7 +27,7 @@ fn job() -> Job {
 }
 
 fn plain(system: &str) -> BatchOptions {
-    BatchOptions::of(batch_system(system).expect("a batch system"))
+    BatchOptions::for_system(batch_system(system).expect("a batch system"))
 }
 
 fn everything(system: &str) -> BatchOptions {
@@ -57,7 +57,7 @@ fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String,
         launcher: PathBuf::from("/opt/mpi/bin/mpirun"),
     };
     let launcher = BatchLauncher::new(installation, options, "night".into(), "".into());
-    Ok(launcher.render(job)?.expect("a script"))
+    Ok(launcher.render_script(job)?.expect("a script"))
 }
 
 /// The script without lines that are only for root.
@@ -189,7 +189,7 @@ fn a_site_may_use_another_template() {
     launcher.close().expect("closed");
 
     cluster.options.job.template = Some(own("#!/bin/bash\n\n{{ acount }}\n"));
-    let error = cluster.launcher().render(&cluster.job(2, "true"));
+    let error = cluster.launcher().render_script(&cluster.job(2, "true"));
     let error = error.expect_err("refused").to_string();
     assert!(error.starts_with("site.j2:3: "), "{error}");
     let error = cluster.launcher().start(&cluster.job(2, "true")).err();

@@ -139,13 +139,15 @@ impl Place {
 
 impl Case<'_> {
     pub(crate) fn row(&self) -> Fallible<Row> {
-        let Candidate::Ours { algorithm, .. } = Rules::published()?.choice(&self.cell)? else {
+        let Candidate::Ours { algorithm, .. } = Rules::built_in()?.choose_candidate(&self.cell)?
+        else {
             return Err("the published choice is none of ours".into());
         };
-        let published = schedule::find(&algorithm).ok_or("the published choice is unknown")?;
+        let published =
+            schedule::find_algorithm(&algorithm).ok_or("the published choice is unknown")?;
         let published = self.timed(self.machine, published, Parameters::default())?;
         let (mut flat, mut aware): (Option<Timed>, Option<Timed>) = (published.clone(), None);
-        for algorithm in schedule::of(self.cell.collective) {
+        for algorithm in schedule::algorithms_of(self.cell.collective) {
             let best = match algorithm.knows_nodes() {
                 true => &mut aware,
                 false => &mut flat,
@@ -184,7 +186,7 @@ impl Case<'_> {
     /// All combinations of parts within and between nodes, several leaders with each of these, and some blocks.
     fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let choices = |parameter| {
-            let ids = algorithm.choices(parameter).map(Some);
+            let ids = algorithm.choices_for(parameter).map(Some);
             let ids: Vec<_> = ids.collect();
             if ids.is_empty() { vec![None] } else { ids }
         };
@@ -241,7 +243,7 @@ impl Case<'_> {
         };
         let rates = |level| self.machine.rates(level);
         let tiers = rates(Level::Node).zip(rates(Level::Network));
-        let tiers = tiers.map(|(node, network)| self.machine.tiers(node, network));
+        let tiers = tiers.map(|(node, network)| self.machine.tiers_with_rates(node, network));
         let lemma = tiers.and_then(|tiers| predict_best(algorithm, tiers, &call));
         match lemma {
             Some(best) => vec![Some(Blocks::Count(best.blocks))],
@@ -271,7 +273,7 @@ impl Case<'_> {
             units: self.cell.bytes / unit_bytes,
             parameters,
             placed: topology.placed(),
-            ..Request::ranks(self.cell.shape.ranks())
+            ..Request::among_ranks(self.cell.shape.ranks())
         };
         let Ok(schedule) = Schedule::new(algorithm, &request) else {
             return Ok(None);
@@ -309,7 +311,7 @@ impl Timed {
             (Parameter::Network, network, "network"),
         ];
         for (parameter, id, name) in choices {
-            let id = id.filter(|id| self.algorithm.choices(parameter).next() != Some(*id));
+            let id = id.filter(|id| self.algorithm.choices_for(parameter).next() != Some(*id));
             given.extend(id.map(|id| format!("{name}={id}")));
         }
         given.extend(leaders.map(|leaders| format!("leaders_per_node={leaders}")));

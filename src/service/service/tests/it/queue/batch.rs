@@ -105,7 +105,7 @@ fn batch_tasks_are_limited_and_run_beside_one_that_measures_here() {
     let c = bed.tune("c");
     let here = bed.tune("small");
     bed.until(here, |task| task.state == TaskState::Running);
-    let task = bed.service().task(c).unwrap();
+    let task = bed.service().read_task(c).unwrap();
     assert_eq!(task.state, TaskState::Waiting, "{task:?}");
     assert!(
         !bed.service().is_measuring_here(),
@@ -125,7 +125,7 @@ fn jobs_are_cancelled_with_their_task() {
     );
     let mut bed = bed(&script);
     let id = begun(&mut bed, "a", "job 7 is queued (Priority)");
-    bed.service().cancel(&admin(), id).unwrap();
+    bed.service().cancel_task(&admin(), id).unwrap();
     let task = bed.ended(id);
     assert_eq!(task.state, TaskState::Cancelled, "{task:?}");
     let last = bed.calls().pop().unwrap();
@@ -137,7 +137,7 @@ fn jobs_are_cancelled_with_their_task() {
     let id = begun(&mut bed, "a", "job 7");
     bed.stop();
     bed.behave("true");
-    bed.service().cancel(&admin(), id).unwrap();
+    bed.service().cancel_task(&admin(), id).unwrap();
     let task = bed.ended(id);
     assert_eq!(task.state, TaskState::Cancelled, "{task:?}");
     assert!(bed.calls().pop().unwrap().starts_with("cancel "));

@@ -38,7 +38,7 @@ fn only_files_of_the_folder_that_a_machine_names_are_campaigns() {
     symlink(outside.path(), bed.path("night/out")).unwrap();
     symlink(bed.path("tuning/small.yaml"), bed.path("tuning/link.yaml")).unwrap();
     let service = bed.service();
-    let listed = service.campaigns().unwrap();
+    let listed = service.list_campaigns().unwrap();
     let told: Vec<_> = listed
         .iter()
         .map(|entry| {
@@ -85,7 +85,7 @@ fn only_files_of_the_folder_that_a_machine_names_are_campaigns() {
         "tuning/*.yaml",
     ];
     for path in hostile {
-        let read = service.campaign(path);
+        let read = service.read_campaign(path);
         let is_unknown = matches!(
             &read,
             Err(ServiceError::NotFound {
@@ -101,7 +101,7 @@ fn only_files_of_the_folder_that_a_machine_names_are_campaigns() {
         campaign: Some("night/1/x.yaml".to_owned()),
         ..tune("small")
     };
-    let refused = service.submit(&admin(), &request, None);
+    let refused = service.submit_task(&admin(), &request, None);
     assert!(matches!(
         refused,
         Err(ServiceError::NotFound {
@@ -109,7 +109,7 @@ fn only_files_of_the_folder_that_a_machine_names_are_campaigns() {
             ..
         })
     ));
-    let refused = service.submit(&admin(), &tune("small"), None);
+    let refused = service.submit_task(&admin(), &tune("small"), None);
     assert!(matches!(
         refused,
         Err(ServiceError::Invalid {
@@ -182,7 +182,7 @@ fn overrides_that_give_an_invalid_campaign_are_refused() {
     let service = bed.service();
     let refused = |overrides: Overrides| {
         let error = service
-            .submit(&admin(), &with(overrides), None)
+            .submit_task(&admin(), &with(overrides), None)
             .unwrap_err();
         error.to_string()
     };

@@ -115,7 +115,7 @@ fn results_of_validations_are_stored() {
     );
     let check = bed.submit(&of_table(TaskKind::Check)).task.id;
     assert!(bed.ended(check).reason.contains("holds"));
-    let kept = bed.service().validations("local", &made).unwrap();
+    let kept = bed.service().list_validations("local", &made).unwrap();
     let told: Vec<_> = kept
         .iter()
         .map(|kept| {
@@ -169,7 +169,7 @@ fn a_task_measures_the_deployment_that_it_names() {
         deployment: asked[0],
         ..tune("small")
     };
-    let refused = bed.service().submit(&admin(), &report, None);
+    let refused = bed.service().submit_task(&admin(), &report, None);
     assert!(refused.unwrap_err().to_string().contains("deployment"));
 }
 
@@ -199,7 +199,7 @@ fn a_cancelled_child_is_interrupted_and_then_killed() {
     let mut bed = Bed::new(polite);
     let id = bed.tune("small");
     bed.until_there("begun");
-    bed.service().cancel(&admin(), id).unwrap();
+    bed.service().cancel_task(&admin(), id).unwrap();
     let task = bed.ended(id);
     assert_eq!(
         (task.state, task.exit_code),
@@ -209,7 +209,7 @@ fn a_cancelled_child_is_interrupted_and_then_killed() {
     assert!(task.node_seconds > 0.0, "{task:?}");
     bed.until_there("asked");
     assert_eq!(
-        bed.service().cancel(&admin(), id).unwrap().state,
+        bed.service().cancel_task(&admin(), id).unwrap().state,
         TaskState::Cancelled
     );
 
@@ -219,7 +219,7 @@ fn a_cancelled_child_is_interrupted_and_then_killed() {
     let mut bed = Bed::new(stubborn);
     let id = bed.tune("small");
     bed.until_there("begun");
-    bed.service().cancel(&admin(), id).unwrap();
+    bed.service().cancel_task(&admin(), id).unwrap();
     assert_eq!(bed.ended(id).state, TaskState::Cancelled);
     assert!(!is_alive(bed.read("child").trim().parse().unwrap()));
 }
@@ -277,7 +277,7 @@ fn a_task_continues_after_a_kill_of_the_service_and_its_result_is_stored_once() 
         assert_eq!(bed.calls().len() - calls, again, "{left}");
         let versions = bed
             .service()
-            .versions(None, None, service::Slice::default())
+            .list_versions(None, None, service::Slice::default())
             .unwrap();
         assert_eq!(versions.items.len(), 1);
         bed.stop();
@@ -296,9 +296,9 @@ fn results_that_cannot_be_stored_wait_with_a_reason() {
     database.execute_batch(refuse).unwrap();
     bed.write("go", "");
     let service = bed.service();
-    wait_for("a problem", || !service.problems().is_empty());
-    let [problem] = &service.problems()[..] else {
-        panic!("{:?}", service.problems());
+    wait_for("a problem", || !service.list_problems().is_empty());
+    let [problem] = &service.list_problems()[..] else {
+        panic!("{:?}", service.list_problems());
     };
     assert!(
         problem.starts_with("task 1 waits:") && problem.contains("no space"),
@@ -306,10 +306,10 @@ fn results_that_cannot_be_stored_wait_with_a_reason() {
     );
     // The queue continues, and still shows the problem.
     std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(service.problems().len(), 1);
+    assert_eq!(service.list_problems().len(), 1);
     database.execute_batch("DROP TRIGGER full").unwrap();
     assert_eq!(bed.ended(id).state, TaskState::Done);
-    wait_for("its end", || service.problems().is_empty());
+    wait_for("its end", || service.list_problems().is_empty());
     assert_eq!(bed.calls().len(), 1);
 }
 
@@ -327,9 +327,9 @@ fn a_log_that_cannot_be_written_is_a_problem_and_does_not_end_the_task() {
         assert_eq!(task, id);
         let service = bed.service();
         if id == 1 {
-            wait_for("a problem", || !service.problems().is_empty());
-            let [problem] = &service.problems()[..] else {
-                panic!("{:?}", service.problems());
+            wait_for("a problem", || !service.list_problems().is_empty());
+            let [problem] = &service.list_problems()[..] else {
+                panic!("{:?}", service.list_problems());
             };
             assert!(
                 problem.contains("is full: changes are refused"),
@@ -340,5 +340,5 @@ fn a_log_that_cannot_be_written_is_a_problem_and_does_not_end_the_task() {
     }
     // There is space where the state is.
     let service = bed.service();
-    wait_for("its end", || service.problems().is_empty());
+    wait_for("its end", || service.list_problems().is_empty());
 }

@@ -42,7 +42,7 @@ impl Bed {
     pub(super) fn new(script: &str) -> Self {
         let fakes = Fakes::new();
         let folder = fs::canonicalize(fakes.path("")).unwrap();
-        let mut configuration = Configuration::of_folder(&folder).unwrap();
+        let mut configuration = Configuration::for_folder(&folder).unwrap();
         configuration.state = folder.join("state");
         let bed = Self {
             fakes,
@@ -96,13 +96,13 @@ impl Bed {
         }
         let executable = self.fakes.path("colltune");
         let service = Service::open(self.configuration.clone(), executable).unwrap();
-        service.hasten(self.haste);
+        service.divide_waiting_times(self.haste);
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, until) = (Arc::clone(&service), Arc::clone(&stop));
         self.running = Some(Running {
             service: Arc::clone(&service),
             stop,
-            thread: std::thread::spawn(move || of_thread.run(&until)),
+            thread: std::thread::spawn(move || of_thread.run_tasks(&until)),
         });
         service
     }
@@ -118,7 +118,7 @@ impl Bed {
     }
 
     pub(super) fn submit(&mut self, request: &TaskRequest) -> Submitted {
-        self.service().submit(&admin(), request, None).unwrap()
+        self.service().submit_task(&admin(), request, None).unwrap()
     }
 
     /// Tunes a campaign of `tuning`.
@@ -132,7 +132,7 @@ impl Bed {
         let service = self.service();
         let end = Instant::now() + Duration::from_secs(30);
         loop {
-            let task = service.task(id).unwrap();
+            let task = service.read_task(id).unwrap();
             if is_so(&task) {
                 return task;
             }

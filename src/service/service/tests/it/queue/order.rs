@@ -55,7 +55,7 @@ fn the_same_campaign_is_measured_once() {
     );
     let third = bed.tune("small");
     assert_eq!(
-        bed.service().cancel(&admin(), third).unwrap().state,
+        bed.service().cancel_task(&admin(), third).unwrap().state,
         TaskState::Cancelled
     );
     bed.write("go", "");
@@ -76,10 +76,13 @@ fn the_next_equal_task_replaces_a_cancelled_one() {
     let first = bed.tune("small");
     bed.until_there("begun");
     let [second, third] = [(); 2].map(|()| bed.tune("small"));
-    bed.service().cancel(&admin(), first).unwrap();
+    bed.service().cancel_task(&admin(), first).unwrap();
     assert_eq!(bed.ended(first).state, TaskState::Cancelled);
     bed.until(second, |task| task.state == TaskState::Running);
-    assert_eq!(bed.service().task(third).unwrap().follows, Some(second));
+    assert_eq!(
+        bed.service().read_task(third).unwrap().follows,
+        Some(second)
+    );
     bed.write("go", "");
     assert_eq!(bed.ended(third).state, TaskState::Done);
     assert_eq!(bed.calls().len(), 2);
@@ -89,7 +92,7 @@ fn the_next_equal_task_replaces_a_cancelled_one() {
 fn a_request_with_the_same_key_adds_no_second_task() {
     let mut bed = Bed::new("end");
     let service = bed.service();
-    let submit = |request: &TaskRequest, key| service.submit(&admin(), request, Some(key));
+    let submit = |request: &TaskRequest, key| service.submit_task(&admin(), request, Some(key));
     let first = submit(&tune("small"), "k1").unwrap();
     let named = TaskRequest {
         machine: Some("local".to_owned()),
@@ -116,7 +119,9 @@ fn a_request_with_the_same_key_adds_no_second_task() {
             "{bad}"
         );
     }
-    let audit = service.audit(&admin(), service::Slice::default()).unwrap();
+    let audit = service
+        .read_audit(&admin(), service::Slice::default())
+        .unwrap();
     let submitted = audit.items.iter().filter(|row| row.action == "task.submit");
     assert_eq!(submitted.count(), 2);
 }
@@ -172,7 +177,7 @@ fn fields_that_do_not_belong_together_are_refused() {
     let refused = |change: &dyn Fn(&mut TaskRequest)| {
         let mut request = tune("small");
         change(&mut request);
-        match service.submit(&admin(), &request, None) {
+        match service.submit_task(&admin(), &request, None) {
             Err(ServiceError::Invalid { field, .. }) => field,
             other => panic!("{other:?}"),
         }
@@ -185,7 +190,7 @@ fn fields_that_do_not_belong_together_are_refused() {
     assert_eq!(refused(&|request| request.campaign = None), "campaign");
     assert_eq!(refused(&|request| request.kind = Validate), "table");
     assert_eq!(
-        refused(&|request| request.table = Some(service::Digest::of(b""))),
+        refused(&|request| request.table = Some(service::Digest::of_bytes(b""))),
         "table"
     );
     assert_eq!(
@@ -198,10 +203,10 @@ fn fields_that_do_not_belong_together_are_refused() {
     let unknown = TaskRequest {
         kind: Check,
         campaign: None,
-        table: Some(service::Digest::of(b"")),
+        table: Some(service::Digest::of_bytes(b"")),
         ..tune("small")
     };
-    let unknown = service.submit(&admin(), &unknown, None);
+    let unknown = service.submit_task(&admin(), &unknown, None);
     assert!(matches!(
         unknown,
         Err(ServiceError::NotFound { kind: "table", .. })
@@ -210,10 +215,10 @@ fn fields_that_do_not_belong_together_are_refused() {
         scopes: vec![service::Scope::Read],
         ..admin()
     };
-    let forbidden = service.submit(&reader, &tune("small"), None);
+    let forbidden = service.submit_task(&reader, &tune("small"), None);
     assert!(matches!(forbidden, Err(ServiceError::Forbidden { .. })));
     let page = service
-        .tasks(&TaskFilter::default(), service::Slice::default())
+        .list_tasks(&TaskFilter::default(), service::Slice::default())
         .unwrap();
     assert!(page.items.is_empty());
 }

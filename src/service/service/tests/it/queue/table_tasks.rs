@@ -12,7 +12,7 @@ fn uploaded(bed: &mut Bed, campaign: &str) -> Digest {
         .replace("campaign: 9f86d081", &format!("campaign: {campaign}"))
         .replace("store: .colltune/small.db", "store: /srv/evil.db");
     assert!(text.contains("/srv/evil.db"), "{text}");
-    let version = bed.service().take_in(&admin(), "local", &text);
+    let version = bed.service().add_table(&admin(), "local", &text);
     version.expect("added").digest
 }
 
@@ -46,7 +46,7 @@ fn arguments(bed: &mut Bed, request: &TaskRequest) -> String {
 
 #[track_caller]
 fn check_refused(bed: &mut Bed, request: &TaskRequest, expected: &str) {
-    let refused = bed.service().submit(&admin(), request, None);
+    let refused = bed.service().submit_task(&admin(), request, None);
     match refused.expect_err("refused") {
         ServiceError::Invalid { field, problem } => {
             assert_eq!(field, "campaign");
@@ -143,7 +143,9 @@ fn a_campaign_that_the_machine_may_no_longer_run_does_not_measure_its_tables() {
         tasks: 1,
         node_hours: None,
     }];
-    let refused = bed.service().submit(&admin(), &validate(&made, None), None);
+    let refused = bed
+        .service()
+        .submit_task(&admin(), &validate(&made, None), None);
     let message = refused.expect_err("refused").to_string();
     assert!(message.contains("none measures openmpi-4.1.4"), "{message}");
 }

@@ -18,19 +18,19 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
         stored(2)
     ));
     let service = bed.service();
-    let (missed, mut receiver) = service.feed().listen(None);
+    let (missed, mut receiver) = service.feed().listen_after(None);
     assert_eq!(missed.map(|missed| missed.len()), Some(0));
     let id = bed.tune("small");
     wait_for("the last event", || {
-        let last = service.feed().progress(id);
+        let last = service.feed().last_progress(id);
         last.is_some_and(|last| last["event"] == "failed")
     });
-    let last = service.feed().progress(id).unwrap();
+    let last = service.feed().last_progress(id).unwrap();
     assert_eq!(last["progress"]["done"], 2);
     bed.write("go", "");
     bed.ended(id);
     wait_for("the end of its progress", || {
-        service.feed().progress(id).is_none()
+        service.feed().last_progress(id).is_none()
     });
     let mut items = Vec::new();
     while let Ok(item) = receiver.try_recv() {
@@ -56,13 +56,13 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
     // Not every measurement is an event.
     assert_eq!(events, ["launch", "stored", "failed"]);
     // A client that reconnects gets the rest once.
-    let (missed, _) = service.feed().listen(Some(items[2].id));
+    let (missed, _) = service.feed().listen_after(Some(items[2].id));
     let missed: Vec<_> = missed.unwrap().iter().map(|item| item.id).collect();
     assert_eq!(
         missed,
         items[3..].iter().map(|item| item.id).collect::<Vec<_>>()
     );
-    assert!(service.feed().listen(Some(1)).0.is_none());
+    assert!(service.feed().listen_after(Some(1)).0.is_none());
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn logs_and_lines_are_bounded() {
     );
     let id = bed.tune("small");
     assert_eq!(bed.ended(id).state, TaskState::Done);
-    let LogText { text, length, .. } = bed.service().log(id, 0).unwrap();
+    let LogText { text, length, .. } = bed.service().read_log(id, 0).unwrap();
     assert_eq!(text.len(), 256 << 10);
     assert!((4 << 20..5 << 20).contains(&length), "{length}");
-    let end = bed.service().log(id, length - 100).unwrap();
+    let end = bed.service().read_log(id, length - 100).unwrap();
     assert!(
         end.text
             .ends_with("(the log is full; the rest is not kept)\n"),
@@ -87,8 +87,8 @@ fn logs_and_lines_are_bounded() {
         next: length,
         length,
     };
-    assert_eq!(bed.service().log(id, u64::MAX).unwrap(), nothing);
-    let unknown = bed.service().log(99, 0);
+    assert_eq!(bed.service().read_log(id, u64::MAX).unwrap(), nothing);
+    let unknown = bed.service().read_log(99, 0);
     assert!(matches!(unknown, Err(ServiceError::NotFound { .. })));
 }
 
@@ -102,7 +102,7 @@ fn parts_of_a_log_end_between_characters() {
     assert_eq!(bed.ended(id).state, TaskState::Done);
     let (mut text, mut from) = (String::new(), 0);
     loop {
-        let part = bed.service().log(id, from).unwrap();
+        let part = bed.service().read_log(id, from).unwrap();
         text += &part.text;
         from = part.next;
         if part.next == part.length {
@@ -120,7 +120,7 @@ fn events_that_are_too_long_are_dropped() {
         "printf '{\"event\":\"died\",\"message\":\"'; head -c 100000 /dev/zero | tr '\\0' x; echo '\"}'\n\
          echo '{\"event\":\"launch\",\"number\":1}'; end",
     );
-    let (_, mut receiver) = bed.service().feed().listen(None);
+    let (_, mut receiver) = bed.service().feed().listen_after(None);
     let id = bed.tune("small");
     assert_eq!(bed.ended(id).state, TaskState::Done);
     let mut events = Vec::new();
@@ -137,7 +137,7 @@ fn a_task_that_has_not_begun_has_no_log() {
     let mut bed = Bed::new("while [ ! -e go ]; do sleep 0.02; done; end");
     let first = bed.tune("small");
     let second = bed.tune("small");
-    let log = bed.service().log(second, 0);
+    let log = bed.service().read_log(second, 0);
     assert!(matches!(log, Err(ServiceError::NoLog(2))), "{log:?}");
     bed.write("go", "");
     bed.ended(first);

@@ -1,4 +1,16 @@
 //! Rounds with messages through shared memory.
+//!
+//! A message whose two ends share a node goes through a channel if the candidate uses shared memory: byte for byte,
+//! straight from and to the runs of memory that its span names. No datatype is made, and elements with gaps are packed
+//! piece by piece. All messages of a round are advanced in turn until they have ended, those of a pair one after the
+//! other; messages to other nodes are MPI requests beside them. A round with at most one message each way, each of one
+//! packet, goes without the bookkeeping that several messages need, which took longer than the message.
+//!
+//! A rank that has polled in vain for a while lets MPI make progress on messages that others may wait for
+//! (`MPI_Iprobe`), and gives up its core if ranks outnumber cores.
+//!
+//! Messages that the receiver is likely to combine are not offered (`channel`, `offers.rs`): they would be copied to
+//! other memory first, while data in buffers are combined straight out of them, during the sender's copying.
 
 use std::rc::Rc;
 

@@ -1,4 +1,14 @@
 //! Carries out one rank's program on MPI.
+//!
+//! Rounds are resolved to byte offsets and to the cheapest MPI call that fits: a lone send is `MPI_Send`, a send with a
+//! receive `MPI_Sendrecv`, local work a loop over slices. Only rounds with more messages are posted nonblocking. A
+//! message that wraps around is one derived datatype of two pieces. Receives of 8 KiB or more from MPI are posted a
+//! round ahead if they touch nothing that the round before them uses, also where messages of these rounds go through
+//! channels.
+//!
+//! Programs of up to 2048 rounds are resolved once, longer ones as they run, two rounds at a time. So a million blocks
+//! take no more memory than two thousand, and a second call allocates nothing. Bounds and overlaps are checked when
+//! rounds are resolved, so that running needs no checks.
 
 use std::rc::Rc;
 

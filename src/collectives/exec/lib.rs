@@ -12,6 +12,14 @@
 //! schedules on any memory, datatype and operator, for libraries that intercept MPI.
 //!
 //! Nothing here prints or reads the environment.
+//!
+//! # Where to read on
+//!
+//! - `executor.rs`: how rounds become MPI calls; `steps.rs`: how they are resolved to bytes; `exchange.rs`: messages of
+//!   a round through channels.
+//! - `application.rs`: the same for an application's buffers, datatypes and operators.
+//! - `native.rs`: how the library's own algorithms are forced; `mockup.rs`: collectives made of its other ones.
+//! - `machine.rs`: why the pointers are sound.
 
 mod api;
 mod application;

@@ -1,4 +1,12 @@
 //! The algorithms inside the library, listed and forced through the tool interface.
+//!
+//! Which algorithms the library lets one force is read from the library itself, through the MPI tool interface. What it
+//! does not reveal is in its row in the crate `libraries`: which algorithms combine in the order of ranks, which take a
+//! segment size or a fanout, and which the library silently replaces by another. The library's default is always
+//! measured as users run it.
+//!
+//! How algorithms are forced differs between libraries, so each has a file here. A test traces the functions inside
+//! Open MPI and checks that no sample has a wrong name.
 
 mod mpich;
 mod openmpi;

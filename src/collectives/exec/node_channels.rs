@@ -1,4 +1,7 @@
 //! Channels of shared memory between ranks of one node.
+//!
+//! When channels are opened, ranks agree that all have them, so that both ends of a message take the same way. After an
+//! error messages may be left in the channels, which are therefore not used again.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::c_int;

@@ -1,4 +1,7 @@
 //! Our own noncommutative operator.
+//!
+//! Operators that do not commute are measured with this one: it composes functions `a x + b`, so a wrong order gives a
+//! wrong result.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

@@ -3,7 +3,7 @@
 //! A tool, such as a profiler, defines `MPI_Bcast` and calls `PMPI_Bcast` (MPI 4.0, section 15.2). This library defines
 //! both: its `MPI_Bcast` calls that of a tool that comes after it, if there is one, and its `PMPI_Bcast` serves the call.
 //! So the tool sees each call of the program once, whether it comes before or after this library, and then the table
-//! decides. Open MPI's Fortran interface calls `PMPI_Bcast`, too.
+//! decides. Open MPI's Fortran interface calls `PMPI_Bcast`, too, so its calls need no names of their own here.
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem::MaybeUninit;

@@ -1,4 +1,10 @@
 //! Collectives that replace MPI's.
+//!
+//! Functions with large counts, such as `MPI_Bcast_c`, are defined in builds for libraries that have them. Their calls
+//! are decided about like those with `int`, so that ranks may use either form.
+//!
+//! Hooks take handles as numbers as wide as a register, and ask the library's text for its name before anything else: a
+//! build for another library then passes calls on instead of crashing.
 
 use std::ffi::{c_int, c_void};
 

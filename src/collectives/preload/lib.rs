@@ -2,6 +2,14 @@
 //!
 //! When it is preloaded, its `MPI_Bcast` and `PMPI_Bcast`, and others, take the place of the library's; the module
 //! `chain` says how tools fit in. Without `COLLTUNE_TABLE` in the environment, every call is passed on.
+//!
+//! # The way of a call
+//!
+//! Hooks (`hooks.rs`) hand a collective to the dispatcher of `runtime`, whose documentation says how the call is
+//! decided. To the library calls go by the addresses of its functions. All other functions that `exec` calls by MPI's
+//! names lead to those for profiling within `libcolltune.so` (`shim.c`), so that tools do not see our messages.
+//!
+//! Before ranks agree on anything, they meet (`gathering.rs`), since some may run without this library.
 
 mod chain;
 mod creators;

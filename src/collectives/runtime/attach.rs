@@ -1,4 +1,13 @@
 //! Attaching a communicator: its ranks agree on the rules that decide about its calls.
+//!
+//! The first call on `MPI_COMM_WORLD` attaches it; another communicator is attached by the call with which its calls
+//! have moved [`crate::Settings::attach_after_bytes`], a number that all ranks count alike. Its ranks find out its
+//! shape (nodes by `MPI_Comm_split_type`, ranks on the fullest), and whether they are in block or cyclic order, which
+//! each rank finds by its node's first rank. Then they compile the rules of the table for that shape and order, and
+//! agree on the outcome, also on having rounded alike where the shape is between measured ones.
+//!
+//! The collectives by which ranks agree lead to our own hooks: while a communicator is prepared, the dispatcher is busy
+//! and passes them on.
 
 use std::cell::Cell;
 

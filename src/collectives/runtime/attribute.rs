@@ -1,4 +1,7 @@
 //! States kept with communicators, as attributes (MPI 4.0, section 7.7).
+//!
+//! MPI deletes an attribute when the communicator is freed, and that frees its state. An attribute of `MPI_COMM_SELF`
+//! frees everything else when MPI ends.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};

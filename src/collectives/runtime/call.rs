@@ -1,4 +1,6 @@
 //! Keys of calls.
+//!
+//! A call is recognised by those of its arguments that are significant on this rank.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,7 @@
 //! A single algorithm of ours, called in the same way as by programs with a table.
+//!
+//! The driver measures our candidates with it: a dispatcher with a table of one rule, and channels as large as those of
+//! a program's communicator. If it would leave the call to the library, the candidate has failed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;

@@ -26,11 +26,38 @@
 //!   the table if there is a difference. If the file is checked for changes, ranks compare again when a communicator
 //!   is attached.
 //! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
-//!   is created when the communicator is attached: at the first call on `MPI_COMM_WORLD`, on others later
-//!   ([`Settings::attach_after_bytes`]), since creating it takes longer than a few calls can gain.
+//!   is created for the first call that one of our algorithms carries out. Communicators other than `MPI_COMM_WORLD`
+//!   are attached only after some calls ([`Settings::attach_after_bytes`]), since that takes longer than a few calls
+//!   can gain.
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].
+//!
+//! # How a call is decided
+//!
+//! 1. A hook of `preload`, a function of `capi` or a method of [`Runtime`] hands the call to the [`Dispatcher`]
+//!    (`dispatcher.rs`, `serve.rs`). Calls that are known to stay with the library from their collective alone, or from
+//!    their collective, a predefined datatype and a number of elements below all rules, are passed on before any other
+//!    check (`state.rs`).
+//! 2. The communicator's state is found: an attribute of the communicator (`attribute.rs`), or its handle among those
+//!    used recently (`recent.rs`).
+//! 3. A communicator is attached once its calls have moved enough data (`attach.rs`).
+//! 4. The call is recognised by its key (`call.rs`), and so is its plan: one of our algorithms, or the library
+//!    (`plan.rs`).
+//! 5. The first call that one of our algorithms is to carry out gets a private communicator (`private.rs`) and, if
+//!    rules need them, channels of shared memory (`idle.rs`).
+//!
+//! # How ranks stay in agreement
+//!
+//! What only one rank may see, ranks agree on when a communicator is attached: another release of the library, another
+//! CPU, drivers of accelerators (`agree.rs`, `table_mismatch.rs`, `devices.rs`). The number of bytes is equal on all
+//! ranks, extents and counts of elements are not, and which side of a gather gives it depends on the rank
+//! (`arguments.rs`). Whether an operator commutes is equal, a pointer is not.
+//!
+//! A call that fails before a message is sent, for a reason that all ranks have, is passed on; all other errors go to
+//! the communicator's error handler. Predefined operators on datatypes for which MPI does not define them, or which the
+//! library lacks, are passed on too: they would fail when messages are under way. So is a call that this rank alone can
+//! prove to be wrong (`wrong.rs`).
 
 mod agree;
 mod arguments;

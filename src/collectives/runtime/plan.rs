@@ -1,4 +1,8 @@
 //! Plans: decisions about calls that were seen before.
+//!
+//! A communicator keeps the plans of up to 128 calls, eight for each of 16 values of the key's hash, so that calls
+//! which a program makes in turn are not planned anew. MPI may reuse the handle of a freed object for another one, so a
+//! plan also records what became of the program's own handles (`user_handles.rs`).
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -3,6 +3,9 @@
 //! A library has few communicators (about two thousand under MPICH), and the program needs them. So those of the
 //! program that have the same ranks in the same order share one of ours. Their messages have tags of their own, since
 //! programs may be ahead on one of them.
+//!
+//! The first call that one of our algorithms is to carry out is the same one on all ranks, so they make the private
+//! communicator there, and agree on its tag.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,8 @@
 //! Checks that a table was made for this system.
+//!
+//! A table's library and CPU model are compared with every rank's. The first rank that differs broadcasts what it has
+//! found, so that all refuse with the same message. The table's networks are compared in the same way, but when a
+//! communicator over several nodes is attached, since communicators within a node use none.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,4 +1,7 @@
 //! Watches a table's file for changes, whenever a communicator is attached.
+//!
+//! With `COLLTUNE_RELOAD`, all ranks of the communicator compare digests of the tables that they have read and used
+//! last.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -3,6 +3,8 @@
 //! The library gets such a call untouched, and before ranks agree on anything: its own error class and handler are what
 //! the program sees, and no rank waits for one whose call has failed. Nothing that may differ between the ranks of a
 //! valid program proves anything.
+//!
+//! Where libraries differ, such as in equal buffers, the library is asked, by a call on `MPI_COMM_SELF`.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,6 @@
 //! Launches that alternate between no table and an exported table.
+//!
+//! The crate `export` says which variables put a file in place.
 
 use std::ffi::OsString;
 use std::num::NonZero;

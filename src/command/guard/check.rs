@@ -1,4 +1,8 @@
 //! The check whether a table's decisions still hold.
+//!
+//! The question is not whether something is slower, but whether it is slower by more than the tolerance. Against the
+//! table's recorded times, of another day, the tolerance is larger than within launches, and the default's own drift
+//! distinguishes a slower algorithm from a slower machine.
 
 use std::fmt;
 

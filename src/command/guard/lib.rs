@@ -14,6 +14,10 @@
 //! Both tests have two stages. A few launches measure all points and select suspects. Only suspects are measured again,
 //! in the number of launches that a test of all of them needs. These launches alone decide, by sign tests with Holm's
 //! correction: the probability of any false alarm in the whole run is at most 5 %, however suspects were selected.
+//!
+//! Points are measured by the tuner's own loop, as an agenda of given cells and candidates, into a temporary store; the
+//! conditions are those of the table's campaign. The statistics do not depend on how launches are made (`measurer.rs`).
+//! Where the interval at a point includes a material loss, nothing is shown, and there is no verdict.
 
 mod activation;
 mod alternating;

@@ -1,4 +1,8 @@
 //! Measurers of points, and the times that they return.
+//!
+//! There are three kinds: launches of default, chosen candidate and runner-up together, with the library's own
+//! algorithms forced (`validate.rs`, `check.rs`); launches with and without an exported table in turns
+//! (`alternating.rs`); and, in tests, scripts and simulated machines.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

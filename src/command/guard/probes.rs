@@ -1,4 +1,7 @@
 //! Probes: sizes drawn at random between the measured ones.
+//!
+//! Probes are drawn where the default is replaced, in strata in which an octave counts once, and once more for each
+//! doubling of speed that the table expects there.
 
 use std::collections::{BTreeMap, BTreeSet};
 

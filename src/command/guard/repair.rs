@@ -1,4 +1,7 @@
 //! Consequences of a validation: verdicts, which are stored, and confirmed rules.
+//!
+//! Verdicts are kept in the store by library, conditions and pattern, and in the table if any is against it. Rules that
+//! are confirmed here have medium confidence, because only one pattern of calls is measured.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,7 @@
 //! Suspects: points that may be slower, and the test that decides.
+//!
+//! The first launches find suspects by their medians alone; only the launches made for the suspects decide.
+//! `tests/it/power.rs` counts false alarms and misses in 200 runs each.
 
 use statistics::{holm_rejections, median, sign_test, values_for_sign_test};
 use vocabulary::Candidate;

@@ -1,4 +1,7 @@
 //! The agenda of a campaign: the measurements that it asks for, and those that are left.
+//!
+//! An agenda is a pure function of a campaign and of what a store has. Candidates that are carried out alike are asked
+//! for once; it keeps their other names, under which older stores may have times.
 
 mod budget;
 mod coverage;

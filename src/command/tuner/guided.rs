@@ -1,4 +1,7 @@
 //! The agenda of a guided campaign.
+//!
+//! A campaign makes an agenda before each launch. As long as the fitted machine stays equal, all agendas use the same
+//! one, with its predictions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! One launch of the driver, from its plan to its last record.
+//!
+//! A launch that continues without the command is not ended in the store; `measure/recover.rs` resumes it.
 
 mod follow;
 mod judge;

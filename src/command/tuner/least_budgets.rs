@@ -1,4 +1,7 @@
 //! The budgets that a campaign needs at least, estimated before they are spent.
+//!
+//! `search` estimates what the stages take at least, from expected times of calls. The budgets made of that are shown
+//! by `plan` and by the error about a budget that is too small.
 
 use std::collections::BTreeSet;
 

@@ -8,6 +8,19 @@
 //! ```
 //!
 //! This crate does not know terminals: it reports events to an [`Observer`], and a flag asks it to stop.
+//!
+//! # How a measurement travels
+//!
+//! 1. The agenda is what the store lacks (`agenda.rs`, `guided.rs`, `confirming.rs`). A plan is made of it: the
+//!    experiments alone first, because the block sizes to try follow from them, then in each launch all cells that have
+//!    been measured least often (`measure.rs`).
+//! 2. The launcher starts the driver, or a thread takes its place (`launch.rs`). Before anything of a launch is stored,
+//!    its ranks are compared with what was asked for (`launch/start.rs`).
+//! 3. The spool is followed, and each line is stored in a transaction (`launch/follow.rs`). After a kill at any moment,
+//!    the next start reads the rest of the spool and continues (`measure/recover.rs`).
+//! 4. The cause of a launch's end is found (`launch/judge.rs`), and what follows from it (`measure/conclude.rs`).
+//! 5. Everything else is computed from the samples, each time (`analysis.rs`): summaries, fits, decisions, table and
+//!    report are the same, bit for bit, for the same store.
 
 mod agenda;
 mod analysis;

@@ -1,4 +1,7 @@
 //! The candidates of a cell: algorithms and their parameters.
+//!
+//! Algorithms that know nodes are tried on several nodes with several ranks: one phase, or the number of leaders, is
+//! varied at a time. Of candidates that are carried out alike, only the simplest one takes part.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,4 +1,7 @@
 //! The identity of a campaign.
+//!
+//! It is SHA-256 of a canonical text, headed by the version of the defaults (`defaults.rs`). Stores, plans and tables
+//! name a campaign by it, and a store keeps the first digest that it has seen.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,8 @@
 //! The experiments of a campaign, which determine the machine's parameters.
+//!
+//! The driver makes them before anything else and again in every launch: ping-pongs of each level, bursts, messages to
+//! late receivers, pairs that send at once, exchanges and shifts, combining and copying. Experiments whose messages go
+//! through shared memory are included if candidates use it.
 
 use schedule::Algorithm;
 use vocabulary::{Cell, CommShape, Experiment, ExperimentKind, Through};

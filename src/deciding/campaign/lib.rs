@@ -10,6 +10,12 @@
 //! assert_eq!(campaign.cells().len(), 2);
 //! # Ok::<(), campaign::CampaignError>(())
 //! ```
+//!
+//! # What makes a campaign the same
+//!
+//! A campaign's digest names it in stores, plans and tables (`digest.rs`). The fixtures of released versions in the
+//! tests of `cli` hold a store, tables, a machine file and a job folder that every later version must read and
+//! continue.
 
 mod campaign;
 mod candidates;

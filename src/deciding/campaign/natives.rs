@@ -1,4 +1,7 @@
 //! Candidates other than colltune's algorithms: the library's own, and mock-ups made of its collectives.
+//!
+//! Which of the library's algorithms compete in a cell follows from what the library lets one force (`exec`) and from
+//! its row in `libraries`: whether they combine in order, and which segment sizes or fanouts they take.
 
 use vocabulary::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Parameters};
 

@@ -6,6 +6,18 @@
 //! library decides.
 //!
 //! [`FORMATS`] lists the formats, each in its own file.
+//!
+//! # What a library's settings can express
+//!
+//! [`Choices`] has the choices that one library's settings can express for one class of operators, one entry per number
+//! of ranks. Since libraries do not see nodes, all measured shapes with that number of ranks have to agree, and the
+//! entry holds for that number alone unless the policy extrapolates. Rendering applies the policy, so that no format
+//! can forget it.
+//!
+//! Each format leaves out rules that the library would carry out differently, and compares its own text at every
+//! threshold. Which of a library's algorithms combine in order is in the crate `libraries`, for measuring, tables and
+//! exports alike. Real libraries are asked in the tests of `cli` (`exports`): a preloaded library sees Open MPI's
+//! algorithms called, and MPICH's messages are compared with those of forced algorithms.
 
 pub mod c_header;
 mod choices;

@@ -1,5 +1,14 @@
 //! Calibration: machine parameters that the experiments do not determine well are fitted to the measured times of
 //! colltune's own algorithms, all at once, by simulating these algorithms.
+//!
+//! The parameters are starts, bytes and exchanges of each protocol, messages whose sender has received or combined data
+//! before, and vectors that do not fit into caches; argmin's L-BFGS searches them. With Open MPI on one node, messages
+//! of received data took about twice as long where they were long, with MPICH no longer; perhaps such data have to come
+//! from another core's cache. Ping-pongs do not show this, because they send the same data again and again.
+//!
+//! Each parameter is pulled towards the value from the experiments. Each half of the sizes is fitted as well, and the
+//! calibration is not used if the halves predict each other worse than the experiments alone. Reports and `evaluate`
+//! show how many predictions are off by more than 30 %, of this and of simpler models (`expected.rs`).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,23 @@
 //! The measurements by which fresh launches confirm or refute the choices of exploring launches.
+//!
+//! A confirmation derives from the samples of exploring and of confirming launches alone what confirming launches are
+//! to measure, and what follows from them. Like the guide of a search, it keeps no state.
+//!
+//! - *Points* are the sizes of the campaign, those that the search has added, and one between each two neighbours
+//!   (`confirm/points.rs`). At a point where candidates were explored, the one chosen is tried; elsewhere, those of the
+//!   neighbours on both sides, or of the nearest shapes.
+//! - *A trial* compares one candidate with the default in as many launches as a sign test needs, 6 for 95 %, in the
+//!   campaign's pattern of calls and in the patterns together and repeated (`fresh.rs`). It is confirmed if it is
+//!   faster in every launch, and if its median gain is enough to matter in each pattern. After one contrary launch it
+//!   gets more: it must be faster in all others of 13 in the campaign's own pattern, and of 9 in another. It ends early
+//!   once the candidate cannot be confirmed any more. The `power` tests count false and correct replacements.
+//! - *A sweep* makes one trial for each point. Where a candidate is not confirmed, the next sweep tries the next best
+//!   one, up to three, also at sizes that were not explored; the last sweep confirms all that it tries. A point without
+//!   a confirmed candidate keeps the default.
+//! - *Between points* a rule extends to the next point if its candidate is confirmed at both, or confirmed at one while
+//!   the interval of its gain at the other, where another candidate is confirmed, lies above 1.1 (`confirm/settle.rs`).
+//!   Where the default changes its algorithm between two sizes, the candidate loses at one of them or between them, and
+//!   the rule ends before. Below the smallest size and above the largest the default stays.
 
 mod points;
 mod settle;

@@ -1,4 +1,7 @@
 //! One candidate's time against size on one shape, for candidates without a schedule.
+//!
+//! A curve is lines `alpha + beta m`, one for each protocol segment (`segments.rs`), and interpolation on logarithmic
+//! scales.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

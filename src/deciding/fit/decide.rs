@@ -1,4 +1,8 @@
 //! The choice of a candidate in each cell.
+//!
+//! From the same measurements a table decides for two deployments: through colltune, with every candidate, and through
+//! the library's own settings, with its default and its own algorithms. Cells in which no algorithm of the library was
+//! measured have no decision for the latter. A cell is evidence only for the class of its operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,9 @@
 //! The quality of decisions at points that were held out from them.
+//!
+//! Points are held out, and the others are given to decisions and tables as if there were no more, and to the curves;
+//! the regrets of both are set beside those of simpler ways. To find which differences noise explains, everything is
+//! decided and judged again with resampled launches (`redrawn.rs`). What is chosen at a point may depend on which
+//! candidates were measured there, never on their times.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! From raw samples to a machine, decisions and a table.
 //!
-//! - [`summarise`] reduces samples to one [`Summary`] per candidate and cell.
+//! - [`summarise`] reduces samples to one [`results::Summary`] per candidate and cell.
 //! - [`fit_machine`] estimates the machine's parameters from the experiments, and [`MachineFit::calibrate`] from the
 //!   times of candidates; [`score_models`] counts wrong predictions.
 //! - [`decide()`] compares the candidates of each cell, and [`build_table`] turns its decisions into a
@@ -11,6 +11,26 @@
 //!
 //! The same samples give the same results, bit for bit, in any order. The statistical unit is the launch; times are in
 //! seconds, sizes in bytes.
+//!
+//! # The machine
+//!
+//! Small experiments give the parameters of [`fit_machine`]: a line through the ping-pongs of each level, what starting
+//! a message costs (bursts), the eager limit (receivers that are late), the port that a node's ranks share (pairs that
+//! send at once), combining and copying (`machine.rs` and the modules that it calls). Calibration then fits what
+//! experiments do not tell (`calibrate.rs`). A candidate's time is predicted by simulating its own schedule on that
+//! machine (`prediction.rs`).
+//!
+//! # Candidates without a schedule
+//!
+//! The library's own algorithms and imported ones have no schedule, so their times are all that is known. A [`Curve`]
+//! is one candidate's time against size in one shape (`curve.rs`, `segments.rs`); a [`Predictor`] puts curves together
+//! (`predictor.rs`).
+//!
+//! # Decisions
+//!
+//! Launches explore or confirm ([`vocabulary::Purpose`]), and a store returns the samples of one purpose. Decisions of
+//! exploring launches are proposals; what fresh launches do not confirm stays the default (`confirm.rs`). Tables follow
+//! from what was measured: beyond measured shapes a model decides only where the campaign asks for it (`extend.rs`).
 
 mod analysis;
 mod arrivals;

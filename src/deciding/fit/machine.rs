@@ -1,4 +1,14 @@
 //! The machine's parameters, estimated from experiments.
+//!
+//! A parameter that the data do not determine has a status instead of a value and is not used. A value on which most
+//! launches agree is determined, whatever the others say, because a virtual machine changes when its processors are
+//! moved.
+//!
+//! Messages through shared memory make a level of their own, whose link has a `gamma` too (`arrivals.rs`). Where one
+//! line through all sizes leaves `alpha` or `beta` open, they are those of the first and of the last protocol segment
+//! (`protocols.rs`). A link has lines by size (`lines.rs`): those of the protocol segments, or lines through
+//! neighbouring sizes where these are off, with the factors of exchanges (`factors.rs`). Where there is but one segment
+//! and no factor, the machine is what it was in version 0.1, so that fits reproduce simulated machines.
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,9 @@
 //! for other pages, [`render_maps`] the decision maps of a collective as a picture, [`render_markdown`] renders text,
 //! [`render_csv`] all cells with all candidates, and [`render_summary`] a few lines for a terminal. All are pure
 //! functions of the view.
+//!
+//! Markdown, page and CSV share their tables and sentences (`grid.rs`, `text.rs`). Lists that would grow with the store
+//! are limited to the entries with most at stake; CSV has everything.
 
 mod csv_text;
 mod diff;

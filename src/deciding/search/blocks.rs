@@ -5,6 +5,9 @@
 //! minimum on a lattice of half octaves, between which the curve is so flat that differences do not matter. The curve
 //! jumps where blocks change from the eager to the rendezvous protocol, so each protocol segment is searched
 //! separately. A segment may have several minima, so long stretches without a measurement are probed too.
+//!
+//! A search ends when a convex curve can hide nothing better, and it includes one block size far away. Protocol
+//! segments that the model expects not to come near are left out.
 
 use std::collections::BTreeMap;
 

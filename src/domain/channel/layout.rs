@@ -1,4 +1,11 @@
 //! The layout of a node's channels in their segment.
+//!
+//! A rank's part holds the lines that the rank polls, the slots of its incoming channels, its acknowledgements, and the
+//! buffers that it copies into.
+//!
+//! A channel has up to 32 slots of two cache lines, with up to 112 bytes of a message inside the slot. A rank has 16
+//! buffers of up to 32 KiB for all others, at least 8 where memory is short. So pairs that send each other nothing use
+//! only slots, and 64 ranks still have buffers of 20 KiB within 16 MiB.
 
 use std::ops::Range;
 

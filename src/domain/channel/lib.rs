@@ -37,6 +37,8 @@
 //! (`offers.rs`). `cargo bench -p channel` measures messages that are copied twice.
 //!
 //! This crate does not know MPI, and does not wait, lock, print or read the environment.
+//!
+//! `segment.rs` and `layout.rs` describe the memory, `pool.rs` the send buffers, and `stores.rs` how these are written.
 
 mod caches;
 mod channels;

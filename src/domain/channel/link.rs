@@ -27,6 +27,21 @@
 //! No address in shared memory is computed from values there: both ends count packets themselves. A packet's length is
 //! compared with the expected one and with the buffer's size, and its buffer number with the number of buffers. An
 //! answer is used only if it is between the number of packets known to be taken and the number sent.
+//!
+//! # Why it is fast
+//!
+//! Ranks that exchange short messages move one cache line each way, and the sender of many runs ahead of the receiver,
+//! which copies or combines straight out of the memory. A sender reads the receiver's line of answers only when it has
+//! run out of room. Messages longer than 16 KiB are cut into several pieces, which both ranks copy at the same time.
+//!
+//! After a packet, the sender takes the line of the slot after the next one from the receiver's core, so that writing
+//! it need not wait. The receiver fetches the next slot in advance only if it has itself sent nothing since the
+//! previous packet, as otherwise the sender would have to take the line back.
+//!
+//! # How it is tested
+//!
+//! The protocol (`link.rs`, `reading.rs`, `offers.rs`, `pool.rs`) is compiled a second time in the tests, over loom's
+//! atomics, which tries the interleavings of two or three ranks and the orders of memory.
 
 use super::caches::{LINE, prefetch, prefetch_for_writing};
 use super::offers::{Nonce, Offers, RankProcess, Timing};

@@ -1,11 +1,12 @@
 //! The send buffers of a rank, for data that do not fit into a slot.
 //!
-//! A rank has a few buffers for all ranks that it sends to. Data for several of them are copied into a buffer once
-//! and read there by all; while they are there, they are *staged*. A buffer is free when all packets that refer to it
-//! have been taken. Only the sender keeps track of this, in its own memory.
+//! A rank has a few buffers for all ranks that it sends to. Data for several of them are copied into a buffer once and
+//! read there by all, whenever their packets are sent; while they are there, they are *staged*. A buffer is free when
+//! all packets that refer to it have been taken. Only the sender keeps track of this, in its own memory.
 //!
 //! A receiver that does not read keeps some buffers. It must not keep all of them, because other ranks may need their
-//! messages before it can read. So it gets another buffer only while it has fewer than are free.
+//! messages before it can read. So it gets another buffer only while it has fewer than are free: a late receiver keeps
+//! at most half of the buffers, and the other receivers of staged data proceed independently of it.
 
 use std::ptr::NonNull;
 

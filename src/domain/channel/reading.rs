@@ -1,4 +1,13 @@
 //! The part of the protocol by which a message is read in its sender's memory.
+//!
+//! The packet of an offer has the number of the sender's process and the address of the message. The receiver reads it
+//! straight to the message's place if that is one piece of memory. Only messages of 256 KiB or more are offered.
+//!
+//! A send of an offered message ends only when the receiver has answered. That suits rounds, since no round writes what
+//! it sends, and all of its messages must end; after an error, other ranks may still read what this rank has offered.
+//! Before its first message a receiver reads a number that only ranks of this segment know, another one for each rank,
+//! so that it cannot take a process in another container for the sender. What it cannot read it declines, from the
+//! first byte or a later one, and the sender continues with buffers.
 
 use super::link::{Link, whole_units};
 use super::offers::{Method, Offer, Timing, pack_times, unpack_times};

@@ -1,4 +1,13 @@
 //! Memory that the ranks of one node share.
+//!
+//! A segment is a file in memory (`memfd_create`) without a name in any file system. One rank creates it and sends a
+//! ticket to the others, which open it as `/proc/PID/fd/N`. If a process is killed, nothing has to be removed, and the
+//! size of `/dev/shm` does not matter. Processes in another PID namespace, of another user, or without `/proc` cannot
+//! open it; a nonce in the file's name detects another file with the same number. Seals keep the file from being made
+//! shorter.
+//!
+//! Each rank reserves its own part (`fallocate`). So lack of memory is an error then, not a `SIGBUS` later, and the
+//! part is in the rank's NUMA domain. A segment lives as long as the channels that use it.
 
 use std::ffi::c_void;
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! The stores by which data are written into send buffers.
 //!
-//! The core that has read a buffer last keeps its lines in its caches. *Cached* stores take each line from there; the
-//! receiver then fetches it from the sender's cache. *Streaming* stores bypass the caches, so the receiver fetches the
-//! line from memory. Which of them take less time for both ranks together depends on whether the cores have a common
-//! last-level cache: an exchange of 64 KiB took 7 us by cached and 15 us by streaming stores on two cores of an AMD
-//! EPYC that exchange a line in 50 ns, 24 and 14 us on two that take 200 ns. No interface of the system tells
+//! The core that has read a buffer last keeps its lines in its caches. *Cached* stores take them from there, many at a
+//! time; the receiver then fetches them from the sender's cache. *Streaming* stores bypass the caches, so the receiver
+//! fetches the line from memory. Which of them take less time for both ranks together depends on whether the cores have
+//! a common last-level cache: an exchange of 64 KiB took 7 us by cached and 15 us by streaming stores on two cores of
+//! an AMD EPYC that exchange a line in 50 ns, 24 and 14 us on two that take 200 ns. No interface of the system tells
 //! reliably which cores a rank has, least of all in a virtual machine, so the sender compares the times of its own
 //! stores, for each receiver. With more than two ranks, another one may have read a buffer last, and the choice is less
 //! certain.

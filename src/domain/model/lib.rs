@@ -15,6 +15,9 @@
 //! let best = predict_best(algorithm, rates, &call).expect("has a closed form");
 //! assert!(best.blocks > 1 && best.seconds > 3.0 * 1e-9 * (1 << 20) as f64);
 //! ```
+//!
+//! The rules of the simulator are at the top of `simulate/mod.rs`; `parts.rs` adds up the phases of algorithms that
+//! know nodes.
 
 mod machine;
 mod machine_file;

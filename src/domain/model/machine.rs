@@ -1,4 +1,13 @@
 //! The parameters of a machine, as in its file.
+//!
+//! Messages within a node, through its shared memory, and between nodes are levels, each with a link of its own. The
+//! link of shared memory also has a `gamma`: how much longer a byte takes if it is combined as it arrives. For
+//! candidates through shared memory that link takes the place of the node's link; simulation, prediction and search
+//! then work as on any machine. All of such a candidate's combinations then cost that `gamma`, also those few that the
+//! executor does not do as data arrives.
+//!
+//! A link may have lines by size, with factors for exchanges; shifts and fans have factors of the link. A machine with
+//! one line and no factor is what it was in version 0.1.
 
 use serde::{Deserialize, Serialize};
 use vocabulary::{CommShape, Experiment, ExperimentKind};

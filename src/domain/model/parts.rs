@@ -1,4 +1,8 @@
 //! The algorithms that a call consists of, one after the other, and the ranks and bytes of each.
+//!
+//! An algorithm that knows nodes costs the sum of its phases, each with the rates of its level; lanes share the port of
+//! their node. If phases overlap, each block after the first costs the root's work for it, which is read off the root's
+//! program, or the work of the busiest node. `simulate/tiers.rs` of the tests compares these sums with simulations.
 
 use schedule::{About, Action, Algorithm, Among, Collective, Parameter, Round, Schedule, Span};
 

@@ -1,4 +1,11 @@
 //! The collectives, named and shaped as the MPI standard names them.
+//!
+//! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
+//! are stated here alone, and the verifier compares every algorithm with them.
+//!
+//! More collectives can be measured ([`Collective::MEASURED`]) than have algorithms ([`Collective::ALL`]). Cells,
+//! stores, tables and reports name alltoall, barrier and scan like all others; their candidates are the library's
+//! default and its own algorithms. A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,8 @@
 //! The cost of an algorithm, in whole numbers.
+//!
+//! A test counts the schedules for every number of ranks from 2 to 70 and several numbers of blocks; the counts agree
+//! exactly, also for trees that are not perfect, since the latency of the first block comes from a recursion over the
+//! tree. An algorithm that knows nodes has no closed form of its own: the crate `model` adds up those of its phases.
 
 /// The closed form of an algorithm's time on a given number of ranks and root 0.
 ///

@@ -2,8 +2,9 @@
 //!
 //! The engine is strict where MPI is lenient: a send waits for its receive, messages of a pair
 //! match in order and must be of equal length, actions of a round must not touch each other's
-//! memory, and nothing outside the collective's buffers may be read or written. The verifier and
-//! the in-memory reading differ only in the [`Domain`] of the values.
+//! memory, nothing outside the collective's buffers may be read or written, and nothing may be read
+//! that was never written. It deadlocks where MPI might buffer a message. The verifier and the
+//! in-memory reading differ only in the [`Domain`] of the values.
 
 use std::collections::VecDeque;
 

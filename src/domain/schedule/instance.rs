@@ -1,4 +1,8 @@
 //! An algorithm bound to a call.
+//!
+//! [`Schedule::new`] is the only way to make a schedule, and refuses calls that the algorithm does not serve: above
+//! all, an algorithm that combines out of rank order is never used for an operator that does not commute. Algorithms
+//! are defined for at least two ranks; on one rank the schedule itself copies the contribution or does nothing.
 
 use crate::layout::Layout;
 use crate::phases::{self, Phase};

@@ -17,6 +17,30 @@
 //! assert!(proof.ordered);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # One definition, many readings
+//!
+//! An algorithm is a pure function from a shape (ranks, root, blocks, radix, nodes) and a rank to that rank's program
+//! (`program.rs`). Everything else reads this one definition:
+//!
+//! - [`verify`] proves it: values are trees of combinations;
+//! - [`memory`] runs it on real elements;
+//! - [`Tally`] counts its messages, units, rounds and steps;
+//! - [`timeline`] and [`svg`] show the messages of each round, [`text`] prints every action;
+//! - [`export`] writes GOAL for LogGOPSim, and time-independent traces for SimGrid;
+//! - the crate `exec` carries it out on MPI, and `model` simulates it.
+//!
+//! The first three share one engine (`engine.rs`), which is strict where MPI is lenient.
+//!
+//! # Where to read on
+//!
+//! - `collective.rs`: what a collective promises, stated once, by which all of its algorithms are judged.
+//! - `vector.rs`, `span.rs`, `layout.rs`: the vector of a call, the pieces that an action names, and where they are in
+//!   a rank's memory.
+//! - `round.rs`: actions, rounds, and how messages are matched.
+//! - `registry.rs`: how an algorithm is added. Each is one file in its collective's folder and one row.
+//! - `nodes.rs`, `phases.rs`: which ranks share a node, and algorithms that know it.
+//! - `alike.rs`: schedules that are carried out in the same way.
 
 mod alike;
 mod allgather;

@@ -4,6 +4,15 @@
 //! nodes: one, some (Bayatpour et al., SC'17) or all (Träff and Hunold, CLUSTER 2020). The other ranks of a node are in
 //! groups, one for each leader. Leaders with the same number, one of each node, are a lane; the lanes work at the same
 //! time, each on its part of the vector.
+//!
+//! Most of such an algorithm's file is the list of its phases; it needs no program of its own. A phase's program is
+//! written for ranks `0..n` and a vector of its own. Each of its steps renames peers and buffers, and replaces the
+//! vector's partition by that of a lane's part, or of the parts of a node's or a lane's ranks (`phases/team.rs`). So
+//! wrong or unknown nodes, such as all ranks on one, make a schedule slower but never wrong, as long as all ranks
+//! assume the same. Phases of a single rank are left out.
+//!
+//! Phases come one after the other, or overlap block by block (`phases/overlapped.rs`). Campaigns vary the algorithm of
+//! one phase, or the number of leaders, at a time, on several nodes with several ranks.
 
 mod overlapped;
 mod team;

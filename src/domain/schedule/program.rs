@@ -1,4 +1,8 @@
 //! One rank's part in a schedule.
+//!
+//! A program computes its rounds when they are asked for. So a pipeline of a million blocks needs no more memory than
+//! one of a single block, and many algorithms are others read from their end. Starting a program takes at most O(log²
+//! p).
 
 use crate::Rank;
 use crate::round::{Action, Round};

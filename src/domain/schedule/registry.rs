@@ -1,4 +1,13 @@
 //! The catalogue of algorithms, with a row for each.
+//!
+//! An algorithm is one file in its collective's folder and one row here; arithmetic of trees is in `tree/`. Nothing
+//! else names an algorithm, which a test checks. Code that several algorithms share is beside them: the relays of
+//! blocks, the collecting of parts, the folding to a power of two.
+//!
+//! Algorithms that can be derived from others are not written twice. Scatters are gathers read backwards. The ring and
+//! the pairwise reduce-scatter are allgathers read backwards, combining where the allgather sends. The two-tree reduce
+//! reads the timetable of the broadcast from its end. Both reduce-scatters have one definition, since parts of one size
+//! are a special case.
 
 use std::fmt;
 

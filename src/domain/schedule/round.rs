@@ -1,4 +1,11 @@
 //! Concurrent actions of a rank.
+//!
+//! A round is a set of independent actions: send, receive, combine, copy, and the empty messages signal and await. It
+//! ends when all of them have ended. A combination writes its left operand, its right operand, or a third place, so
+//! that the executor need not copy.
+//!
+//! Messages are matched first in, first out for each pair of ranks: by round, then by place in the round. A send may
+//! block until its receive is posted.
 
 use std::fmt;
 

@@ -1,4 +1,9 @@
 //! Symbolic memory: buffers, partitions into blocks, and spans of blocks.
+//!
+//! A span names a range of blocks of a partition: even blocks of the vector, each rank's part in chunks, or one chunk
+//! of each part. The range is cyclic, so a subtree that wraps around is one message of two pieces; chunks of several
+//! parts are pieces at one distance (`run.rs`). The partition belongs to the span, so that algorithms that cut the
+//! vector differently can be put together.
 
 use std::fmt;
 

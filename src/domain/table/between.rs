@@ -8,6 +8,10 @@
 //! The default is the library's choice among its algorithms. If it cannot be the same algorithm at two points, its time
 //! between them is unknown. The fastest candidate with a known time is then chosen; the algorithms that the default may
 //! be are among these candidates.
+//!
+//! Entries keep only the times that this needs (`candidate_times.rs`). A candidate that a verdict turns back loses
+//! them, and a table loses them if its policy does not deploy what is not confirmed. Ranks of a communicator agree that
+//! they have rounded alike. Formats that cannot interpolate get such entries written out.
 
 mod pair;
 

@@ -1,4 +1,7 @@
 //! The lowest of several straight lines.
+//!
+//! Its crossings are thresholds of rules, in logarithms of size and time: between measured shapes here, and between
+//! measured sizes in the crate `fit`.
 
 /// The places between the low end (0) and the high end (1) at which another line becomes the lowest, each with the
 /// index of that line, in ascending order. A line is given by its values at both ends; a line with an unknown value is

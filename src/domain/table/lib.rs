@@ -47,6 +47,19 @@
 //! assert_eq!(decision.rule.to_string(), "allreduce, 1x2, from 1500 bytes");
 //! # Ok::<(), table::TableError>(())
 //! ```
+//!
+//! # Which rule answers
+//!
+//! A query for a measured shape and size gets the rule of that shape (`lookup.rs`). Between measured shapes of one
+//! family the rules are interpolated (`between.rs`); in all other cases the nearest shape answers, with low confidence.
+//! [`dispatch`] makes the same entry once for each communicator.
+//!
+//! # Which rules are in force
+//!
+//! Reading a table marks the parts of rules that its verdicts refute (`repair.rs`), and no [`Policy`] deploys them: at
+//! run time, in exports, in deployed folders or in reports. The command line adds the verdicts of the store first,
+//! since ranks read no stores. Before a release, the service demands a validation of that very table, of what is in
+//! force by its verdicts.
 
 mod between;
 mod candidate_times;

@@ -1,4 +1,7 @@
 //! Candidates that are the same schedule in a cell.
+//!
+//! Of candidates that are carried out alike (`schedule::first_alike`), the simplest one stands for all. Agendas and
+//! searches measure that one alone; the answers are remembered, since comparing schedules takes time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, PoisonError};

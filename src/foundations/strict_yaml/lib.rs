@@ -35,6 +35,12 @@
 //!         .to_owned())
 //! );
 //! ```
+//!
+//! # How a crate reads its files
+//!
+//! It provides a [`Kind`], its terms, and its problems as an enum with message and help; types derive `Deserialize`
+//! with `deny_unknown_fields`. The refused parts of YAML are those that campaigns, job specifications, machine files
+//! and tables do not need.
 
 mod deserializer;
 mod diagnostic;

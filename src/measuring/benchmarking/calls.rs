@@ -1,4 +1,10 @@
 //! The calls of a repetition.
+//!
+//! - *Together*: a common start, then one call, or several if one is too short for the clock.
+//! - *Repeated*: a start, calls that bring the ranks into a steady state, then a block that each rank times by itself;
+//!   the slowest rank's time counts.
+//! - *Skewed*: three calls, each with a start on the global clock and an order of arrival (`arrivals.rs`), timed from
+//!   the last arrival.
 
 use statistics::clock::ClockResolution;
 use vocabulary::Pattern;

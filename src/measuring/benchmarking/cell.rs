@@ -1,4 +1,7 @@
 //! The comparison of candidates in one cell of one launch.
+//!
+//! The default is admitted first, the others in an order of the launch's own, since places in memory matter. Then they
+//! take turns in an order that is shuffled again in each round.
 
 use std::num::NonZero;
 

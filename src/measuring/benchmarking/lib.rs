@@ -11,6 +11,20 @@
 //! messages, and agreed starts on it.
 //!
 //! The crate knows no MPI and reads no clock, file or environment.
+//!
+//! # What is timed
+//!
+//! A repetition is one timed block of calls; what that is depends on the pattern of calls (`calls.rs`). Times of
+//! different patterns are never compared. Its time is that of the slowest rank, so all ranks see the same times and
+//! stop together. How ranks begin a repetition together is the executor's business: a barrier, or agreed times on a
+//! global clock (`clocks.rs`).
+//!
+//! # How candidates take turns
+//!
+//! Each candidate is called once and its result checked, is warmed up, and is left out if one call takes more than the
+//! cell can afford (`admission.rs`). Then candidates take turns (`cell.rs`). One that is certainly slower than the
+//! fastest leaves (`race.rs`); calls too short for the clock are timed in batches, and only times of equal batches are
+//! compared (`batch.rs`). Candidates are compared within launches: the statistical unit of all decisions is the launch.
 
 mod admission;
 mod affordable;

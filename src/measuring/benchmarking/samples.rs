@@ -1,4 +1,7 @@
 //! Repetitions of a candidate, as seen by all ranks together.
+//!
+//! Invalid repetitions are kept and counted, but decide nothing. If more than half of a turn is invalid, it continues,
+//! up to six times as long.
 
 use crate::batch::seconds_a_call;
 

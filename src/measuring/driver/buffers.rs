@@ -1,4 +1,6 @@
 //! Buffers of the calls.
+//!
+//! With cold caches, calls rotate through copies of their buffers, which are laid out once per cell.
 
 use exec::{Bytes, Call};
 use schedule::Collective;

@@ -1,4 +1,9 @@
 //! Candidates ready to be called.
+//!
+//! A candidate of ours is called as programs with a table call it (`runtime::DeployedCall`). Candidates of the library,
+//! the default among them, are called by MPI's own names. All candidates of a cell that use shared memory have the same
+//! channels. A placebo is the default under another name: if it does not take as long as the default, the measurement
+//! is biased, and the report says so.
 
 use std::rc::Rc;
 

@@ -1,4 +1,8 @@
 //! The clock of this rank, and its relation to the global clock.
+//!
+//! `benchmarking::clocks` has the method; here messages are sent and clocks are read. Clocks are compared before each
+//! task, every half second, and when many repetitions fail. If they differ by more than the uncertainty of a round
+//! trip, they are learned again; the difference is the measurement's residual.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -4,6 +4,11 @@
 //! A launcher starts `colltune-driver PLAN` on every rank. `colltune-driver --identify` prints the MPI library that
 //! it is linked to, `--natives` the algorithms that this library allows to force, and `--settings` the settings that
 //! users have changed in it. The exit codes are in [`wire::exit_code`].
+//!
+//! The loop that compares candidates is that of `benchmarking`; `executor.rs` carries out its calls. A cell's samples
+//! are one line of the spool, so a cell is stored whole or not at all, and a line before each turn names its candidate:
+//! if the launch dies, the failure has a name (`session.rs`, `spool.rs`). A task also reports where its time went, from
+//! clock readings outside the calls.
 
 mod buffers;
 mod candidate;

@@ -1,4 +1,6 @@
 //! Sets aside the tuning rules that a site has deployed, so that they do not affect measurements.
+//!
+//! Rules may be named by variables or by settings files; which settings name rules is in the crate `libraries`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! One launch, from the plan to the last record.
+//!
+//! The first record says with which ranks MPI has started the launch. The driver begins no task that needs more ranks
+//! than it has, and none later than `COLLTUNE_UNTIL`, which the script of a batch job sets from the job's wall time.
 
 use std::num::NonZero;
 use std::path::Path;

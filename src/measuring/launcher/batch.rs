@@ -3,6 +3,20 @@
 //! A job's script serves several launches, one after the other, as long as its wall time allows: it reads orders from a
 //! folder and writes their outcomes there (`batch/order.rs`). The command that gives the orders may end and be started
 //! again, on another host too: files record the outcomes, and the batch system is asked only for the rest.
+//!
+//! # How it survives interruptions
+//!
+//! - The files are authoritative. The scheduler is asked ([`crate::BatchSystem`]) whether a job waits, and why a job
+//!   ended that has not recorded it itself; it may be unreachable for ten minutes. A command that sees a job's end
+//!   first looks for the files of its launches once more.
+//! - A job is known by its id and by its name, which is made from the folder's path. It is found again by name if the
+//!   command ended between submitting the job and recording it in `NNNN.job.json`, and an id that a restarted
+//!   controller gave twice is noticed.
+//! - What a submission prints is only a hint: it counts when the batch system knows the job by that id or by its name.
+//!   A job that may exist and is not known is cancelled by its name, never by an id that was not seen with it, and
+//!   measuring ends: each further submission might be another job.
+//!
+//! The script is made from a template (`batch/script.rs`); jobs/README.md describes the files of a job for its users.
 
 mod expression;
 mod lines;

@@ -3,6 +3,9 @@
 //! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one of them,
 //! [`BatchLauncher`] does so in jobs of a [`BatchSystem`], and [`find_driver`] finds the measuring program of a
 //! library.
+//!
+//! `tree.rs` says how processes are ended so that none is left, `batch.rs` how jobs and the command that follows them
+//! survive each other's end.
 
 mod ask;
 mod batch;

@@ -3,6 +3,8 @@
 //! A message of `n` bytes occupies the ports of both its ranks for `overhead + beta n`, and is delivered after `alpha +
 //! beta n`. Ranks are full duplex. Between nodes `beta` is that of the port that the ranks of a node share, if that is
 //! slower, and the port's gap separates messages on the same rail.
+//!
+//! As these are the simulator's own rules, a fit of a simulated machine must give that machine back.
 
 use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;

@@ -13,7 +13,8 @@
 //! - Time is that of the simulated machine: a task's elapsed seconds, and so the spent part of a budget, are those that
 //!   measuring would take there.
 //! - The noise is drawn from the plan's seed, the task's round, the subject and the candidate: the same plan gives the
-//!   same records, also if it is carried out in parts.
+//!   same records, also if it is carried out in parts. The task's round is how often it has been measured, so an
+//!   interrupted campaign gives the same samples as an undisturbed one, and the same table.
 
 mod disturbance;
 mod executor;

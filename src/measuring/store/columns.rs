@@ -1,4 +1,7 @@
 //! The representation of values in columns.
+//!
+//! Values that are read are checked against the ranges of `vocabulary::bounds`: one that no measurement can have is
+//! damage.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Row, ToSql};

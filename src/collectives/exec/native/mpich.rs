@@ -1,4 +1,6 @@
 //! MPICH: one variable per collective, read at each call, for all communicators.
+//!
+//! So the variable is set only for as long as the candidate has its turn.
 
 use libraries::LibraryName;
 use schedule::Collective;

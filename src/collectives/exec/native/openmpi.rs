@@ -1,4 +1,7 @@
 //! Open MPI, component `coll/tuned`: one variable per collective, read when a communicator is created.
+//!
+//! So each of the library's algorithms that is a candidate has a communicator of its own, made while the variable named
+//! it.
 
 use libraries::LibraryName;
 use schedule::Collective;

@@ -1,4 +1,6 @@
 //! The selection of cells to confirm when time does not suffice for all.
+//!
+//! Cells that are left out keep the default, and so does a trial that is not made in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,9 @@
 //! The cause of a launch's end.
+//!
+//! A launch that dies is attributed to the candidate whose turn it was, unless a signal from outside may be the cause
+//! (launchers then report no ranks, or only that one was ended by SIGKILL): then it is attributed only if it happens
+//! twice and the cell was not measured in between. Launches killed by the batch system are never attributed to a
+//! candidate.
 
 use launcher::{BatchEnd, Exit, LaunchError, Outcome};
 use libraries::LibraryName;

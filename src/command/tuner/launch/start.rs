@@ -1,4 +1,7 @@
 //! The comparison of a launch's start with what was asked for.
+//!
+//! Other ranks than those asked for, such as worlds of one rank that do not find each other, end the command, and no
+//! candidate has failed. All verbs that measure do this.
 
 use vocabulary::CommShape;
 use wire::LaunchStart;

@@ -1,4 +1,7 @@
 //! Launches that a store does not know: made from another login node, or for a store that was lost.
+//!
+//! Where hosts share a file system, the store is elsewhere (`store_location.rs`), and the plans and spools beside the
+//! campaign, in `STORE.launches`, are authoritative.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,6 @@
 //! Unfinished launches of earlier runs.
+//!
+//! A launch in a batch job that still runs is resumed from its files, and judged as if it had been followed.
 
 use store::LaunchOutcome;
 use wire::Plan;

@@ -1,4 +1,7 @@
 //! The history of a folder: the user who made each version current.
+//!
+//! A line is written before the link to the current version is replaced. If the link was not replaced, it or the next
+//! line names another version, and the line does not count.
 
 use std::fmt;
 use std::fs::File;

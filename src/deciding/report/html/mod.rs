@@ -2,6 +2,9 @@
 //!
 //! The size of the page is bounded: figures and tables show what has most at stake, and the page says what was left
 //! out. `maud` escapes texts from outside.
+//!
+//! A page has one section for each collective and one file here for each kind of figure. Figures define what is drawn,
+//! `plot.rs` and `scale.rs` how. A content security policy forbids the page to load anything.
 
 mod about;
 mod blocks;

@@ -1,4 +1,6 @@
 //! The looks of algorithms: a letter, a colour and a mark each, the same in all figures of a collective.
+//!
+//! Colour is never the only distinction between two algorithms.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,6 @@
 //! Starts at agreed times on a global clock.
+//!
+//! Rank 0 plans a short series of starts at a time.
 
 use std::cell::Cell;
 use std::time::Instant;

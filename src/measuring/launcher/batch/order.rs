@@ -1,8 +1,9 @@
 //! The folder through which a job gets orders and returns their outcomes.
 //!
 //! An order is a file `NUMBER.order`. The job claims it by renaming the file to `NUMBER.begun` and updating its time;
-//! the command that gave the order withdraws it by removing the file. Only one of the two can succeed. The outcome is
-//! in `NUMBER.exit`. The job creates `open` when it is ready, and `closed` before it looks for orders the last time.
+//! the command that gave the order withdraws it by removing the file. Only one of the two can succeed, so a job that
+//! ends at that moment has either begun the launch or not. The outcome is in `NUMBER.exit`. The job creates `open` when
+//! it is ready, and `closed` before it looks for orders the last time.
 //! Files are found by listing their folder, since network file systems may report a new file as missing for a while.
 
 use std::collections::BTreeSet;

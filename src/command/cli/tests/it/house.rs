@@ -210,6 +210,40 @@ fn each_file(folder: &Path, look: &mut impl FnMut(&Path, &str)) {
     }
 }
 
+/// The names of Rust files in the documentation at the top of a module.
+fn files_named(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().take_while(|line| line.starts_with("//!"));
+    let words = lines.flat_map(|line| line.split('`').skip(1).step_by(2));
+    words.filter(|word| word.ends_with(".rs") && !word.contains(char::is_whitespace))
+}
+
+/// How crates work is documented at the top of their modules, which refer to each other by file.
+#[test]
+fn modules_refer_to_existing_files() {
+    let example = "//! See `a.rs` and `b/c.rs`, not `a::b`.\nuse d; // `e.rs`";
+    assert!(files_named(example).eq(["a.rs", "b/c.rs"]));
+    let mut paths = Vec::new();
+    let mut named = Vec::new();
+    each_file(&root().join("src"), &mut |path, text| {
+        paths.push(path.to_owned());
+        named.extend(files_named(text).map(|name| (path.to_owned(), name.to_owned())));
+    });
+    assert!(named.len() > 100, "{}", named.len());
+    // Some refer to tests of their own crate.
+    let is_test = |from: &Path, name: &str| {
+        let mut folders = from.ancestors();
+        let package = folders.find(|folder| folder.join("Cargo.toml").is_file());
+        let tests = package.map(|folder| folder.join("tests/it"));
+        tests.is_some_and(|tests| {
+            tests.join(name).is_file() || tests.join("../..").join(name).is_file()
+        })
+    };
+    named.retain(|(from, name)| {
+        !paths.iter().any(|path| path.ends_with(name)) && !is_test(from, name)
+    });
+    assert!(named.is_empty(), "these files are not there: {named:#?}");
+}
+
 #[test]
 fn messages_have_no_gaps() {
     let joined = "format!(\n    \"task {task} found it on {date}              ({about})\"\n)";

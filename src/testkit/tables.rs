@@ -91,9 +91,10 @@ pub fn provenance(library: Library) -> Provenance {
 /// (modulo their number) if this algorithm supports the number of ranks. The rules are measured and confirmed.
 pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
-        let classes = match collective.is_reduction() {
-            true => vec![Operators::Commutative, Operators::Noncommutative],
-            false => vec![Operators::Any],
+        let classes = if collective.is_reduction() {
+            vec![Operators::Commutative, Operators::Noncommutative]
+        } else {
+            vec![Operators::Any]
         };
         let entries = classes.into_iter().flat_map(|operators| {
             let is_ordered = operators == Operators::Noncommutative;

@@ -86,9 +86,10 @@ impl Console {
         answer: &impl Serialize,
         text: impl FnOnce() -> String,
     ) -> Result<Answer, CliError> {
-        match as_json {
-            true => self.print_json(answer)?,
-            false => self.print(text())?,
+        if as_json {
+            self.print_json(answer)?
+        } else {
+            self.print(text())?
         }
         Ok(Answer::Good)
     }

@@ -60,9 +60,10 @@ impl EventsArg {
         console: Console,
     ) -> Result<(), CliError> {
         let event = "outcome";
-        match self.events {
-            true => print_json_line(&OutcomeEvent { event, outcome }),
-            false => console.print_json(outcome),
+        if self.events {
+            print_json_line(&OutcomeEvent { event, outcome })
+        } else {
+            console.print_json(outcome)
         }
     }
 }

@@ -59,9 +59,10 @@ pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Col
     let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
     PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
         let collective: Collective = name.parse()?;
-        match collective.has_algorithms() {
-            true => Ok(collective),
-            false => Err(ValueError::NoSchedules(collective)),
+        if collective.has_algorithms() {
+            Ok(collective)
+        } else {
+            Err(ValueError::NoSchedules(collective))
         }
     })
 }

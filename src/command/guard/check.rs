@@ -149,9 +149,10 @@ impl CheckedPoint {
     /// A sentence without a full stop for each suspicion that is undecided; empty if the point is a regression anyway.
     pub fn open_suspicions(&self) -> Vec<String> {
         let open = self.findings.iter().filter(|finding| finding.is_undecided);
-        match self.is_undecided() {
-            true => open.map(|finding| self.describe_finding(finding)).collect(),
-            false => Vec::new(),
+        if self.is_undecided() {
+            open.map(|finding| self.describe_finding(finding)).collect()
+        } else {
+            Vec::new()
         }
     }
 

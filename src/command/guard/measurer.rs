@@ -208,9 +208,10 @@ pub(crate) fn measure_more(
     stop: &AtomicBool,
 ) -> Result<(Vec<Sample>, bool), GuardError> {
     let path = &at.campaign.output.store;
-    let first = match path.exists() {
-        true => Store::open(path)?.next_launch()?,
-        false => 1,
+    let first = if path.exists() {
+        Store::open(path)?.next_launch()?
+    } else {
+        1
     };
     let measured = measure_cells(at, cells, launches, observer, stop);
     // One retry: Open MPI's launchers of one user share a session folder, and one that ends may remove it while the

@@ -126,9 +126,10 @@ pub(crate) fn measured_entries(
         .collectives
         .iter()
         .flat_map(move |(&collective, entries)| {
-            let datatype = match collective.is_reduction() {
-                true => elements.0,
-                false => Datatype::Byte,
+            let datatype = if collective.is_reduction() {
+                elements.0
+            } else {
+                Datatype::Byte
             };
             let operator = move |entry: &ShapeRules| match entry.operators {
                 _ if !collective.is_reduction() => None,

@@ -123,9 +123,10 @@ impl Agenda {
         store: &Store,
         library: &Library,
     ) -> Result<Self, TunerError> {
-        let confirming = match self.keeps_time {
-            true => Some(Confirming::from_store(campaign, store, library, &self)?),
-            false => None,
+        let confirming = if self.keeps_time {
+            Some(Confirming::from_store(campaign, store, library, &self)?)
+        } else {
+            None
         };
         Ok(Self { confirming, ..self })
     }

@@ -230,12 +230,13 @@ impl CampaignAnalysis {
     /// [`TunerError::NothingToHoldOut`] if there are too few sizes and shapes.
     pub fn score_held_out_points(&self) -> Result<Vec<SplitScores>, TunerError> {
         let scores = self.found.score_held_out(&self.provenance());
-        match scores.is_empty() {
-            false => Ok(scores),
-            true => Err(TunerError::NothingToHoldOut {
+        if !scores.is_empty() {
+            Ok(scores)
+        } else {
+            Err(TunerError::NothingToHoldOut {
                 store: self.origin.store.clone(),
                 library: self.origin.library.clone(),
-            }),
+            })
         }
     }
 
@@ -249,13 +250,14 @@ impl CampaignAnalysis {
         deployment: Deployment,
     ) -> Result<Vec<SplitScores>, TunerError> {
         let scores = self.found.score_table(table, deployment);
-        match scores.is_empty() {
-            false => Ok(scores),
-            true => Err(TunerError::NothingToJudge {
+        if !scores.is_empty() {
+            Ok(scores)
+        } else {
+            Err(TunerError::NothingToJudge {
                 store: self.origin.store.clone(),
                 library: self.origin.library.clone(),
                 deployment,
-            }),
+            })
         }
     }
 

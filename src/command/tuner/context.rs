@@ -181,9 +181,10 @@ impl MeasurementContext {
         check_libdir(places.libdir.as_deref())?;
         let driver = find_driver(&library, &directories)?;
         // Only if needed, since starting the driver takes a moment.
-        let natives = match campaign.selection.selects_natives() {
-            true => list_natives(&driver)?,
-            false => Vec::new(),
+        let natives = if campaign.selection.selects_natives() {
+            list_natives(&driver)?
+        } else {
+            Vec::new()
         };
         Ok(Self {
             campaign,

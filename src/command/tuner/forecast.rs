@@ -83,9 +83,10 @@ impl Agenda {
         };
         let left = left.max(0.0);
         let unspent = (campaign.budget_seconds - spent_seconds).max(0.0);
-        let confirming_seconds = match is_exploring {
-            true => unspent.min(campaign.budget_seconds - campaign.exploring_seconds()),
-            false => 0.0,
+        let confirming_seconds = if is_exploring {
+            unspent.min(campaign.budget_seconds - campaign.exploring_seconds())
+        } else {
+            0.0
         };
         let slice = repetition_rule(campaign, self, &coverage, &[], left).slice_seconds;
         let by_nodes = self.turns_left(&coverage);
@@ -95,9 +96,10 @@ impl Agenda {
         let open = self.launches_left(&coverage);
         // Experiments that were not made yet have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
-        let starting = match campaign.is_simulated() {
-            true => 0.0,
-            false => f64::from(launches_left) * LAUNCH_SECONDS,
+        let starting = if campaign.is_simulated() {
+            0.0
+        } else {
+            f64::from(launches_left) * LAUNCH_SECONDS
         };
         // Launches end with the budget.
         let now = (starting + turns * slice).min(left);

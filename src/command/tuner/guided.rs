@@ -135,9 +135,10 @@ pub(crate) struct MachineExpectation<'a>(pub(crate) &'a MachineFit);
 
 impl Expectation for MachineExpectation<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        match fit::parameters_hold(self.0, cell, candidate) {
-            true => fit::predicted_seconds(self.0, cell, candidate),
-            false => None,
+        if fit::parameters_hold(self.0, cell, candidate) {
+            fit::predicted_seconds(self.0, cell, candidate)
+        } else {
+            None
         }
     }
 

@@ -99,9 +99,10 @@ pub(crate) fn job_of_launch(
     let place = |kind: &str| {
         let path = launch_file(&at.campaign.output.store, number, kind);
         // The working directory may differ on another node.
-        match at.launcher.has_outliving_jobs() {
-            true => absolute_utf8_path(&path),
-            false => Ok(path),
+        if at.launcher.has_outliving_jobs() {
+            absolute_utf8_path(&path)
+        } else {
+            Ok(path)
         }
     };
     Ok(Job {

@@ -296,9 +296,10 @@ impl<'a> Measuring<'a> {
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
-            parent_lock: match self.at.launcher.has_outliving_jobs() {
-                true => None,
-                false => Some(place("lock")?),
+            parent_lock: if self.at.launcher.has_outliving_jobs() {
+                None
+            } else {
+                Some(place("lock")?)
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
@@ -311,9 +312,10 @@ impl<'a> Measuring<'a> {
             tasks,
         };
         let is_exploring = agenda.keeps_time() && agenda.next_purpose() == Purpose::Exploring;
-        let left_seconds = match campaign.is_simulated() {
-            true => None,
-            false => Some(unspent_seconds(&self.store, campaign, library)?),
+        let left_seconds = if campaign.is_simulated() {
+            None
+        } else {
+            Some(unspent_seconds(&self.store, campaign, library)?)
         };
         self.observer.notice(TuningEvent::Launch {
             number,

@@ -42,9 +42,10 @@ impl StateDirs {
 /// exists.
 pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
     let elsewhere = || local_store_path(named, homes, &is_on_network).filter(|path| path.exists());
-    match named.exists() {
-        true => named.to_owned(),
-        false => elsewhere().unwrap_or_else(|| named.to_owned()),
+    if named.exists() {
+        named.to_owned()
+    } else {
+        elsewhere().unwrap_or_else(|| named.to_owned())
     }
 }
 

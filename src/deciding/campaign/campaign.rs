@@ -268,9 +268,10 @@ impl Campaign {
             }) => (hosts.placement, options),
             LauncherConfig::Local(_) => return RankOrder::Unknown,
         };
-        match options.is_empty() {
-            true => placement.order(),
-            false => RankOrder::Unknown,
+        if options.is_empty() {
+            placement.order()
+        } else {
+            RankOrder::Unknown
         }
     }
 

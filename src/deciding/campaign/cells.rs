@@ -27,9 +27,10 @@ impl Campaign {
                 } else {
                     Datatype::Byte
                 };
-                let operators: Vec<Option<Operator>> = match reduces {
-                    true => self.operators.iter().copied().map(Some).collect(),
-                    false => vec![None],
+                let operators: Vec<Option<Operator>> = if reduces {
+                    self.operators.iter().copied().map(Some).collect()
+                } else {
+                    vec![None]
                 };
                 self.shapes.iter().flat_map(move |&shape| {
                     let sizes: BTreeSet<u64> = sizes

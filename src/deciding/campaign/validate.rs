@@ -196,9 +196,10 @@ impl Validator<'_> {
 
     /// The entries of a nonempty list.
     fn nonempty_entries<'g, T>(&self, field: &Field, given: &'g OneOrMany<T>) -> Checked<&'g [T]> {
-        match given.0.is_empty() {
-            true => Err(self.value_error(field, Problem::EmptyList)),
-            false => Ok(&given.0),
+        if given.0.is_empty() {
+            Err(self.value_error(field, Problem::EmptyList))
+        } else {
+            Ok(&given.0)
         }
     }
 

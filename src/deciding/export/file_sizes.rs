@@ -14,17 +14,19 @@ pub(crate) struct FileSizes {
 impl FileSizes {
     /// A table's size in this quantity.
     pub(crate) fn size_in_file(self, bytes: u64, ranks: u32) -> u64 {
-        match self.of_all_ranks {
-            true => bytes.saturating_mul(u64::from(ranks)),
-            false => bytes,
+        if self.of_all_ranks {
+            bytes.saturating_mul(u64::from(ranks))
+        } else {
+            bytes
         }
     }
 
     /// The rules, separately for the measured number of ranks if sizes depend on it: there they are written exactly.
     pub(crate) fn split_rules(self, rules: RanksRules) -> Vec<RanksRules> {
-        match self.of_all_ranks {
-            true => rules.split_off_measured(),
-            false => vec![rules],
+        if self.of_all_ranks {
+            rules.split_off_measured()
+        } else {
+            vec![rules]
         }
     }
 

@@ -188,11 +188,13 @@ impl MachineFit {
         };
         let all = OnceCell::new();
         let all = || all.get_or_init(|| fitted(&|_| true)).clone();
-        let halves =
-            [Some(0), Some(1)].map(|side| match times.iter().any(|time| time.side == side) {
-                true => fitted(&|time| time.side != side),
-                false => all(),
-            });
+        let halves = [Some(0), Some(1)].map(|side| {
+            if times.iter().any(|time| time.side == side) {
+                fitted(&|time| time.side != side)
+            } else {
+                all()
+            }
+        });
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
             let half = &halves[time.side?];
             Some((
@@ -222,9 +224,10 @@ impl MachineFit {
                 .map(|time| pseudo_huber_loss(self.prediction_error(&machine, time)))
                 .sum::<f64>()
         };
-        match with(PostAhead::All) < with(PostAhead::None) {
-            true => PostAhead::All,
-            false => PostAhead::None,
+        if with(PostAhead::All) < with(PostAhead::None) {
+            PostAhead::All
+        } else {
+            PostAhead::None
         }
     }
 

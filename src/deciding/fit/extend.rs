@@ -216,12 +216,13 @@ impl Extension<'_> {
         };
         let is_whole = Schedule::new(algorithm, &self.cell.schedule_request(&blocks))
             .is_ok_and(|schedule| schedule.shape().blocks == 1);
-        let parameters = match is_whole {
-            true => Parameters {
+        let parameters = if is_whole {
+            Parameters {
                 blocks: Some(1),
                 ..parameters
-            },
-            false => blocks,
+            }
+        } else {
+            blocks
         };
         Some(Candidate::Ours {
             algorithm: candidate.algorithm().to_owned(),

@@ -108,25 +108,25 @@ fn split_line_by_size(line: Line, ping_pongs: &[OperationTime]) -> impl Iterator
         let always = errors().all(|e| e > SMALL_ERROR) || errors().all(|e| e < -SMALL_ERROR);
         turns.len() >= FEWEST_TURNS && always
     };
-    let lines: Vec<Line> = match sizes.iter().any(is_off) {
-        false => vec![line],
-        true => {
-            let between = times.windows(2).zip(0..).map(|(pair, place)| {
-                let [(bytes, seconds), (next, later)] = [pair[0], pair[1]];
-                let slope = ((later - seconds) / (next - bytes) as f64).max(0.0);
-                let beta = match slope * bytes as f64 <= seconds {
-                    true => slope,
-                    false => line.beta.min(seconds / bytes.max(1) as f64),
-                };
-                Line {
-                    from: if place == 0 { line.from } else { bytes },
-                    alpha: (seconds - beta * bytes as f64).max(0.0),
-                    beta,
-                    ..line
-                }
-            });
-            between.collect()
-        }
+    let lines: Vec<Line> = if !sizes.iter().any(is_off) {
+        vec![line]
+    } else {
+        let between = times.windows(2).zip(0..).map(|(pair, place)| {
+            let [(bytes, seconds), (next, later)] = [pair[0], pair[1]];
+            let slope = ((later - seconds) / (next - bytes) as f64).max(0.0);
+            let beta = if slope * bytes as f64 <= seconds {
+                slope
+            } else {
+                line.beta.min(seconds / bytes.max(1) as f64)
+            };
+            Line {
+                from: if place == 0 { line.from } else { bytes },
+                alpha: (seconds - beta * bytes as f64).max(0.0),
+                beta,
+                ..line
+            }
+        });
+        between.collect()
     };
     lines.into_iter()
 }

@@ -108,9 +108,10 @@ impl MachineFit {
             return Vec::new();
         };
         let straight = [link.line_for_size(0)];
-        let lines = match link.lines.is_empty() {
-            true => &straight[..],
-            false => &link.lines,
+        let lines = if link.lines.is_empty() {
+            &straight[..]
+        } else {
+            &link.lines
         };
         let tiers = |line: &Line| tiers_of_line(&machine, cell, *line, line.from);
         lines.iter().map(tiers).collect()

@@ -61,9 +61,10 @@ fn error_weight(point: &CurvePoint, line: &Line) -> f64 {
     let error = log_error(point, line);
     let pull = 1.0 / (error / TYPICAL_ERROR).hypot(1.0);
     // error / (e^error - 1), which is 1 for errors of 0.
-    let bend = match error.abs() < 1e-8 {
-        true => 1.0,
-        false => error / error.exp_m1(),
+    let bend = if error.abs() < 1e-8 {
+        1.0
+    } else {
+        error / error.exp_m1()
     };
     pull * bend * line_value_at(line, point.at).powi(-2)
 }

@@ -147,9 +147,10 @@ fn shape_rules(
     let is_settled = points
         .iter()
         .any(|point| point[0].up_to_next.is_some() || point[0].verdict == Verdict::Confirmed);
-    let rules = match is_settled {
-        true => confirmed_rules(points),
-        false => interpolated_rules(points),
+    let rules = if is_settled {
+        confirmed_rules(points)
+    } else {
+        interpolated_rules(points)
     };
     let known = points.iter().map(|point| point[0]);
     let known: Vec<(&CellDecision, MeasuredPoint)> = known

@@ -72,9 +72,10 @@ fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candi
         .fold(common.clone(), |common, point| {
             &common & &good_for_all(point, |ranked| ranked.acceptable)
         });
-    match acceptable.is_empty() {
-        true => (length, common),
-        false => (length, acceptable),
+    if acceptable.is_empty() {
+        (length, common)
+    } else {
+        (length, acceptable)
     }
 }
 

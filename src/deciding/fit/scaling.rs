@@ -136,11 +136,12 @@ fn growth_from_nearest(
     if straight.len() < 2 {
         return 1.0;
     }
-    let axis = match straight.len() > 2
+    let axis = if straight.len() > 2
         && left_out_error(&straight, Axis::Ranks) < left_out_error(&straight, Axis::Logarithm)
     {
-        true => Axis::Ranks,
-        false => Axis::Logarithm,
+        Axis::Ranks
+    } else {
+        Axis::Logarithm
     };
     let at = |ranks: f64| reweighted::line_value_at(&line_at(&straight, axis, ranks), bytes as f64);
     at(ranks) / at(f64::from(nearest.0.ranks()))

@@ -263,9 +263,10 @@ impl<'f> Fields<'f> {
                 return Err(unfit_value("bytes", &bytes.to_string(), expected));
             }
         };
-        let (datatype, operator) = match collective.is_reduction() {
-            true => (self.parse_datatype()?, Some(self.parse_operator()?)),
-            false => (Datatype::Byte, None),
+        let (datatype, operator) = if collective.is_reduction() {
+            (self.parse_datatype()?, Some(self.parse_operator()?))
+        } else {
+            (Datatype::Byte, None)
         };
         if !bytes.is_multiple_of(datatype.size_bytes()) {
             let datatype = datatype.name();

@@ -57,9 +57,10 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
         Some(_) => cell.datatype.name(),
         None => "",
     };
-    let source = match result.is_measured() {
-        true => RuleSource::Measured,
-        false => RuleSource::Model,
+    let source = if result.is_measured() {
+        RuleSource::Measured
+    } else {
+        RuleSource::Model
     };
     [
         cell.collective.name().to_owned(),

@@ -35,9 +35,10 @@ pub fn changed_choices(changes: &[Change]) -> TextTable {
             format_bytes(change.from_bytes),
             or_none(change.below_bytes, format_bytes),
             choice_text(&change.before),
-            match is_turned_back {
-                true => "default (turned back)".to_owned(),
-                false => choice_text(&change.after),
+            if is_turned_back {
+                "default (turned back)".to_owned()
+            } else {
+                choice_text(&change.after)
             },
             match (is_turned_back, change.before.speedup) {
                 (false, _) => format_ratio(change.worth),

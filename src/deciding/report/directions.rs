@@ -53,9 +53,10 @@ pub(crate) fn direction_sentences(view: &View) -> Vec<String> {
 }
 
 fn interval_in_brackets(factor: &Estimate) -> String {
-    match factor.low < factor.high {
-        true => format!(" ({:.2} to {:.2})", factor.low, factor.high),
-        false => String::new(),
+    if factor.low < factor.high {
+        format!(" ({:.2} to {:.2})", factor.low, factor.high)
+    } else {
+        String::new()
     }
 }
 

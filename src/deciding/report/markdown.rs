@@ -194,9 +194,10 @@ pub(crate) fn rules_table(rules: &[Rule], of: &Provenance) -> TextTable {
                 end,
                 short_name(&rule.candidate),
                 or_none(rule.speedup, format_factor),
-                match rule.confirmed {
-                    true => format!("{}, confirmed", rule.confidence),
-                    false => rule.confidence.to_string(),
+                if rule.confirmed {
+                    format!("{}, confirmed", rule.confidence)
+                } else {
+                    rule.confidence.to_string()
                 },
                 match (Policy::default().lack_of_rule(rule, of), &rule.candidate) {
                     (_, Candidate::Default) => NONE.to_owned(),
@@ -279,9 +280,10 @@ pub(crate) fn identified_table(view: &View) -> TextTable {
     let rows = view.parameters.iter().filter_map(|parameter| {
         let known = parameter.estimate.filter(|_| parameter.value().is_some())?;
         let text = |value| format_quantity(value, parameter.unit);
-        let interval = match known.low < known.high {
-            true => [known.low, known.high].map(text).join(" .. "),
-            false => NONE.to_owned(),
+        let interval = if known.low < known.high {
+            [known.low, known.high].map(text).join(" .. ")
+        } else {
+            NONE.to_owned()
         };
         Some([
             parameter.name.clone(),

@@ -39,16 +39,18 @@ pub(crate) fn measuring_paragraphs(view: &View) -> Vec<String> {
     let mut paragraphs = vec![format!(
         "{} of {}{} in {}: {}, {}.",
         format_seconds(cost.seconds),
-        match provenance.library.is_simulated() {
-            true => "simulated time",
-            false => "measuring",
+        if provenance.library.is_simulated() {
+            "simulated time"
+        } else {
+            "measuring"
         },
-        match cost.seconds > 0.0 && cost.shares.is_none() {
-            true => format!(
+        if cost.seconds > 0.0 && cost.shares.is_none() {
+            format!(
                 ", {} in the calls,",
                 format_percent(cost.call_seconds / cost.seconds)
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         },
         format_counted(provenance.launches, "launch"),
         format_counted(cost.cells, "cell"),
@@ -59,12 +61,13 @@ pub(crate) fn measuring_paragraphs(view: &View) -> Vec<String> {
     }
     paragraphs.extend(launching_sentence(view));
     if cost.races.left > 0 {
-        let saved = match cost.races.saved_seconds >= 1e-9 {
-            true => format!(
+        let saved = if cost.races.saved_seconds >= 1e-9 {
+            format!(
                 ", which\nsaved about {}",
                 format_seconds(cost.races.saved_seconds)
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         paragraphs.push(format!(
             "Candidates were eliminated early {} because another was significantly faster{saved}.",
@@ -172,9 +175,10 @@ pub(crate) fn search_sentence(view: &View) -> Option<String> {
         node_hours(cost.seconds),
         format_seconds(effort.exhaustive_seconds),
         node_hours(effort.exhaustive_seconds),
-        match cost.confirming_seconds > 0.0 {
-            true => ", both including the confirmation of choices",
-            false => "",
+        if cost.confirming_seconds > 0.0 {
+            ", both including the confirmation of choices"
+        } else {
+            ""
         },
     ))
 }

@@ -111,9 +111,10 @@ fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
         .filter(|(_, ratio)| ratio.median > SLOWER);
     slow.map(|(bytes, ratio)| {
         let (name, at) = (&pair.name, format_bytes(*bytes));
-        let certainty = match ratio.interval.coverage >= SURE && ratio.interval.low > SLOWER {
-            true => "certain",
-            false => "within noise",
+        let certainty = if ratio.interval.coverage >= SURE && ratio.interval.low > SLOWER {
+            "certain"
+        } else {
+            "within noise"
         };
         format!(
             "{name} at {at} ({}, {certainty})",

@@ -28,12 +28,13 @@ pub(crate) fn settings_text(environment: &Environment) -> String {
         .iter()
         .map(|(name, value)| inline_code(&format!("{name}={value}")))
         .collect();
-    match changed.is_empty() {
-        true => "the library's defaults".to_owned(),
-        false => format!(
+    if changed.is_empty() {
+        "the library's defaults".to_owned()
+    } else {
+        format!(
             "changed from the library's defaults: {}",
             changed.join(", ")
-        ),
+        )
     }
 }
 
@@ -67,9 +68,10 @@ pub(crate) fn rank_orders_text(comparisons: &[Comparison]) -> String {
     let is_one = shapes.len() == 1;
     let texts = shapes.iter().map(|(order, shapes)| {
         let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
-        match is_one {
-            true => order.to_string(),
-            false => format!("{order} on {}", shapes.join(", ")),
+        if is_one {
+            order.to_string()
+        } else {
+            format!("{order} on {}", shapes.join(", "))
         }
     });
     texts.collect::<Vec<_>>().join("; ")

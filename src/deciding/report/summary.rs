@@ -88,9 +88,10 @@ impl fmt::Display for OpenSizes {
         let words: Vec<String> = counts
             .map(|(name, count)| format!("{name}: {count}"))
             .collect();
-        match words.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", words.join(", ")),
+        if words.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", words.join(", "))
         }
     }
 }
@@ -171,15 +172,16 @@ pub(crate) fn comparison_line(comparison: &Comparison) -> String {
             false => format!("{title}: the default holds"),
         };
     };
-    let place = match has_sizes {
-        true => format!(
+    let place = if has_sizes {
+        format!(
             " at {} of {} ({}), most at {}",
             all.len(),
             format_counted(count, "size"),
             losing_ranges(comparison).join(", "),
             size_range(row.cell.bytes, row.cell.bytes),
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     // Tables alone do not say how many launches were compared, or whether in pairs.
     let paired = match best.counts.launches {

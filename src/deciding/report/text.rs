@@ -32,9 +32,10 @@ pub(crate) fn algorithm_name(candidate: &Candidate) -> Cow<'_, str> {
         through: candidate.parameters().through,
         ..Parameters::default()
     };
-    match transport.is_empty() {
-        true => Cow::Borrowed(name),
-        false => Cow::Owned(format!("{name}{transport}")),
+    if transport.is_empty() {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{name}{transport}"))
     }
 }
 

@@ -184,11 +184,12 @@ impl Estimate {
 impl ParameterEstimate {
     /// An estimated value, used unless its interval is too wide.
     pub fn from_estimate(name: String, unit: &'static str, estimate: Estimate) -> Self {
-        let status = match estimate.is_narrow() {
-            true => Status::Identified,
-            false => Status::Uncertain {
+        let status = if estimate.is_narrow() {
+            Status::Identified
+        } else {
+            Status::Uncertain {
                 factor: estimate.high / estimate.low,
-            },
+            }
         };
         Self {
             name,

@@ -94,11 +94,12 @@ pub fn next_sizes(
         .filter_map(|(place, size)| Some((place, *known.get(size)?)))
         .collect();
     let room = MOST_PROBES.saturating_sub(measured.len());
-    let places = match measured.is_empty() {
-        true => places_around(segment, start),
-        false => next_place(&measured, segment.len(), tolerance)
+    let places = if measured.is_empty() {
+        places_around(segment, start)
+    } else {
+        next_place(&measured, segment.len(), tolerance)
             .into_iter()
-            .collect(),
+            .collect()
     };
     places
         .into_iter()
@@ -217,9 +218,10 @@ fn lower_bound_in_gap(measured: &[(usize, f64)], gap: usize) -> f64 {
 /// A step from the only measured place, towards the farther end.
 fn place_beside_only(only: usize, length: usize) -> Option<usize> {
     let above = length - 1 - only;
-    match above >= only {
-        true => (above > 0).then(|| only + FIRST_STEP.min(above)),
-        false => Some(only - FIRST_STEP.min(only)),
+    if above >= only {
+        (above > 0).then(|| only + FIRST_STEP.min(above))
+    } else {
+        Some(only - FIRST_STEP.min(only))
     }
 }
 

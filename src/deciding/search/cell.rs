@@ -212,9 +212,10 @@ impl CellRounds<'_> {
             .flat_map(|segment| {
                 let sizes = blocks::next_sizes(&segment, known, start, self.guide.target);
                 let is_begun = segment.iter().any(|size| known.contains_key(size));
-                match is_begun || self.may_win(family, &sizes, start) {
-                    true => sizes,
-                    false => Vec::new(),
+                if is_begun || self.may_win(family, &sizes, start) {
+                    sizes
+                } else {
+                    Vec::new()
                 }
             });
         sizes.filter(|size| !known.contains_key(size)).collect()

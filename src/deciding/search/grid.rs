@@ -300,9 +300,10 @@ impl Survey<'_> {
         }
         // Of candidates with the same schedule, the first is the measured one.
         let fastest = self.standings(cell).first()?;
-        match fastest.standing.ratio * (1.0 + self.guide.campaign.materiality) <= 1.0 {
-            true => Some(without_block_size(&fastest.candidate)),
-            false => Some(Candidate::Default),
+        if fastest.standing.ratio * (1.0 + self.guide.campaign.materiality) <= 1.0 {
+            Some(without_block_size(&fastest.candidate))
+        } else {
+            Some(Candidate::Default)
         }
     }
 

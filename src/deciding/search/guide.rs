@@ -149,9 +149,10 @@ impl Guide<'_> {
             })
         };
         let requests: Vec<MeasurementRequest> = cells.into_iter().filter_map(next).collect();
-        match requests.is_empty() {
-            true => self.defaults_alone(&grid),
-            false => requests,
+        if requests.is_empty() {
+            self.defaults_alone(&grid)
+        } else {
+            requests
         }
     }
 

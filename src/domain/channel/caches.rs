@@ -124,9 +124,10 @@ unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
 /// As for [`std::ptr::copy_nonoverlapping`].
 #[inline]
 pub unsafe fn copy_from_shared(from: *const u8, into: *mut u8, length: usize) {
-    let lines = match length < LEAST || cfg!(not(target_arch = "x86_64")) {
-        true => 0,
-        false => length / LINE,
+    let lines = if length < LEAST || cfg!(not(target_arch = "x86_64")) {
+        0
+    } else {
+        length / LINE
     };
     let copied = lines * LINE;
     // SAFETY: the caller's; both parts are the whole.

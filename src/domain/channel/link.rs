@@ -360,11 +360,11 @@ impl Link {
                     if offer.length != message.length() as u64 {
                         return Err(Mismatch);
                     }
-                    match self.read_offered(&offer, taken, memory, message, &mut take) {
-                        true => return Ok(message.is_over()),
-                        // The sender continues with buffers.
-                        false => continue,
+                    if self.read_offered(&offer, taken, memory, message, &mut take) {
+                        return Ok(message.is_over());
                     }
+                    // The sender continues with buffers.
+                    continue;
                 }
             }
             let mut timing = Timing::default();
@@ -376,15 +376,14 @@ impl Link {
                 if !fits || length > left || is_last != (length == left) {
                     return Err(Mismatch);
                 }
-                let data = match is_short {
-                    true => payload.cast(),
-                    false => {
-                        // SAFETY: the payload is readable until the packet is marked as taken. Any bytes have a value.
-                        let in_buffer = unsafe { payload.cast::<InBuffer>().read_unaligned() };
-                        timing = in_buffer.timing;
-                        let buffer = buffers.buffer_at(in_buffer.buffer).ok_or(Mismatch)?;
-                        buffer.as_ptr().cast_const()
-                    }
+                let data = if is_short {
+                    payload.cast()
+                } else {
+                    // SAFETY: the payload is readable until the packet is marked as taken. Any bytes have a value.
+                    let in_buffer = unsafe { payload.cast::<InBuffer>().read_unaligned() };
+                    timing = in_buffer.timing;
+                    let buffer = buffers.buffer_at(in_buffer.buffer).ok_or(Mismatch)?;
+                    buffer.as_ptr().cast_const()
                 };
                 // SAFETY: the sender writes here again only after the packet is marked as taken.
                 take(done, unsafe { std::slice::from_raw_parts(data, length) });

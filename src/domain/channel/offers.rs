@@ -116,9 +116,12 @@ fn is_exchange(kind: usize) -> bool {
 /// The times of an exchange from those of both directions, of which the opposite one may not have been measured. One
 /// direction may be over long before the other, and both ranks continue when both are over.
 fn slower_direction(times: Times, opposite: Times) -> Times {
-    let larger = |index: usize| match opposite[index].is_finite() {
-        true => times[index].max(opposite[index]),
-        false => times[index],
+    let larger = |index: usize| {
+        if opposite[index].is_finite() {
+            times[index].max(opposite[index])
+        } else {
+            times[index]
+        }
     };
     [larger(0), larger(1)]
 }
@@ -257,9 +260,12 @@ impl Offers {
             return Method::Buffers { is_timed: false };
         }
         let opposite = self.last_times[kind].medians();
-        self.choices[kind].next_method(|| match is_exchange(kind) {
-            true => slower_direction(times(), opposite),
-            false => times(),
+        self.choices[kind].next_method(|| {
+            if is_exchange(kind) {
+                slower_direction(times(), opposite)
+            } else {
+                times()
+            }
         })
     }
 

@@ -80,12 +80,13 @@ impl TransferProgress {
     /// have started.
     #[inline]
     pub fn starting_now(self) -> Self {
-        match self.size.is_long() {
-            true => Self {
+        if self.size.is_long() {
+            Self {
                 begin: now_nanoseconds(),
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 
@@ -94,13 +95,14 @@ impl TransferProgress {
     /// same time.
     #[inline]
     pub fn readable_at(self, address: *const u8, is_exchange: bool) -> Self {
-        match self.size.is_long() {
-            true => Self {
+        if self.size.is_long() {
+            Self {
                 address: address.expose_provenance(),
                 is_exchange,
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 

@@ -141,9 +141,10 @@ impl Link {
             self.offers.set_timing(offer.timing);
             self.record_and_show_time(true, message.begin_nanoseconds(), message.length());
         }
-        let unread = match is_readable {
-            true => 0,
-            false => message.bytes_done() as u64 + 1,
+        let unread = if is_readable {
+            0
+        } else {
+            message.bytes_done() as u64 + 1
         };
         let answer = self.incoming.answer();
         answer.unread.store(unread, Ordering::Relaxed);

@@ -151,9 +151,10 @@ impl StoreChoice {
         self.pieces += 1;
         if self.pieces == TIMED.end {
             let [cached, streaming] = std::mem::replace(&mut self.shortest, [f64::INFINITY; 2]);
-            self.chosen = match cached > LEAST_RATIO * streaming {
-                true => Stores::Streaming,
-                false => Stores::Cached,
+            self.chosen = if cached > LEAST_RATIO * streaming {
+                Stores::Streaming
+            } else {
+                Stores::Cached
             };
         }
     }

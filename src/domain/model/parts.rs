@@ -33,16 +33,18 @@ pub(crate) fn parts_of_call(
     }
     let (bytes, rates) = (call.bytes as f64, tiers.network);
     let all = f64::from(call.ranks);
-    let (whole, part) = match algorithm.collective.is_sized_by_part() {
-        true => (bytes * all, bytes),
-        false => (bytes, bytes / all),
+    let (whole, part) = if algorithm.collective.is_sized_by_part() {
+        (bytes * all, bytes)
+    } else {
+        (bytes, bytes / all)
     };
     let inner = |algorithm: &'static Algorithm| Part {
         algorithm,
         ranks: call.ranks,
-        bytes: match algorithm.collective.is_sized_by_part() {
-            true => part,
-            false => whole,
+        bytes: if algorithm.collective.is_sized_by_part() {
+            part
+        } else {
+            whole
         },
         rates,
         is_within: false,
@@ -74,9 +76,10 @@ pub(crate) fn parts_of_call(
 fn phases_of_call(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
     let shape = schedule.shape();
     let all = f64::from(shape.ranks);
-    let whole = match schedule.algorithm().collective.is_sized_by_part() {
-        true => call.bytes as f64 * all,
-        false => call.bytes as f64,
+    let whole = if schedule.algorithm().collective.is_sized_by_part() {
+        call.bytes as f64 * all
+    } else {
+        call.bytes as f64
     };
     let phases = shape.parts.phases().map(|(phase, algorithm)| {
         let ranks = phase.largest_team(shape);
@@ -85,9 +88,10 @@ fn phases_of_call(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Par
             About::Even => 1.0 / f64::from(shape.leaders),
             About::Own => f64::from(ranks) / all,
         };
-        let parts = match algorithm.collective.is_sized_by_part() {
-            true => ranks.into(),
-            false => 1.0,
+        let parts = if algorithm.collective.is_sized_by_part() {
+            ranks.into()
+        } else {
+            1.0
         };
         Part {
             algorithm,
@@ -141,18 +145,20 @@ pub(crate) fn root_block_seconds(
                 }
                 _ => continue,
             };
-            let rates = match node(peer) == node(shape.root) {
-                true => tiers.node,
-                false => tiers.between_nodes(shape.leaders),
+            let rates = if node(peer) == node(shape.root) {
+                tiers.node
+            } else {
+                tiers.between_nodes(shape.leaders)
             };
             work[port][0] += rates.alpha;
             work[port][1] += rates.beta * bytes(span);
         }
     }
     let [sending, receiving, combining] = work;
-    let longer = match sending[0] + sending[1] > receiving[0] + receiving[1] {
-        true => sending,
-        false => receiving,
+    let longer = if sending[0] + sending[1] > receiving[0] + receiving[1] {
+        sending
+    } else {
+        receiving
     };
     Some([longer[0], longer[1] + combining[1]])
 }

@@ -68,9 +68,10 @@ impl Pipeline {
 
     /// The best real number of blocks, at least 1, by the closed form; infinite if more blocks cost nothing.
     pub fn real_optimum(&self) -> f64 {
-        match self.fill > 0.0 {
-            true => (self.fill / self.slope).sqrt().max(1.0),
-            false => 1.0,
+        if self.fill > 0.0 {
+            (self.fill / self.slope).sqrt().max(1.0)
+        } else {
+            1.0
         }
     }
 

@@ -200,9 +200,10 @@ impl ClosedForm {
             let both = parts.iter().filter(|part| part.is_within).count() > 1;
             let root = root_block_seconds(schedule, tiers, call)?;
             let root = Pipeline::done_once(root[0], root[1]);
-            let each = match both && within.seconds(1.0) > root.seconds(1.0) {
-                true => within,
-                false => root,
+            let each = if both && within.seconds(1.0) > root.seconds(1.0) {
+                within
+            } else {
+                root
             };
             return Some(Self {
                 pipelined: Some(one.with_further_blocks(each)),

@@ -96,9 +96,10 @@ fn check_in_range(
     value: f64,
     bounds: &'static Bounds<f64>,
 ) -> Result<(), InvalidMachine> {
-    match bounds.contains(value) {
-        true => Ok(()),
-        false => Err(InvalidMachine::OutOfRange { key, value, bounds }),
+    if bounds.contains(value) {
+        Ok(())
+    } else {
+        Err(InvalidMachine::OutOfRange { key, value, bounds })
     }
 }
 
@@ -119,9 +120,10 @@ fn check_lines(key: &'static str, lines: &[Line]) -> Result<(), InvalidMachine> 
 }
 
 fn check_overhead(key: &'static str, value: f64, alpha: f64) -> Result<(), InvalidMachine> {
-    match value > alpha {
-        true => Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha }),
-        false => Ok(()),
+    if value > alpha {
+        Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha })
+    } else {
+        Ok(())
     }
 }
 
@@ -160,9 +162,10 @@ fn check_slowdown(
     key: &'static str,
     (probability, value): (f64, f64),
 ) -> Result<(), InvalidMachine> {
-    match probability > 0.0 && value < 1.0 {
-        true => Err(InvalidMachine::FactorBelowOne { key, value }),
-        false => Ok(()),
+    if probability > 0.0 && value < 1.0 {
+        Err(InvalidMachine::FactorBelowOne { key, value })
+    } else {
+        Ok(())
     }
 }
 

@@ -172,9 +172,10 @@ impl Collective {
             Self::Bcast | Self::Scatter => rank == shape.root,
             _ => self.has_data(),
         };
-        let held = match has_data {
-            true => Held::Ranks(rank, rank),
-            false => Held::Undefined,
+        let held = if has_data {
+            Held::Ranks(rank, rank)
+        } else {
+            Held::Undefined
         };
         match self {
             Self::Bcast => (Buffer::Output, held),

@@ -195,9 +195,10 @@ pub(crate) fn leaders_of_node(algorithm: &Algorithm, given: Option<u32>, nodes: 
         .phases
         .iter()
         .any(|phase| phase.among == Among::Group);
-    match has_groups || !algorithm.knows_nodes() {
-        true => given.unwrap_or(1),
-        false => nodes.largest_node_size(),
+    if has_groups || !algorithm.knows_nodes() {
+        given.unwrap_or(1)
+    } else {
+        nodes.largest_node_size()
     }
 }
 
@@ -299,9 +300,10 @@ impl RankPlan {
                 ranks: team.size(),
                 root: team.root_member(),
                 in_place: is_in_place,
-                blocks: match part.takes(Parameter::Blocks) && !is_pipelined {
-                    true => shape.blocks,
-                    false => 1,
+                blocks: if part.takes(Parameter::Blocks) && !is_pipelined {
+                    shape.blocks
+                } else {
+                    1
                 },
                 nodes: Nodes::one_node(team.size()),
                 ..*shape
@@ -311,17 +313,21 @@ impl RankPlan {
             let names = Names {
                 input: held,
                 output: result,
-                scratch: match needs_none {
-                    true => ScratchNames::Are(result),
-                    false => ScratchNames::After(scratch.len() as u8),
+                scratch: if needs_none {
+                    ScratchNames::Are(result)
+                } else {
+                    ScratchNames::After(scratch.len() as u8)
                 },
             };
             if !needs_none {
                 let rooms = (part.scratch)(&inner, member).into_iter();
                 // There, too, each block has its own place.
-                scratch.extend(rooms.map(|room| match is_pipelined {
-                    true => Room::WHOLE,
-                    false => team.room_in_call(room),
+                scratch.extend(rooms.map(|room| {
+                    if is_pipelined {
+                        Room::WHOLE
+                    } else {
+                        team.room_in_call(room)
+                    }
                 }));
             }
             if gets_result {

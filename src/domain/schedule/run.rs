@@ -70,12 +70,13 @@ impl Run {
 
     /// The same pieces, shifted from offset `from` to offset `to`.
     pub(crate) fn shifted_by(self, from: u64, to: u64) -> Self {
-        match self.is_empty() {
-            true => self,
-            false => Self {
+        if self.is_empty() {
+            self
+        } else {
+            Self {
                 start: self.start - from + to,
                 ..self
-            },
+            }
         }
     }
 
@@ -150,9 +151,10 @@ impl Run {
             return true;
         }
         // If a piece of one run overlaps any piece of the other, it overlaps the last one that starts before its end.
-        let (few, many) = match self.count <= other.count {
-            true => (self, other),
-            false => (other, self),
+        let (few, many) = if self.count <= other.count {
+            (self, other)
+        } else {
+            (other, self)
         };
         few.pieces().any(|piece| {
             let before = (piece.end - 1).checked_sub(many.start);

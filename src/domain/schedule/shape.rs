@@ -52,9 +52,10 @@ impl Shape {
     /// The same call for an inner algorithm that works towards or from rank 0, with one block if it
     /// does not take blocks.
     pub(crate) fn of_part(&self, part: &Algorithm) -> Self {
-        let blocks = match part.takes(Parameter::Blocks) {
-            true => self.blocks,
-            false => 1,
+        let blocks = if part.takes(Parameter::Blocks) {
+            self.blocks
+        } else {
+            1
         };
         Self {
             root: 0,

@@ -217,9 +217,10 @@ impl Stepper {
         } = &self.timeline;
         let actions = (messages.len() + work.len()) as u64;
         let cells = steps.saturating_mul(self.processes.len() as u64);
-        match actions.max(cells) > self.limit {
-            true => Err(TooMuch { limit: self.limit }),
-            false => Ok(()),
+        if actions.max(cells) > self.limit {
+            Err(TooMuch { limit: self.limit })
+        } else {
+            Ok(())
         }
     }
 }

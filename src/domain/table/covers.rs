@@ -70,9 +70,10 @@ impl OperatorClass {
 
     /// The class of the operators that commute, or of those that do not.
     pub const fn from_commutes(commutes: bool) -> Self {
-        match commutes {
-            true => Self::Commutative,
-            false => Self::Noncommutative,
+        if commutes {
+            Self::Commutative
+        } else {
+            Self::Noncommutative
         }
     }
 }

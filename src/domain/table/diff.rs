@@ -301,9 +301,10 @@ fn merge_equal_outcomes(
 ) -> Vec<(Operators, Deployments, Outcome)> {
     let mut by_class: Vec<(Operators, Deployments, Outcome)> = Vec::new();
     for (query, outcome) in found {
-        let operators = match query.collective.is_reduction() {
-            false => Operators::Any,
-            true => query.operators.into(),
+        let operators = if !query.collective.is_reduction() {
+            Operators::Any
+        } else {
+            query.operators.into()
         };
         let deployments = query.deployment.into();
         let mut known = by_class.iter_mut();

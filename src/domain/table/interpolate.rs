@@ -77,9 +77,10 @@ impl<'p> PointsAround<'p> {
     /// A time at the size.
     fn time_at_size(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { right, bytes, .. } = *self;
-        match self.is_beyond() {
-            true => of(right) * (bytes as f64 / right.bytes.max(1) as f64),
-            false => self.interpolate_value(of),
+        if self.is_beyond() {
+            of(right) * (bytes as f64 / right.bytes.max(1) as f64)
+        } else {
+            self.interpolate_value(of)
         }
     }
 

@@ -38,9 +38,10 @@ impl Query {
         shape: CommShape,
         order: RankOrder,
     ) -> impl Iterator<Item = Self> {
-        let classes = match collective.is_reduction() {
-            true => &OperatorClass::ALL[..],
-            false => &[OperatorClass::Commutative],
+        let classes = if collective.is_reduction() {
+            &OperatorClass::ALL[..]
+        } else {
+            &[OperatorClass::Commutative]
         };
         let of_deployment = move |deployment| {
             classes.iter().map(move |&operators| Self {
@@ -387,9 +388,10 @@ fn decide_by_rule<'t>(
         candidate,
         expected_seconds,
         default_seconds,
-        speedup: match is_default {
-            true => Some(1.0),
-            false => times.map_or(rule.speedup, |times| times.speedup),
+        speedup: if is_default {
+            Some(1.0)
+        } else {
+            times.map_or(rule.speedup, |times| times.speedup)
         },
         confidence,
         confirmed: exact && rule.confirmed,

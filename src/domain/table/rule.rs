@@ -290,9 +290,10 @@ fn refuse_unsupported(
     }
     let is_in_block = group.order.on_shape(group.shape).may_be(RankOrder::Block);
     let needs_block = algorithm.knows_nodes() && algorithm.collective.is_reduction();
-    let unordered = match needs_block && !is_in_block {
-        true => Some(algorithm.name()),
-        false => out_of_order(algorithm, parameters),
+    let unordered = if needs_block && !is_in_block {
+        Some(algorithm.name())
+    } else {
+        out_of_order(algorithm, parameters)
     };
     match unordered {
         None => Ok(()),

@@ -51,9 +51,10 @@ impl Table {
             .map(|rule| &rule.candidate)
             .chain(timed.map(|times| &times.candidate))
             .chain(judged);
-        match named.any(|candidate| candidate.parameters().through == Through::Shared) {
-            true => VERSION_WITHOUT_NETWORKS,
-            false => VERSION_WITHOUT_SHARED,
+        if named.any(|candidate| candidate.parameters().through == Through::Shared) {
+            VERSION_WITHOUT_NETWORKS
+        } else {
+            VERSION_WITHOUT_SHARED
         }
     }
 

@@ -47,9 +47,12 @@ pub const DURATION: Bounds<f64> = Bounds::plain_numbers(
     366.0 * DAY_SECONDS,
     "no campaign takes longer",
 )
-.shown_by(|seconds| match seconds < DAY_SECONDS {
-    true => format_seconds(seconds),
-    false => format!("{} days", seconds / DAY_SECONDS),
+.shown_by(|seconds| {
+    if seconds < DAY_SECONDS {
+        format_seconds(seconds)
+    } else {
+        format!("{} days", seconds / DAY_SECONDS)
+    }
 });
 
 /// Measured times, in seconds; also times computed from a machine's parameters.

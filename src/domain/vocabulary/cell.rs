@@ -171,9 +171,10 @@ impl Cell {
     /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall, one rank's blocks for
     /// all ranks); saturates instead of overflowing.
     pub fn vector_bytes(&self) -> u64 {
-        match self.collective.is_sized_by_part() {
-            true => self.bytes.saturating_mul(self.shape.ranks().into()),
-            false => self.bytes,
+        if self.collective.is_sized_by_part() {
+            self.bytes.saturating_mul(self.shape.ranks().into())
+        } else {
+            self.bytes
         }
     }
 

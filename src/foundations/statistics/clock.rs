@@ -41,9 +41,10 @@ fn clock_step(mut steps: Vec<Duration>) -> Option<Duration> {
     steps.sort_unstable();
     steps.dedup();
     let is_row = |lengths: &[Duration]| lengths[ROW - 1] - lengths[0] < ROW as u32 * NANOSECOND;
-    match steps.windows(ROW).any(is_row) {
-        true => Some(NANOSECOND),
-        false => steps.first().copied(),
+    if steps.windows(ROW).any(is_row) {
+        Some(NANOSECOND)
+    } else {
+        steps.first().copied()
     }
 }
 

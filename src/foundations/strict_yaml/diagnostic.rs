@@ -66,9 +66,10 @@ impl Diagnostic {
         // A parser that misses something at the end points after the last line.
         let line = extent.line.clamp(1, text.lines().count().max(1));
         let source_line = text.lines().nth(line - 1).unwrap_or_default().trim_end();
-        let column = match line == extent.line {
-            true => extent.column,
-            false => source_line.chars().count() + 1,
+        let column = if line == extent.line {
+            extent.column
+        } else {
+            source_line.chars().count() + 1
         };
         let (source_line, shown) = excerpt_around(source_line, column, extent.length);
         Box::new(Self {
@@ -90,9 +91,10 @@ impl Diagnostic {
 fn excerpt_around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) {
     let before = column.saturating_sub(1);
     let is_long = line.chars().nth(MOST_QUOTED).is_some();
-    let (left_out, most) = match is_long {
-        true => (before.saturating_sub(MOST_QUOTED / 2), MOST_QUOTED / 2),
-        false => (0, MOST_QUOTED),
+    let (left_out, most) = if is_long {
+        (before.saturating_sub(MOST_QUOTED / 2), MOST_QUOTED / 2)
+    } else {
+        (0, MOST_QUOTED)
     };
     let mut rest = line.chars().skip(left_out);
     // A position after the end of the line is one space wide.
@@ -122,9 +124,10 @@ impl fmt::Display for Diagnostic {
         let field = quoted(&self.field.to_string(), MOST_QUOTED);
         writeln!(f, "{}", self.message)?;
         write!(f, "{margin}--> {path}:{number}:{}", self.column)?;
-        match field.is_empty() {
-            true => writeln!(f)?,
-            false => writeln!(f, " ({field})")?,
+        if field.is_empty() {
+            writeln!(f)?
+        } else {
+            writeln!(f, " ({field})")?
         }
         if !self.source_line.is_empty() {
             let (before, covered) = self.shown;

@@ -61,9 +61,10 @@ impl Mistake {
     }
 
     pub(crate) fn no_value(in_list: bool) -> Self {
-        let (what, remedy) = match in_list {
-            true => ("entry of the list", "or remove it"),
-            false => ("key", "or remove the key to get its default"),
+        let (what, remedy) = if in_list {
+            ("entry of the list", "or remove it")
+        } else {
+            ("key", "or remove the key to get its default")
         };
         let message = format!("this {what} has no value");
         Self::new(message, format!("give it a value, {remedy}"))

@@ -74,9 +74,10 @@ pub fn calls_per_block(
     clock: &ClockResolution,
 ) -> u32 {
     let steps_seconds = STEPS * clock.resolution_seconds;
-    let least_seconds = match steps_seconds.is_finite() {
-        true => BLOCK_SECONDS.max(steps_seconds),
-        false => BLOCK_SECONDS,
+    let least_seconds = if steps_seconds.is_finite() {
+        BLOCK_SECONDS.max(steps_seconds)
+    } else {
+        BLOCK_SECONDS
     };
     let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
     let mut calls = match calls.min(f64::from(MOST_OF_BLOCK)) as u32 {

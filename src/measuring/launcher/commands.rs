@@ -107,9 +107,10 @@ impl Commands<'_> {
                 // The process may already have ended.
                 let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
                 child.wait()?;
-                return Err(match is_cut {
-                    true => io::ErrorKind::Interrupted.into(),
-                    false => io::ErrorKind::TimedOut.into(),
+                return Err(if is_cut {
+                    io::ErrorKind::Interrupted.into()
+                } else {
+                    io::ErrorKind::TimedOut.into()
                 });
             }
             thread::sleep(PAUSE);
@@ -131,9 +132,10 @@ impl CommandAnswer {
 
     /// The output of a command that only queries.
     pub(crate) fn into_output(self) -> Result<String, LaunchError> {
-        match self.succeeded {
-            true => Ok(self.output),
-            false => Err(self.no_answer_error()),
+        if self.succeeded {
+            Ok(self.output)
+        } else {
+            Err(self.no_answer_error())
         }
     }
 

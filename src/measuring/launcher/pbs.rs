@@ -176,10 +176,11 @@ fn query_jobs(commands: &Commands, jobs: &[&str]) -> Result<Vec<ShownJob>, Launc
         let without = std::iter::once("-f").chain(jobs.iter().copied());
         answer = commands.run_command("qstat", without)?;
     }
-    match answer.fails_with(&UNKNOWN) {
+    if answer.fails_with(&UNKNOWN) {
         // It prints the known jobs nevertheless.
-        true => Ok(parse_jobs(&answer.output)),
-        false => Ok(parse_jobs(&answer.into_output()?)),
+        Ok(parse_jobs(&answer.output))
+    } else {
+        Ok(parse_jobs(&answer.into_output()?))
     }
 }
 

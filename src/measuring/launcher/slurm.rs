@@ -83,9 +83,10 @@ impl BatchSystem for Slurm {
     fn check(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<(), LaunchError> {
         let answer = run_sbatch(commands, request, "--test-only")?;
         // The message also appears if nodes are temporarily down; `sbatch` itself refuses impossible requests.
-        match answer.fails_with(&[NOT_NOW]) {
-            true => Ok(()),
-            false => check_success(answer),
+        if answer.fails_with(&[NOT_NOW]) {
+            Ok(())
+        } else {
+            check_success(answer)
         }
     }
 
@@ -182,9 +183,10 @@ impl BatchSystem for Slurm {
     fn cancel_job(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
         let arguments = cluster_option(job).chain([job.id.clone()]);
         let answer = commands.run_command("scancel", arguments)?;
-        match answer.fails_with(&OVER) {
-            true => Ok(()),
-            false => check_success(answer),
+        if answer.fails_with(&OVER) {
+            Ok(())
+        } else {
+            check_success(answer)
         }
     }
 
@@ -352,9 +354,10 @@ fn query_job(
 ) -> Result<Option<String>, LaunchError> {
     let arguments = cluster_option(job).chain(arguments.iter().map(|text| (*text).to_owned()));
     let answer = commands.run_command(program, arguments)?;
-    match answer.fails_with(&[UNKNOWN]) {
-        true => Ok(None),
-        false => answer.into_output().map(Some),
+    if answer.fails_with(&[UNKNOWN]) {
+        Ok(None)
+    } else {
+        answer.into_output().map(Some)
     }
 }
 

@@ -150,11 +150,15 @@ impl Times {
                 },
             ) if !cell.commutes() => {
                 let found = schedule::find_algorithm(algorithm);
-                let found = found.and_then(|algorithm| match algorithm.knows_nodes() {
-                    true if self.placement == Placement::Cyclic && cell.shape.has_orders() => {
+                let found = found.and_then(|algorithm| {
+                    if algorithm.knows_nodes()
+                        && self.placement == Placement::Cyclic
+                        && cell.shape.has_orders()
+                    {
                         Some(algorithm.name())
+                    } else {
+                        out_of_order(algorithm, parameters)
                     }
-                    _ => out_of_order(algorithm, parameters),
                 });
                 match found {
                     Some(unordered) => Err(Refusal(format!(

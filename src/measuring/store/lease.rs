@@ -148,9 +148,10 @@ impl Claim {
         for _ in 0..3 {
             fs::write(&self.mine, &self.line).map_err(|error| self.file_error(error))?;
             if self.link_lease()? {
-                return match is_contested && !self.is_still_ours() {
-                    true => Err(self.locked_error("")),
-                    false => Ok(()),
+                return if is_contested && !self.is_still_ours() {
+                    Err(self.locked_error(""))
+                } else {
+                    Ok(())
                 };
             }
             let found = match fs::read_to_string(&self.path) {

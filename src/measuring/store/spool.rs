@@ -50,12 +50,13 @@ impl SpoolReader {
             .read_until(b'\n', &mut self.line)
             .map_err(|source| StoreError::for_file(&self.path, source))?;
         if self.line.last() != Some(&b'\n') {
-            return match self.line.len() as u64 >= files::MOST_BYTES {
-                true => Err(StoreError::for_file(
+            return if self.line.len() as u64 >= files::MOST_BYTES {
+                Err(StoreError::for_file(
                     &self.path,
                     line_too_long_error(self.number + 1),
-                )),
-                false => Ok(None),
+                ))
+            } else {
+                Ok(None)
             };
         }
         self.number += 1;

@@ -192,9 +192,10 @@ impl ChannelAddress {
             channel: decoded(channel).ok_or_else(wrong)?,
         };
         // A colon separates the socket from the path; drop it if the path is empty.
-        let service = match service.starts_with("unix:") {
-            true => service.trim_end_matches(':'),
-            false => service,
+        let service = if service.starts_with("unix:") {
+            service.trim_end_matches(':')
+        } else {
+            service
         };
         Ok((ServiceUrl::parse_as(service, "channel")?, channel))
     }

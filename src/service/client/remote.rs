@@ -329,10 +329,11 @@ fn read_certificates(path: &Path) -> Result<Vec<ureq::tls::Certificate<'static>>
             _ => None,
         })
         .collect();
-    match certificates.is_empty() {
-        false => Ok(certificates),
-        true => Err(RemoteError::Certificates {
+    if !certificates.is_empty() {
+        Ok(certificates)
+    } else {
+        Err(RemoteError::Certificates {
             path: path.to_owned(),
-        }),
+        })
     }
 }

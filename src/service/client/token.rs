@@ -45,11 +45,12 @@ impl Token {
         let text = text.trim();
         let is_token =
             (1..=MOST).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-        match is_token {
-            true => Ok(Self(text.to_owned())),
-            false => Err(RemoteError::Token {
+        if is_token {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(RemoteError::Token {
                 place: place.to_string(),
-            }),
+            })
         }
     }
 

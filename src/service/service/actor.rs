@@ -48,12 +48,13 @@ impl Actor {
     /// # Errors
     /// [`ServiceError::Forbidden`].
     pub fn require_scope(&self, scope: Scope, machine: Option<&str>) -> Result<(), ServiceError> {
-        match self.has_scope(scope, machine) {
-            true => Ok(()),
-            false => Err(ServiceError::Forbidden {
+        if self.has_scope(scope, machine) {
+            Ok(())
+        } else {
+            Err(ServiceError::Forbidden {
                 scope,
                 machine: machine.map(str::to_owned),
-            }),
+            })
         }
     }
 }

@@ -136,9 +136,10 @@ impl UnfinishedFolder {
 fn sync_tree(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => sync_tree(&entry.path())?,
-            false => File::open(entry.path())?.sync_all()?,
+        if entry.file_type()?.is_dir() {
+            sync_tree(&entry.path())?
+        } else {
+            File::open(entry.path())?.sync_all()?
         }
     }
     File::open(folder)?.sync_all()

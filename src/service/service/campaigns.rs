@@ -100,9 +100,10 @@ impl Service {
         machine: &ServiceMachine,
         path: &str,
     ) -> Result<(Campaign, String), ServiceError> {
-        match may_run(machine, path) {
-            true => self.read_campaign(path),
-            false => Err(unknown_campaign(path)),
+        if may_run(machine, path) {
+            self.read_campaign(path)
+        } else {
+            Err(unknown_campaign(path))
         }
     }
 

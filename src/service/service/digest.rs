@@ -55,9 +55,10 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        match text.len() == 64 && text.bytes().all(is_digit) {
-            true => Ok(Self(text.to_owned())),
-            false => Err("a digest has 64 lower-case hexadecimal digits"),
+        if text.len() == 64 && text.bytes().all(is_digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("a digest has 64 lower-case hexadecimal digits")
         }
     }
 }

@@ -76,15 +76,14 @@ impl Service {
         machine: &str,
         digest: &Digest,
     ) -> Result<(), ServiceError> {
-        match self
+        if self
             .database
             .read(|rows| has_version(rows, machine, digest))?
         {
-            true => Ok(()),
-            false => {
-                let name = format!("{digest} of `{machine}`");
-                Err(ServiceError::not_found("table", name))
-            }
+            Ok(())
+        } else {
+            let name = format!("{digest} of `{machine}`");
+            Err(ServiceError::not_found("table", name))
         }
     }
 
@@ -205,9 +204,10 @@ const MOST_VERSIONS: usize = 8;
 fn make_gate(name: &str, is_open: bool, reason: String) -> Gate {
     Gate {
         name: name.to_owned(),
-        state: match is_open {
-            true => GateState::Open,
-            false => GateState::Closed,
+        state: if is_open {
+            GateState::Open
+        } else {
+            GateState::Closed
         },
         reason,
     }
@@ -277,8 +277,9 @@ fn confirmed_gate(table: &Table) -> Gate {
 
 /// The remedy for rules that are not deployed.
 fn remedy_for_withheld(table: &Table) -> &'static str {
-    match table.provenance.library.is_simulated() {
-        true => "simulated machines are for experiments: tune on the machine itself",
-        false => "tune with `confirmation: on` and more `launches` in the campaign",
+    if table.provenance.library.is_simulated() {
+        "simulated machines are for experiments: tune on the machine itself"
+    } else {
+        "tune with `confirmation: on` and more `launches` in the campaign"
     }
 }

@@ -140,13 +140,15 @@ impl Runner {
         let is_woken = state.is_woken;
         let is_measuring = state.active.values().any(|active| active.plan.measures);
         let tick = self.scale_time(TICK);
-        match is_woken {
-            true => drop(state),
-            false => drop(self.news.wait_timeout(state, tick)),
+        if is_woken {
+            drop(state)
+        } else {
+            drop(self.news.wait_timeout(state, tick))
         }
-        std::thread::sleep(match is_measuring {
-            true => tick,
-            false => self.scale_time(LEAST_PAUSE),
+        std::thread::sleep(if is_measuring {
+            tick
+        } else {
+            self.scale_time(LEAST_PAUSE)
         });
     }
 }

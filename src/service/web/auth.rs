@@ -108,9 +108,10 @@ impl Visitor {
     /// # Errors
     /// 403.
     pub(crate) fn require_read(&self, machine: Option<&str>) -> Result<(), Problem> {
-        match self.reads {
-            true => Ok(()),
-            false => Ok(self.actor.require_scope(Scope::Read, machine)?),
+        if self.reads {
+            Ok(())
+        } else {
+            Ok(self.actor.require_scope(Scope::Read, machine)?)
         }
     }
 
@@ -154,13 +155,11 @@ impl Visitor {
             return Ok(());
         };
         let given = form_token.unwrap_or_default();
-        match own.as_bytes().ct_eq(given.as_bytes()).into() {
-            true => Ok(()),
-            false => {
-                let detail =
-                    "the form belongs to another session: reload the page and submit it again";
-                Err(Problem::new(StatusCode::FORBIDDEN, detail))
-            }
+        if own.as_bytes().ct_eq(given.as_bytes()).into() {
+            Ok(())
+        } else {
+            let detail = "the form belongs to another session: reload the page and submit it again";
+            Err(Problem::new(StatusCode::FORBIDDEN, detail))
         }
     }
 }

@@ -99,9 +99,10 @@ impl<T: DeserializeOwned> Unread<T> {
     /// 400 and 422 as for [`Json`].
     pub(crate) fn parse_json(&self) -> Result<T, Problem> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let status = match error.is_data() {
-                true => StatusCode::UNPROCESSABLE_ENTITY,
-                false => StatusCode::BAD_REQUEST,
+            let status = if error.is_data() {
+                StatusCode::UNPROCESSABLE_ENTITY
+            } else {
+                StatusCode::BAD_REQUEST
             };
             Problem::new(status, error.to_string()).at_position(error.line(), error.column())
         })

@@ -90,8 +90,9 @@ pub(crate) fn check_origin(
             own.as_str().eq_ignore_ascii_case(from) && (scheme == "https" || !is_secure)
         })
     };
-    match asked.is_some_and(is_own) {
-        true => Ok(()),
-        false => foreign("`Origin`"),
+    if asked.is_some_and(is_own) {
+        Ok(())
+    } else {
+        foreign("`Origin`")
     }
 }

@@ -138,14 +138,16 @@ async fn answer_request(app: App, client: Peer, request: Request, next: Next) ->
         // The session may have ended; then the visitor is anonymous.
         let is_known =
             has_token || (problem.lacks_scope && has_session(&app, client, &cookies).await);
-        let problem = match problem.lacks_scope && !is_known {
-            true => problem.with_unauthorized_status(),
-            false => problem,
+        let problem = if problem.lacks_scope && !is_known {
+            problem.with_unauthorized_status()
+        } else {
+            problem
         };
         let allow = response.headers_mut().remove(header::ALLOW);
-        response = match wants_page {
-            true => problem_page_response(&problem),
-            false => problem.into_response(),
+        response = if wants_page {
+            problem_page_response(&problem)
+        } else {
+            problem.into_response()
         };
         response.extensions_mut().remove::<Problem>();
         if let Some(allow) = allow {

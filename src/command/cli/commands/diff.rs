@@ -45,9 +45,10 @@ impl DiffArgs {
             [&self.before, &self.after].map(|path| path.to_string_lossy());
         let found = TableComparison::from_tables((&before_path, &before), (&after_path, &after));
         let answer = console.print_answer(self.json, &found, || describe_comparison(&found))?;
-        match self.exit_code && !found.diff.is_empty() {
-            true => Ok(Answer::No),
-            false => Ok(answer),
+        if self.exit_code && !found.diff.is_empty() {
+            Ok(Answer::No)
+        } else {
+            Ok(answer)
         }
     }
 }

@@ -102,9 +102,10 @@ fn describe_scores(answers: &EvaluateOutput<'_>) -> String {
         models,
     } = answers;
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
-    let what = match is_of_table {
-        true => "regret of a table",
-        false => "regret at points held out from the decision",
+    let what = if is_of_table {
+        "regret of a table"
+    } else {
+        "regret at points held out from the decision"
     };
     let heading = format!("{} with {}: {what}", origin.name, origin.library);
     let parts = splits.iter().map(|split| {

@@ -36,11 +36,12 @@ impl MeasureArgs {
         if self.campaign.is_detached() {
             let submitted =
                 tuner::submit_next_launch(&at, &mut ProgressDisplay::new(console), &stop)?;
-            match self.json {
-                true => console.print_json(&MeasureOutput::Detached(
-                    StoreOutcome::with_context(&at, &submitted),
-                ))?,
-                false => detached::print_submitted(&at, &submitted, console)?,
+            if self.json {
+                console.print_json(&MeasureOutput::Detached(StoreOutcome::with_context(
+                    &at, &submitted,
+                )))?
+            } else {
+                detached::print_submitted(&at, &submitted, console)?
             }
             return Ok(Answer::Good);
         }

@@ -46,9 +46,10 @@ impl PlanArgs {
         let at = self.context.prepare_context()?;
         let path = at.store_path();
         let store = path.exists().then(|| Store::open(path)).transpose()?;
-        let scripts = match self.render {
-            true => tuner::render_job_scripts(&at, store.as_ref())?,
-            false => Vec::new(),
+        let scripts = if self.render {
+            tuner::render_job_scripts(&at, store.as_ref())?
+        } else {
+            Vec::new()
         };
         if self.render && scripts.is_empty() {
             return Err(CliError::NothingSubmitted);
@@ -303,9 +304,10 @@ impl<'a> PlanOutput<'a> {
             confirming_seconds,
             ..
         } = self.forecast;
-        let confirming = match confirming_seconds > 0.0 {
-            true => ", then launches that confirm choices",
-            false => "",
+        let confirming = if confirming_seconds > 0.0 {
+            ", then launches that confirm choices"
+        } else {
+            ""
         };
         let left = match launches_left {
             0 => String::new(),
@@ -331,13 +333,14 @@ impl<'a> PlanOutput<'a> {
 
     fn describe_strategy(&self) -> String {
         let (all, name) = (self.exhaustive_turns, &self.strategy);
-        match self.agenda.is_guided() {
-            false => format!("{name}: {all} turns, each of one candidate in one cell and launch"),
-            true => format!(
+        if !self.agenda.is_guided() {
+            format!("{name}: {all} turns, each of one candidate in one cell and launch")
+        } else {
+            format!(
                 "{name}: about {} turns left, each of one candidate in one cell and launch, of {all} for measuring \
-                 everything; their results decide what else is measured",
+             everything; their results decide what else is measured",
                 self.forecast.turns_left
-            ),
+            )
         }
     }
 
@@ -428,9 +431,10 @@ impl<'a> PlanOutput<'a> {
             return "nothing is left to measure".to_owned();
         }
         if launches_left == 0 || is_spent {
-            let state = match is_spent {
-                true => "is spent",
-                false => "does not suffice",
+            let state = if is_spent {
+                "is spent"
+            } else {
+                "does not suffice"
             };
             let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
                 let needed = format_duration_up(seconds);

@@ -115,9 +115,10 @@ impl RunArgs {
         let path = self.resolve_table(console)?;
         let judged = JudgedTable::read(&path, None, console)?;
         let table = &judged.table;
-        let line = match self.print_environment {
-            true => None,
-            false => Some(self.parse_command()?),
+        let line = if self.print_environment {
+            None
+        } else {
+            Some(self.parse_command()?)
         };
         let known = line.as_ref().and_then(CommandLine::library);
         let known = known.or_else(|| self.library.clone());

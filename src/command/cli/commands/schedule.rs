@@ -39,12 +39,13 @@ impl ScheduleArgs {
 
 /// The number of units (elements in reductions, bytes elsewhere) of a call.
 pub(super) fn whole_units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
-    match bytes.is_multiple_of(unit_bytes) {
-        true => Ok(bytes / unit_bytes),
-        false => Err(SimulateError::PartOfElement {
+    if bytes.is_multiple_of(unit_bytes) {
+        Ok(bytes / unit_bytes)
+    } else {
+        Err(SimulateError::PartOfElement {
             bytes,
             element_bytes: unit_bytes,
-        }),
+        })
     }
 }
 

@@ -248,13 +248,14 @@ impl SimulateArgs {
                 None => name,
             };
             let algorithm = find_algorithm(&format!("{collective}/{bare}"))?;
-            match name.contains('/') && *name != algorithm.name() {
-                true => Err(SimulateError::OtherCollective {
+            if name.contains('/') && *name != algorithm.name() {
+                Err(SimulateError::OtherCollective {
                     name: name.clone(),
                     collective,
                 }
-                .into()),
-                false => Ok(algorithm),
+                .into())
+            } else {
+                Ok(algorithm)
             }
         };
         self.algorithm.iter().map(of_collective).collect()

@@ -108,12 +108,11 @@ impl TuneArgs {
             console.warn(warning);
         }
         tuned.export.require_current()?;
-        match self.require_confirmed && !tuned.analysis.has_enough_launches() {
-            true => {
-                console.warn("decisions rest on too few launches, see above");
-                Ok(Answer::No)
-            }
-            false => Ok(Answer::Good),
+        if self.require_confirmed && !tuned.analysis.has_enough_launches() {
+            console.warn("decisions rest on too few launches, see above");
+            Ok(Answer::No)
+        } else {
+            Ok(Answer::Good)
         }
     }
 }

@@ -185,9 +185,10 @@ impl ValidateArgs {
         if let Some(error) = found.rewritten.stale {
             return Err(error.into());
         }
-        Ok(match found.validated.is_never_wrong() || self.repair {
-            true => Answer::Good,
-            false => Answer::No,
+        Ok(if found.validated.is_never_wrong() || self.repair {
+            Answer::Good
+        } else {
+            Answer::No
         })
     }
 

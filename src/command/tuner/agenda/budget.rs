@@ -61,12 +61,11 @@ fn slice_seconds(
 ) -> f64 {
     let slice = Campaign::slice_seconds(whole, launches, turns);
     // A simulation must not depend on where it was interrupted.
-    match campaign.is_simulated() {
-        true => slice,
-        false => {
-            let share = left.max(0.0) / whole;
-            slice * share * f64::from(launches) / f64::from(launches_left.max(1))
-        }
+    if campaign.is_simulated() {
+        slice
+    } else {
+        let share = left.max(0.0) / whole;
+        slice * share * f64::from(launches) / f64::from(launches_left.max(1))
     }
 }
 
@@ -131,9 +130,10 @@ pub(crate) fn spent_seconds(
     library: &Library,
     purpose: Option<Purpose>,
 ) -> Result<f64, StoreError> {
-    match campaign.is_simulated() {
-        true => store.measuring_seconds(library, purpose),
-        false => store.spent_seconds(library, purpose),
+    if campaign.is_simulated() {
+        store.measuring_seconds(library, purpose)
+    } else {
+        store.spent_seconds(library, purpose)
     }
 }
 

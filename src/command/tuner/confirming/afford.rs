@@ -65,10 +65,7 @@ pub(super) fn affordable_cells(
             let found = runs
                 .iter()
                 .flatten()
-                .reduce(|most, run| match run.worth > most.worth {
-                    true => run,
-                    false => most,
-                });
+                .reduce(|most, run| if run.worth > most.worth { run } else { most });
             let Some(taken) = found.map(|run| run.cells.clone()) else {
                 break;
             };

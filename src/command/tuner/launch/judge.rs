@@ -34,9 +34,10 @@ impl RunningLaunch<'_> {
         {
             let end = BatchEnd::NodeFailed;
             // The batch system's list of nodes takes precedence.
-            let failed_nodes = match exit.failed_nodes.is_empty() {
-                true => lost,
-                false => exit.failed_nodes,
+            let failed_nodes = if exit.failed_nodes.is_empty() {
+                lost
+            } else {
+                exit.failed_nodes
             };
             let failed = LaunchError::Failed {
                 outcome: Outcome::Ended(end),
@@ -112,9 +113,10 @@ impl RunningLaunch<'_> {
     fn suspect_entrant(&mut self, message: String) -> Result<LaunchEnd, TunerError> {
         let in_flight = self.entrant_in_flight();
         let was_suspect = in_flight.is_some_and(|entrant| !self.suspects.insert(entrant));
-        match was_suspect {
-            true => self.attribute_failure(FailureKind::Crash, message),
-            false => Ok(died_with_message(message)),
+        if was_suspect {
+            self.attribute_failure(FailureKind::Crash, message)
+        } else {
+            Ok(died_with_message(message))
         }
     }
 

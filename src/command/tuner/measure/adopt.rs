@@ -20,9 +20,10 @@ use crate::{MeasurementContext, TunerError, write_text};
 pub(super) fn write_campaign_text(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
     let launches = launches_folder(&at.campaign.output.store);
     let path = campaign_file(&launches, digest);
-    match path.exists() {
-        true => Ok(()),
-        false => write_text(&path, at.campaign.text()),
+    if path.exists() {
+        Ok(())
+    } else {
+        write_text(&path, at.campaign.text())
     }
 }
 

@@ -17,9 +17,10 @@ impl CampaignLock {
         // Checked first, since the lock creates its folder, even for campaigns that cannot be measured here.
         absolute_utf8_path(&at.campaign.output.store)?;
         let lock = Lock::acquire(at.store_path())?;
-        let lease = match at.launcher.has_outliving_jobs() {
-            true => Some(Lease::acquire(&launches_folder(&at.campaign.output.store))?),
-            false => None,
+        let lease = if at.launcher.has_outliving_jobs() {
+            Some(Lease::acquire(&launches_folder(&at.campaign.output.store))?)
+        } else {
+            None
         };
         Ok(Self { _lock: lock, lease })
     }

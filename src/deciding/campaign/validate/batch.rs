@@ -69,9 +69,10 @@ impl Validator<'_> {
     ) -> Checked<BTreeMap<String, String>> {
         let given = given.iter().flatten();
         given
-            .map(|(name, value)| match is_shell_variable(name) {
-                true => Ok((name.clone(), value.0.clone())),
-                false => {
+            .map(|(name, value)| {
+                if is_shell_variable(name) {
+                    Ok((name.clone(), value.0.clone()))
+                } else {
                     let problem = Problem::ShellVariable { name: name.clone() };
                     Err(self.document.error_at_key(&field.key(name), problem))
                 }
@@ -113,14 +114,15 @@ impl Validator<'_> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
             let field = field.key(key);
-            let check = |value: &Scalar| match system.words().lacks.contains(&key) {
-                true => {
+            let check = |value: &Scalar| {
+                if system.words().lacks.contains(&key) {
                     let system = system.words().title;
                     Err(self
                         .document
                         .error_at_key(&field, Problem::Lacking { system, what }))
+                } else {
+                    self.check_job_word(&field, what, value, further)
                 }
-                false => self.check_job_word(&field, what, value, further),
             };
             value.as_ref().map(check).transpose()
         };
@@ -163,25 +165,27 @@ impl Validator<'_> {
         let value = &value.0;
         let is_letter = |c: char| c.is_alphanumeric() && !is_unprintable(c);
         let usable = |c: char| is_letter(c) || "_.@+:/-".contains(c) || further.contains(c);
-        match !value.is_empty() && !value.starts_with('-') && value.chars().all(usable) {
-            true => Ok(value.clone()),
-            false => Err(self.value_error(
+        if !value.is_empty() && !value.starts_with('-') && value.chars().all(usable) {
+            Ok(value.clone())
+        } else {
+            Err(self.value_error(
                 field,
                 Problem::JobWord {
                     what,
                     value: value.clone(),
                 },
-            )),
+            ))
         }
     }
 
     fn check_wall_time(&self, field: &Field, text: &Scalar) -> Checked<Duration> {
         let seconds = self.parse_duration(field, text)?;
-        match seconds >= LEAST_WALL_TIME {
-            true => Ok(Duration::from_secs_f64(seconds.ceil())),
-            false => Err(self
+        if seconds >= LEAST_WALL_TIME {
+            Ok(Duration::from_secs_f64(seconds.ceil()))
+        } else {
+            Err(self
                 .document
-                .unfit_value_error(field, "a time between a minute and a year")),
+                .unfit_value_error(field, "a time between a minute and a year"))
         }
     }
 
@@ -208,13 +212,12 @@ impl Validator<'_> {
         given
             .map(|(place, directive)| {
                 let text = directive.0.trim();
-                match text.starts_with('-') && !text.contains(is_unprintable) {
-                    true => Ok(text.to_owned()),
-                    false => {
-                        let (text, mark) = (directive.0.clone(), system.words().mark);
-                        let problem = Problem::Directive { text, mark };
-                        Err(self.value_error(&field.index(place), problem))
-                    }
+                if text.starts_with('-') && !text.contains(is_unprintable) {
+                    Ok(text.to_owned())
+                } else {
+                    let (text, mark) = (directive.0.clone(), system.words().mark);
+                    let problem = Problem::Directive { text, mark };
+                    Err(self.value_error(&field.index(place), problem))
                 }
             })
             .collect()

@@ -62,15 +62,17 @@ impl Validator<'_> {
                 sizes.insert(*collective, vec![0]);
                 continue;
             }
-            let standard = match collective.is_sized_by_part() {
-                true => &parts,
-                false => &wholes,
+            let standard = if collective.is_sized_by_part() {
+                &parts
+            } else {
+                &wholes
             };
             let chosen = own.get(collective).or(others.as_ref()).unwrap_or(standard);
             let longest = chosen.last().copied().unwrap_or(0);
-            let place = match own.contains_key(collective) {
-                true => field.key(collective.name()),
-                false => field.key(DEFAULT_KEY),
+            let place = if own.contains_key(collective) {
+                field.key(collective.name())
+            } else {
+                field.key(DEFAULT_KEY)
             };
             self.refuse_long_vector(&place, *collective, longest, shapes)?;
             sizes.insert(*collective, chosen.clone());

@@ -313,12 +313,13 @@ pub fn table_of(folder: &Path) -> Result<PathBuf, DeployError> {
     if let Some(version) = current_version_of(&folder)? {
         return Ok(folder.join(version).join(files::TABLE));
     }
-    match is_version(&folder) {
-        true => Ok(folder.join(files::TABLE)),
-        false => Err(DeployError::NotOurs {
+    if is_version(&folder) {
+        Ok(folder.join(files::TABLE))
+    } else {
+        Err(DeployError::NotOurs {
             path: folder,
             reason: "it has neither a link `current` nor the files of a version".to_owned(),
-        }),
+        })
     }
 }
 

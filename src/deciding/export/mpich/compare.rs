@@ -45,10 +45,11 @@ fn compare_call(
         .as_deref()
         .or_else(|| reader::chosen_algorithm(stock, call));
     let found = reader::chosen_algorithm(file, call);
-    match found == expected {
-        true => Ok(()),
-        false => Err(ExportError::Unfaithful(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ExportError::Unfaithful(format!(
             "for {call:?} the file says {found:?} instead of {expected:?}"
-        ))),
+        )))
     }
 }

@@ -127,9 +127,10 @@ fn check_siblings(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
         }
         check_siblings(&node.below, collective)?;
     }
-    match needs_any {
-        true => Err("numbers do not end in `any`".to_owned()),
-        false => Ok(()),
+    if needs_any {
+        Err("numbers do not end in `any`".to_owned())
+    } else {
+        Ok(())
     }
 }
 
@@ -152,9 +153,10 @@ fn allowed_answers(
     let has_it = of
         .split(' ')
         .any(|name| [collective, blocking].contains(&name));
-    match of.is_empty() || has_it {
-        true => Ok(words),
-        false => Err(format!("`{key}` aborts the program")),
+    if of.is_empty() || has_it {
+        Ok(words)
+    } else {
+        Err(format!("`{key}` aborts the program"))
     }
 }
 

@@ -268,13 +268,14 @@ fn with_choices(
         let ranks = choices.collectives.get(&collective);
         by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
     };
-    node.below[intra].below = match collective.is_reduction() && collective != Collective::Scan {
-        // The choices are equal for both classes.
-        false => of_class(&classes[1]),
-        true => vec![
+    node.below[intra].below = if collective.is_reduction() && collective != Collective::Scan {
+        vec![
             TreeNode::new("is_commutative=yes", of_class(&classes[0])),
             TreeNode::new("is_commutative=no", of_class(&classes[1])),
-        ],
+        ]
+    } else {
+        // The choices are equal for both classes.
+        of_class(&classes[1])
     };
     Some(node)
 }

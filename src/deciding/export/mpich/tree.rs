@@ -46,9 +46,10 @@ pub(super) fn parse_selection(text: &str) -> Result<Vec<TreeNode>, ExportError> 
     };
     let nodes = parser.parse_object(0)?;
     parser.skip_blanks();
-    match parser.rest.is_empty() {
-        true => Ok(nodes),
-        false => Err(parser.fault("there is text after the end")),
+    if parser.rest.is_empty() {
+        Ok(nodes)
+    } else {
+        Err(parser.fault("there is text after the end"))
     }
 }
 
@@ -90,17 +91,19 @@ impl Parser<'_> {
         let end = self.rest.find(|c| !plain(c)).unwrap_or(self.rest.len());
         let key = self.rest[..end].to_owned();
         self.rest = &self.rest[end..];
-        match self.take_char('"') && !key.is_empty() {
-            true => Ok(key),
-            false => Err(self.fault("a key has characters other than letters, digits and signs")),
+        if self.take_char('"') && !key.is_empty() {
+            Ok(key)
+        } else {
+            Err(self.fault("a key has characters other than letters, digits and signs"))
         }
     }
 
     fn expect_char(&mut self, c: char) -> Result<(), ExportError> {
         self.skip_blanks();
-        match self.take_char(c) {
-            true => Ok(()),
-            false => Err(self.fault(&format!("`{c}` is missing"))),
+        if self.take_char(c) {
+            Ok(())
+        } else {
+            Err(self.fault(&format!("`{c}` is missing")))
         }
     }
 

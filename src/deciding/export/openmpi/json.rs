@@ -238,9 +238,10 @@ fn rule_for_algorithm(collective: Collective, native: Option<&Native>) -> Rule {
                 (collective, native.id.as_str()),
                 (Collective::Allgather, "bruck") | (Collective::Reduce, "knomial")
             );
-            let fanout = match has_radix {
-                true => native.fanout.unwrap_or(2).max(2),
-                false => algorithms::required_fanout(collective, native),
+            let fanout = if has_radix {
+                native.fanout.unwrap_or(2).max(2)
+            } else {
+                algorithms::required_fanout(collective, native)
             };
             let name = Algorithm::Name(native.id.clone());
             (name, native.segment_bytes.unwrap_or(0), fanout)

@@ -83,11 +83,12 @@ impl RulesPlan {
         }
         plan.notes.extend(left_out.into_notes());
         plan.notes.extend(plan.in_place_note());
-        plan.notes.extend(match options.assume_commutative {
-            true => plan.unordered_notes(),
-            false => given_up_note(table, &plan.library, options, &counts)
+        plan.notes.extend(if options.assume_commutative {
+            plan.unordered_notes()
+        } else {
+            given_up_note(table, &plan.library, options, &counts)
                 .into_iter()
-                .collect(),
+                .collect()
         });
         plan
     }
@@ -124,15 +125,17 @@ impl RulesPlan {
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
         };
-        let mut split = match ranks.choices.iter().any(is_narrow) {
-            true => ranks.clone().split_off_measured(),
-            false => sizes_in_files(collective).split_rules(ranks.clone()),
+        let mut split = if ranks.choices.iter().any(is_narrow) {
+            ranks.clone().split_off_measured()
+        } else {
+            sizes_in_files(collective).split_rules(ranks.clone())
         };
         for after in split.iter_mut().skip(1) {
             after.rewrite_choices(|choice, _| {
-                vec![match is_narrow(choice) {
-                    true => LibraryRule::left_to_library(choice.from_bytes),
-                    false => choice.clone(),
+                vec![if is_narrow(choice) {
+                    LibraryRule::left_to_library(choice.from_bytes)
+                } else {
+                    choice.clone()
                 }]
             });
         }

@@ -149,9 +149,10 @@ impl Confirmation<'_> {
 
     /// The confidence that a confirmed candidate is faster.
     fn confirmed_confidence(&self, cell: &Cell, candidate: &Candidate) -> Confidence {
-        match self.fresh.is_certain(cell, candidate, CONFIDENCE) {
-            true => Confidence::High,
-            false => Confidence::Medium,
+        if self.fresh.is_certain(cell, candidate, CONFIDENCE) {
+            Confidence::High
+        } else {
+            Confidence::Medium
         }
     }
 

@@ -74,9 +74,10 @@ impl Confirmation<'_> {
                 cell,
                 call_seconds: default_seconds.map(|seconds| share * seconds),
                 // A candidate that is confirmed at a probe alone gets no rule.
-                here: match point.is_probe {
-                    true => 0.0,
-                    false => range_stake(OCTAVES_ALONE, here),
+                here: if point.is_probe {
+                    0.0
+                } else {
+                    range_stake(OCTAVES_ALONE, here)
                 },
                 up_to_next,
             }

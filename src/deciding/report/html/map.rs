@@ -59,9 +59,10 @@ pub fn render_maps(view: &View, collective: Collective) -> Option<String> {
         }
     });
     let library = &view.provenance.library;
-    let kind = match library.is_simulated() {
-        true => "Simulated speed-ups",
-        false => "Speed-ups",
+    let kind = if library.is_simulated() {
+        "Simulated speed-ups"
+    } else {
+        "Speed-ups"
     };
     let footer = format!("{kind} over the default of {library}");
     let title = format!("{}: the table's choices for {collective}", view.name);

@@ -51,13 +51,15 @@ fn gains_table(view: &View, groups: &[Group<'_>]) -> TextTable {
     let columns = "collective | default loses at> | there by> | not confirmed in time>? | over all cells> | \
                    through the library>? | most | what to do";
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
-        let library = match knows_library {
-            true => or_none(in_library, format_factor),
-            false => String::new(),
+        let library = if knows_library {
+            or_none(in_library, format_factor)
+        } else {
+            String::new()
         };
-        let advice = match is_simulated {
-            true => "measure on the real machine",
-            false => recommend_action(group, in_library),
+        let advice = if is_simulated {
+            "measure on the real machine"
+        } else {
+            recommend_action(group, in_library)
         };
         gains_row(group, library, advice)
     });
@@ -258,10 +260,7 @@ fn validating_item(needs: &DeploymentNeeds) -> Markup {
 
 /// The option for the deployment through the library's settings.
 fn deployment_option(is_it: bool) -> &'static str {
-    match is_it {
-        true => " --deployment library",
-        false => "",
-    }
+    if is_it { " --deployment library" } else { "" }
 }
 
 /// How the library's own algorithms are chosen for all jobs, or for some.

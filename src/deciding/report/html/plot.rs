@@ -205,9 +205,10 @@ impl Plot {
     /// The names in a line of the legend: one if a name needs the whole line.
     fn names_in_a_line(&self) -> usize {
         let is_long = |curve: &Curve| curve.name.chars().count() > LONGEST_NAMES[0];
-        match self.curves.iter().any(is_long) {
-            true => 1,
-            false => NAMES_IN_A_LINE,
+        if self.curves.iter().any(is_long) {
+            1
+        } else {
+            NAMES_IN_A_LINE
         }
     }
 

@@ -136,9 +136,12 @@ impl Scale {
                 .clone()
                 .flat_map(|decade| {
                     // Dividing by whole powers gives the nearest decimals.
-                    let value = move |digit: &f64| match decade < 0 {
-                        true => digit / 10_f64.powi(-decade),
-                        false => digit * 10_f64.powi(decade),
+                    let value = move |digit: &f64| {
+                        if decade < 0 {
+                            digit / 10_f64.powi(-decade)
+                        } else {
+                            digit * 10_f64.powi(decade)
+                        }
                     };
                     digits.iter().map(value).collect::<Vec<_>>()
                 })

@@ -292,9 +292,10 @@ fn measure(mut node: Node) {
                 [0, 1].map(|at| median(&times.iter().map(|times| times[at]).collect::<Vec<_>>()))
             };
             let [write, fetch] = medians(bytes, bytes);
-            let [_, fetch_alone] = match is_first {
-                true => medians(0, bytes),
-                false => medians(bytes, 0),
+            let [_, fetch_alone] = if is_first {
+                medians(0, bytes)
+            } else {
+                medians(bytes, 0)
             };
             for (column, time) in columns[4..].iter_mut().zip([write, fetch, fetch_alone]) {
                 column.push(time);

@@ -52,9 +52,10 @@ impl<T> Agenda<T> {
             self.now = items.iter().map(|(time, _)| *time).min()?;
         }
         for (time, item) in items.drain(..) {
-            match time == self.now {
-                true => due.push(item),
-                false => self.put_in_bucket(time, item),
+            if time == self.now {
+                due.push(item)
+            } else {
+                self.put_in_bucket(time, item)
             }
         }
         // Reuses the memory.

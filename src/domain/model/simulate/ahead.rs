@@ -31,10 +31,7 @@ impl<O: Observer> Engine<'_, O> {
                 found
             }
         };
-        match is_posted_ahead {
-            true => before_began,
-            false => began,
-        }
+        if is_posted_ahead { before_began } else { began }
     }
 
     /// The receiver's round with which the receive of a started message was posted.
@@ -94,10 +91,13 @@ pub(super) fn executor_posts_ahead(
         Action::Send { span, .. } | Action::Recv { span, .. } => [Some(span), None, None],
         Action::Signal { .. } | Action::Await { .. } => [None; 3],
         Action::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
-        Action::Copy { from, into } => match is_copied(schedule, rank, from, into, bytes(into)) {
-            true => [Some(from), Some(into), None],
-            false => [None; 3],
-        },
+        Action::Copy { from, into } => {
+            if is_copied(schedule, rank, from, into, bytes(into)) {
+                [Some(from), Some(into), None]
+            } else {
+                [None; 3]
+            }
+        }
     });
     // The names of buffers nearly always decide, in a fraction of the time.
     let layout = LazyCell::new(|| schedule.layout(rank));

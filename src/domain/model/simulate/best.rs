@@ -60,9 +60,10 @@ pub fn best_blocks_while(
     setting: &Setting<'_>,
     go_on: GoOn<'_>,
 ) -> Result<Option<BestBlocks>, SimulationError> {
-    let is_cut = match algorithm.knows_nodes() {
-        true => algorithm.uses(Parameter::Blocks, &request.parameters),
-        false => algorithm.takes(Parameter::Blocks),
+    let is_cut = if algorithm.knows_nodes() {
+        algorithm.uses(Parameter::Blocks, &request.parameters)
+    } else {
+        algorithm.takes(Parameter::Blocks)
     };
     if !is_cut {
         return Ok(None);

@@ -381,9 +381,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             bytes,
         } in ends.drain(..)
         {
-            match is_sent {
-                true => self.post_send(rank, partner, bytes)?,
-                false => self.post_receive(partner, rank)?,
+            if is_sent {
+                self.post_send(rank, partner, bytes)?
+            } else {
+                self.post_receive(partner, rank)?
             }
         }
         self.message_ends = ends;

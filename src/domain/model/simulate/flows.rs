@@ -32,9 +32,10 @@ pub(super) struct Flows {
 
 impl Flows {
     pub(super) fn new(prices: &Prices<'_>) -> Self {
-        let nodes = match prices.shares_ports_of_nodes() {
-            true => prices.nodes() as usize,
-            false => 0,
+        let nodes = if prices.shares_ports_of_nodes() {
+            prices.nodes() as usize
+        } else {
+            0
         };
         Self {
             nodes: vec![[NO_RANK; 2]; nodes],
@@ -95,9 +96,10 @@ impl<O: Observer> Engine<'_, O> {
         } = self.flows;
         competes |= has_eager && (has_several || has_crowded);
         competes |= self.prices.shares_ports_of_nodes() && has_crowded;
-        match competes {
-            true => Err(Halt::Competition),
-            false => Ok(()),
+        if competes {
+            Err(Halt::Competition)
+        } else {
+            Ok(())
         }
     }
 }

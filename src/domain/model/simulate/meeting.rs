@@ -121,9 +121,10 @@ impl<O: Observer> Engine<'_, O> {
         if self.order == Order::Dependency && self.prices.may_delay_other_rounds() {
             self.check_for_competition(from, to, is_eager, is_free)?;
         }
-        let (ready, met) = match is_eager || sent >= arrived {
-            true => (sent, sent),
-            false => (sent.max(self.receive_posted_at(from, to, sent)), arrived),
+        let (ready, met) = if is_eager || sent >= arrived {
+            (sent, sent)
+        } else {
+            (sent.max(self.receive_posted_at(from, to, sent)), arrived)
         };
         let mut transfer = Transfer {
             ready,

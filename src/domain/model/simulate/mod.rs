@@ -188,15 +188,17 @@ fn run_while<O: trace::Observer>(
     observer: impl Fn() -> O,
     go_on: GoOn<'_>,
 ) -> Result<(Simulation, O), SimulationError> {
-    let symmetry = match O::OBSERVES_MESSAGES {
-        true => Symmetry::without_groups(schedule),
-        false => Symmetry::of_alike_groups(schedule, prices, course, go_on),
+    let symmetry = if O::OBSERVES_MESSAGES {
+        Symmetry::without_groups(schedule)
+    } else {
+        Symmetry::of_alike_groups(schedule, prices, course, go_on)
     };
     // Of groups that are alike only one is simulated, which is fast, and its ports stand for those of many nodes.
     let is_timed = prices.shares_ports_of_nodes() && (O::OBSERVES_MESSAGES || symmetry.groups > 1);
-    let orders = match is_timed {
-        true => &[Order::Time][..],
-        false => &[Order::Dependency, Order::Time],
+    let orders = if is_timed {
+        &[Order::Time][..]
+    } else {
+        &[Order::Dependency, Order::Time]
     };
     for order in orders {
         let observer = (observer(), go_on);

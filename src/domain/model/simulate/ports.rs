@@ -111,9 +111,10 @@ pub(super) type Queues = HashMap<Port, Queue, BuildHasherDefault<PairHasher>>;
 impl Queue {
     fn push(&mut self, transfer: Transfer, port: Port) {
         let last = self.line.back();
-        match last.is_none_or(|last| last.precedence() <= transfer.precedence()) {
-            true => self.line.push_back(transfer),
-            false => self.others.push(Waiting(transfer, port)),
+        if last.is_none_or(|last| last.precedence() <= transfer.precedence()) {
+            self.line.push_back(transfer)
+        } else {
+            self.others.push(Waiting(transfer, port))
         }
     }
 
@@ -121,9 +122,10 @@ impl Queue {
     fn pop(&mut self) -> Option<Transfer> {
         let other = self.others.peek().map(|other| other.0.precedence());
         let in_line = self.line.front().map(Transfer::precedence);
-        match other.is_some_and(|other| in_line.is_none_or(|in_line| other < in_line)) {
-            true => self.others.pop().map(|other| other.0),
-            false => self.line.pop_front(),
+        if other.is_some_and(|other| in_line.is_none_or(|in_line| other < in_line)) {
+            self.others.pop().map(|other| other.0)
+        } else {
+            self.line.pop_front()
         }
     }
 
@@ -150,11 +152,12 @@ impl<O: Observer> Engine<'_, O> {
                 (Some(ready), Some(Waiting(first, _))) => first.precedence() < ready.precedence(),
                 (ready, _) => ready.is_none(),
             };
-            let next = match is_woken {
-                true => woken
+            let next = if is_woken {
+                woken
                     .pop()
-                    .map(|Waiting(transfer, port)| (transfer, Some(port))),
-                false => ready.next().map(|transfer| (transfer, None)),
+                    .map(|Waiting(transfer, port)| (transfer, Some(port)))
+            } else {
+                ready.next().map(|transfer| (transfer, None))
             };
             let Some((transfer, port)) = next else {
                 break;

@@ -83,9 +83,10 @@ impl Symmetry {
 /// The rank alike to a partner: in the first group if it is in the group that begins with rank `first`, otherwise in the
 /// second.
 fn alike_rank(first: Rank, partner: Rank, group: Rank) -> Rank {
-    match (first..first + group).contains(&partner) {
-        true => partner - first,
-        false => partner % group + group,
+    if (first..first + group).contains(&partner) {
+        partner - first
+    } else {
+        partner % group + group
     }
 }
 

@@ -206,9 +206,10 @@ impl Trace {
         match event {
             Event::Message(index) => {
                 let message = &self.messages[index];
-                match message.from == rank {
-                    true => (message.start, message.freed),
-                    false => (message.start, message.delivered),
+                if message.from == rank {
+                    (message.start, message.freed)
+                } else {
+                    (message.start, message.delivered)
                 }
             }
             Event::Work(index) => (self.work[index].start, self.work[index].end),
@@ -302,9 +303,10 @@ impl Observer for Trace {
 impl Trace {
     fn check_limit(&self) -> Result<(), SimulationError> {
         let limit = self.limit;
-        match self.messages.len() + self.work.len() > limit {
-            true => Err(SimulationError::TooMuch { limit }),
-            false => Ok(()),
+        if self.messages.len() + self.work.len() > limit {
+            Err(SimulationError::TooMuch { limit })
+        } else {
+            Ok(())
         }
     }
 }

@@ -42,14 +42,15 @@ fn cost(ranks: u32) -> Option<Cost> {
 /// The half to which a rank belongs.
 fn tree(shape: &Shape, rank: Rank) -> Tree {
     let (middle, ranks) = (shape.ranks / 2, shape.ranks);
-    match rank < middle {
-        true => Tree {
+    if rank < middle {
+        Tree {
             ranks: 0..middle,
             other_root: Some(ranks - 1),
-        },
-        false => Tree {
+        }
+    } else {
+        Tree {
             ranks: middle..ranks,
             other_root: middle.checked_sub(1),
-        },
+        }
     }
 }

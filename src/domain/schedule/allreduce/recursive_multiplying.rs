@@ -112,13 +112,19 @@ impl Group {
     /// Combines the vector of a digit, from 1, with those of all lower digits. `own` is the rank's own vector.
     fn combine(&self, digit: u32, own: Span, round: &mut Round) {
         // Lower digits than the rank's own are combined in scratch memory.
-        let combined = |last: u32| match last < self.own {
-            true => received(0),
-            false => Span::whole(Buffer::Output),
+        let combined = |last: u32| {
+            if last < self.own {
+                received(0)
+            } else {
+                Span::whole(Buffer::Output)
+            }
         };
-        let vector = |digit: u32| match digit == self.own {
-            true => own,
-            false => self.received(digit),
+        let vector = |digit: u32| {
+            if digit == self.own {
+                own
+            } else {
+                self.received(digit)
+            }
         };
         let lower = match digit {
             1 => vector(0),
@@ -153,9 +159,10 @@ impl Program for Multiplying {
                     count,
                     own: digit,
                 };
-                let own = match distance == 1 && self.stands_for.is_none() {
-                    true => input,
-                    false => result,
+                let own = if distance == 1 && self.stands_for.is_none() {
+                    input
+                } else {
+                    result
                 };
                 return match turn {
                     0 => self.exchange(&group, own, round),

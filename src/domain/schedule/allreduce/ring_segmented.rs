@@ -81,9 +81,10 @@ impl Program for Segmented {
 
     fn round(&self, index: u64, round: &mut Round) {
         if index < self.transfers() {
-            let own = match index < self.segments {
-                true => Buffer::Input,
-                false => Buffer::Output,
+            let own = if index < self.segments {
+                Buffer::Input
+            } else {
+                Buffer::Output
             };
             let leaving = self.segment(own, index / self.segments + 1, index % self.segments);
             round.send((self.rank + 1) % self.ranks, leaving);

@@ -41,13 +41,17 @@ pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
     // Around an odd root the tree is its own mirror image: partners of even and of odd positions change places.
     let root = fold.position_of_rank(shape.root);
     let last = fold.positions() - 1;
-    let turned = |node: u32| match root.is_multiple_of(2) {
-        true => node.wrapping_add(root) & last,
-        false => root.wrapping_sub(node) & last,
+    let turned = |node: u32| {
+        if root.is_multiple_of(2) {
+            node.wrapping_add(root) & last
+        } else {
+            root.wrapping_sub(node) & last
+        }
     };
-    let node = match root.is_multiple_of(2) {
-        true => position.wrapping_sub(root) & last,
-        false => root.wrapping_sub(position) & last,
+    let node = if root.is_multiple_of(2) {
+        position.wrapping_sub(root) & last
+    } else {
+        root.wrapping_sub(position) & last
     };
     let branch = BineBranch::new(node, fold.steps());
     let rank = |node: u32| fold.rank_at_position(turned(node));

@@ -28,9 +28,10 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let gather = match shape.ranks.is_power_of_two() {
-        true => &allgather::recursive_doubling::ALGORITHM,
-        false => &allgather::ring::ALGORITHM,
+    let gather = if shape.ranks.is_power_of_two() {
+        &allgather::recursive_doubling::ALGORITHM
+    } else {
+        &allgather::ring::ALGORITHM
     };
     scatter_then(gather, shape, rank)
 }

@@ -72,9 +72,10 @@ fn node(number: u32, ranks: u32, at: impl Fn(u32) -> Rank) -> Node {
     // The level has the numbers from width - 1 on.
     let width = 1 << (number + 1).ilog2();
     let above = number - width / 2;
-    let parent = match above + 1 < width {
-        true => above,
-        false => number - width,
+    let parent = if above + 1 < width {
+        above
+    } else {
+        number - width
     };
     let mut children = [width, 2 * width]
         .into_iter()

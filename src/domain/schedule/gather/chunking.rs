@@ -71,9 +71,10 @@ impl Chunks {
 
     /// Adds the message to the parent, if there is one.
     fn send(&self, chunk: u64, round: &mut Round) {
-        let buffer = match self.branch.children.is_empty() {
-            true => Buffer::Input,
-            false => self.collected(),
+        let buffer = if self.branch.children.is_empty() {
+            Buffer::Input
+        } else {
+            self.collected()
         };
         if let Some(parent) = self.branch.parent {
             round.send(parent, self.chunk(buffer, &self.branch.own, chunk));

@@ -56,9 +56,10 @@ impl Collecting {
     /// Rounds in which contributions arrive.
     fn receiving(&self) -> u64 {
         let children = self.branch.children.len() as u64;
-        match self.at_once {
-            true => children.min(1),
-            false => children,
+        if self.at_once {
+            children.min(1)
+        } else {
+            children
         }
     }
 }
@@ -97,9 +98,10 @@ impl Program for Collecting {
             round.copy(contribution, contribution.in_buffer(collected));
         }
         let last = children.len() - index as usize;
-        let arriving = match self.at_once {
-            true => &children[..],
-            false => &children[last.saturating_sub(1)..last],
+        let arriving = if self.at_once {
+            &children[..]
+        } else {
+            &children[last.saturating_sub(1)..last]
         };
         for child in arriving {
             round.recv(child.root, self.span(collected, *child));

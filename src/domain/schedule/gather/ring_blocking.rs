@@ -80,9 +80,10 @@ impl Program for TakingTurns {
                 self.part(Buffer::Scratch(0), rotation.rank(origin))
             }
         };
-        match leaves {
-            true => round.send(rotation.rank(place - 1), passing),
-            false => round.recv(rotation.rank(place + 1), passing),
+        if leaves {
+            round.send(rotation.rank(place - 1), passing)
+        } else {
+            round.recv(rotation.rank(place + 1), passing)
         }
     }
 }

@@ -18,9 +18,10 @@ pub(crate) enum Pace {
 pub(crate) fn program(pace: Pace, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let Shape { ranks, root, .. } = *shape;
     let own = Span::block(Buffer::Input, Partition::parts(ranks), rank.into());
-    match rank == root {
-        true => Box::new(Root { pace, ranks, own }),
-        false => Box::new(HandIn { pace, root, own }),
+    if rank == root {
+        Box::new(Root { pace, ranks, own })
+    } else {
+        Box::new(HandIn { pace, root, own })
     }
 }
 

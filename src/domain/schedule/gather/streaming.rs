@@ -64,9 +64,10 @@ impl Streaming {
         let below = (position / self.chunks).checked_sub(1)?;
         let mut children = self.branch.children.iter();
         let first = children.next()?;
-        match below < first.count.into() {
-            true => Some(first.root),
-            false => children.next().map(|second| second.root),
+        if below < first.count.into() {
+            Some(first.root)
+        } else {
+            children.next().map(|second| second.root)
         }
     }
 }

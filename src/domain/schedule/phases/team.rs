@@ -55,9 +55,10 @@ impl Team {
         let (node, local, lane) = place(rank);
         let (root_node, _, root_lane) = place(*root);
         let first = group_start(nodes.node_size(node), *leaders, lane);
-        let leads = match (root_node, root_lane) == (node, lane) {
-            true => rank == *root,
-            false => local == first,
+        let leads = if (root_node, root_lane) == (node, lane) {
+            rank == *root
+        } else {
+            local == first
         };
         let (takes_part, member, size) = match phase.among {
             Among::Group => {
@@ -210,9 +211,10 @@ impl Team {
     /// The room for a member's result of a phase.
     pub(super) fn result_room(&self, collective: Collective, member: Rank) -> Room {
         let size = self.size();
-        self.room_in_call(match collective.has_part_only() {
-            true => Room::part(size, member),
-            false => Room::parts(size, 0, size),
+        self.room_in_call(if collective.has_part_only() {
+            Room::part(size, member)
+        } else {
+            Room::parts(size, 0, size)
         })
     }
 }

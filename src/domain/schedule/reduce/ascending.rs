@@ -78,9 +78,10 @@ impl Program for Ascending {
     fn round(&self, index: u64, round: &mut Round) {
         let is_first = index < 2;
         let [partial, other] = self.buffers();
-        let received = match is_first && self.arrives_in_place_of_result() {
-            true => partial,
-            false => other,
+        let received = if is_first && self.arrives_in_place_of_result() {
+            partial
+        } else {
+            other
         };
         let own = if is_first { Buffer::Input } else { partial };
         let [received, own, partial] = [received, own, partial].map(Span::whole);

@@ -56,9 +56,10 @@ struct Circulant {
 
 impl Circulant {
     fn partial(&self) -> (Buffer, Arrivals) {
-        match self.is_root {
-            true => (Buffer::Output, Arrivals { first: 0 }),
-            false => (Buffer::Scratch(0), Arrivals { first: 1 }),
+        if self.is_root {
+            (Buffer::Output, Arrivals { first: 0 })
+        } else {
+            (Buffer::Scratch(0), Arrivals { first: 1 })
         }
     }
 }
@@ -76,10 +77,7 @@ impl Program for Circulant {
         let (step, is_last) = self.timetable.step_of_round(mirrored);
         let combined = self.sent_again[step][usize::from(!is_last)];
         let (partial, arrivals) = self.partial();
-        let held = |is_combined: bool| match is_combined {
-            true => partial,
-            false => Buffer::Input,
-        };
+        let held = |is_combined: bool| if is_combined { partial } else { Buffer::Input };
         let block = |buffer, number| Span::block(buffer, self.partition, number);
         let arrives = arriving.map(|(from, number)| (from, block(arrivals.buffer(turn), number)));
         if index.is_multiple_of(2) {

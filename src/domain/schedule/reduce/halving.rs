@@ -250,9 +250,10 @@ impl Program for Halving {
         let index = index as u32;
         if index < 2 * steps {
             let untouched = folding == 0 && index < 2;
-            let own = match untouched {
-                true => Buffer::Input,
-                false => self.common.partial,
+            let own = if untouched {
+                Buffer::Input
+            } else {
+                self.common.partial
             };
             self.halve(index / 2, index % 2 == 1, own, round);
         } else if index - 2 * steps < self.gathering_rounds() {

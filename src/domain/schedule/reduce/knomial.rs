@@ -28,9 +28,10 @@ pub(super) fn place(radix: u32, shape: &Shape, rank: Rank) -> Ascending {
     let tree = knomial(radix);
     // Mirroring the lower part is its own inverse.
     let mirrored = |node: u32| root - 1 - node;
-    let (branch, outside): (_, &dyn Fn(u32) -> Rank) = match rank >= root {
-        true => (tree(rank - root, 0, ranks - root), &|node| root + node),
-        false => (tree(mirrored(rank), 0, root), &mirrored),
+    let (branch, outside): (_, &dyn Fn(u32) -> Rank) = if rank >= root {
+        (tree(rank - root, 0, ranks - root), &|node| root + node)
+    } else {
+        (tree(mirrored(rank), 0, root), &mirrored)
     };
     // The nearest child comes first: its subtree is next to the ranks combined so far.
     let mut nodes: Vec<u32> = branch.children.iter().map(|child| child.root).collect();

@@ -25,9 +25,10 @@ fn place(shape: &Shape, rank: Rank) -> Ascending {
     Ascending {
         rank,
         in_place: shape.in_place,
-        senders: match is_root {
-            true => Senders::Others(shape.ranks),
-            false => Senders::Children(Vec::new()),
+        senders: if is_root {
+            Senders::Others(shape.ranks)
+        } else {
+            Senders::Children(Vec::new())
         },
         receiver: (!is_root).then_some(shape.root),
     }

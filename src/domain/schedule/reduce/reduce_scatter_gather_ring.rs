@@ -33,9 +33,10 @@ fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let before = (SCATTER.scratch)(shape, rank).len();
-    let combined = match rank == shape.root {
-        true => Buffer::Output,
-        false => Buffer::Scratch(before as u8),
+    let combined = if rank == shape.root {
+        Buffer::Output
+    } else {
+        Buffer::Scratch(before as u8)
     };
     // The parts have memory of their own: for the halves the call is not in place.
     let shape = Shape {

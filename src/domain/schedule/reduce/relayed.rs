@@ -23,9 +23,10 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
 
 /// The buffer of partial results, and the first scratch buffer of arriving blocks.
 fn partial(rank: Rank, shape: &Shape) -> (Buffer, u8) {
-    match rank == shape.root {
-        true => (Buffer::Output, 0),
-        false => (Buffer::Scratch(0), 1),
+    if rank == shape.root {
+        (Buffer::Output, 0)
+    } else {
+        (Buffer::Scratch(0), 1)
     }
 }
 

@@ -78,9 +78,10 @@ impl TwoTree {
     /// The buffer of a tree's block to be sent: of combined blocks if the rank is inner.
     fn leaving(&self, edge: &Edge) -> Buffer {
         let is_inner = |below: &Edge| below.second == edge.second;
-        match self.timetable.below.iter().any(is_inner) {
-            true => self.partial(),
-            false => Buffer::Input,
+        if self.timetable.below.iter().any(is_inner) {
+            self.partial()
+        } else {
+            Buffer::Input
         }
     }
 
@@ -88,9 +89,10 @@ impl TwoTree {
     fn own(&self, edge: usize) -> Buffer {
         let below = &self.timetable.below;
         let later = &below[edge + 1..];
-        match later.iter().any(|later| later.second == below[edge].second) {
-            true => self.partial(),
-            false => Buffer::Input,
+        if later.iter().any(|later| later.second == below[edge].second) {
+            self.partial()
+        } else {
+            Buffer::Input
         }
     }
 }

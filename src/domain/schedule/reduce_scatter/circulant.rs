@@ -114,13 +114,15 @@ impl Circulant {
             return;
         };
         let is_last = kept == 1 && messages.next().is_none();
-        let into = match is_last && !self.in_place {
-            true => Buffer::Output,
-            false => PARTIAL,
+        let into = if is_last && !self.in_place {
+            Buffer::Output
+        } else {
+            PARTIAL
         };
-        let own = match turn == 0 && place == 0 {
-            true => Buffer::Input,
-            false => PARTIAL,
+        let own = if turn == 0 && place == 0 {
+            Buffer::Input
+        } else {
+            PARTIAL
         };
         for span in self.parts(received(place), 0, count).unwrapped_pieces() {
             round.combine(span, span.in_buffer(own), span.in_buffer(into));

@@ -86,9 +86,12 @@ impl Program for Reversed {
         let Some(exchange) = self.exchange(step, round) else {
             return;
         };
-        let mut held = |part: Span| match self.is_combined(part, step, round) {
-            true => part.in_buffer(PARTIAL),
-            false => part.in_buffer(Buffer::Input),
+        let mut held = |part: Span| {
+            if self.is_combined(part, step, round) {
+                part.in_buffer(PARTIAL)
+            } else {
+                part.in_buffer(Buffer::Input)
+            }
         };
         let Exchange {
             to,

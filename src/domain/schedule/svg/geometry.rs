@@ -88,21 +88,20 @@ impl Geometry {
         near_head: bool,
     ) -> (u64, u64) {
         let [start, end] = self.arrow_ends(message);
-        let (near, far) = match near_head {
-            true => (end.1, start.1),
-            false => (start.1, end.1),
+        let (near, far) = if near_head {
+            (end.1, start.1)
+        } else {
+            (start.1, end.1)
         };
         let rows = near.abs_diff(far).max(1);
         let off = (rows / 3).min(ROW / 3);
         let along = ((end.0 - start.0) * off / rows).max(text_width(text) / 2 + HEAD);
-        let x = match near_head {
-            true => end.0 - along,
-            false => start.0 + along,
+        let x = if near_head {
+            end.0 - along
+        } else {
+            start.0 + along
         };
-        let y = match near < far {
-            true => near + off,
-            false => near - off,
-        };
+        let y = if near < far { near + off } else { near - off };
         (x, y + 4)
     }
 }

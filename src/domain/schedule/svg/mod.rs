@@ -167,9 +167,10 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         let is_rooted = self.schedule.algorithm().collective.is_rooted();
         for rank in 0..shape.ranks {
             let y = geometry.rank_y(rank);
-            let root = match is_rooted && rank == shape.root {
-                true => " (root)",
-                false => "",
+            let root = if is_rooted && rank == shape.root {
+                " (root)"
+            } else {
+                ""
             };
             let _ = writeln!(
                 svg,
@@ -235,9 +236,10 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         let Work { after, rank, .. } = *work;
         let x = self.geometry.step_x(after) + before * 4;
         let y = self.geometry.rank_y(rank);
-        let faint = match self.is_faint(&[rank]) {
-            true => r#" class="faint""#,
-            false => "",
+        let faint = if self.is_faint(&[rank]) {
+            r#" class="faint""#
+        } else {
+            ""
         };
         let colour = &self.paints.of_work(work).colour;
         let action = work.action;

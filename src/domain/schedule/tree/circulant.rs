@@ -70,9 +70,12 @@ impl Graph {
         };
         search.extend_from(0, 2 * i64::from(self.ranks), self.levels());
         let levels = self.levels();
-        let block = |found: usize| match found == levels {
-            true => first as i64,
-            false => found as i64 - levels as i64,
+        let block = |found: usize| {
+            if found == levels {
+                first as i64
+            } else {
+                found as i64 - levels as i64
+            }
         };
         search.blocks.into_iter().map(block).collect()
     }
@@ -195,9 +198,12 @@ impl Timetable {
         let levels = self.levels() as i64;
         let again = |block: Option<i64>, step: usize, is_last: bool| {
             let Some(block) = block else { return false };
-            let is_same = |other: &i64| match is_last && block >= 0 {
-                true => *other >= 0,
-                false => *other == block,
+            let is_same = |other: &i64| {
+                if is_last && block >= 0 {
+                    *other >= 0
+                } else {
+                    *other == block
+                }
             };
             self.sends[step + 1..].iter().flatten().any(is_same)
                 || !is_last && self.sends.contains(&Some(block - levels))

@@ -82,9 +82,10 @@ impl Fold {
 
     /// The position that represents a rank.
     pub(crate) fn position_of_rank(self, rank: Rank) -> u32 {
-        match rank < 2 * self.folded {
-            true => rank / 2,
-            false => rank - self.folded,
+        if rank < 2 * self.folded {
+            rank / 2
+        } else {
+            rank - self.folded
         }
     }
 

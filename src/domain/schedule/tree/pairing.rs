@@ -22,9 +22,10 @@ impl Pairing {
             Self::Binary => position ^ (1 << step),
             Self::Bine => {
                 let distance = (1 - (-2_i64).pow(step + 1)) / 3;
-                let signed = match position.is_multiple_of(2) {
-                    true => distance,
-                    false => -distance,
+                let signed = if position.is_multiple_of(2) {
+                    distance
+                } else {
+                    -distance
                 };
                 (i64::from(position) + signed).rem_euclid(1 << steps) as u32
             }

@@ -93,9 +93,10 @@ impl Timetable {
 
     /// The number of blocks that a tree carries.
     fn blocks_carried(&self, second: bool) -> u32 {
-        match second {
-            false => self.blocks.div_ceil(2),
-            true => self.blocks / 2,
+        if !second {
+            self.blocks.div_ceil(2)
+        } else {
+            self.blocks / 2
         }
     }
 

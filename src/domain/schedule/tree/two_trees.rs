@@ -125,9 +125,10 @@ impl TwoTrees {
 
     /// A position's edges in the first or in the second tree.
     pub(crate) fn edges_at(self, second: bool, position: u32) -> Edges {
-        match second {
-            false => InOrder { size: self.size }.edges(position),
-            true => self.second_edges(position),
+        if !second {
+            InOrder { size: self.size }.edges(position)
+        } else {
+            self.second_edges(position)
         }
     }
 
@@ -182,9 +183,10 @@ impl TwoTrees {
         let Some(parent) = self.edges_at(second, position).parent else {
             return u32::from(second);
         };
-        let other = match is_inner {
-            true => self.inner_arrival(false, position - 1),
-            false => self.arrival(!second, position),
+        let other = if is_inner {
+            self.inner_arrival(false, position - 1)
+        } else {
+            self.arrival(!second, position)
         };
         let above = self.arrival(second, parent);
         above + if above % 2 == other % 2 { 1 } else { 2 }
@@ -199,9 +201,10 @@ impl TwoTrees {
                 let mirrored = size - u32::from(kind == Second::MirrorAndLast);
                 let tree = InOrder { size: mirrored };
                 let changes_to_the_right = !mirrored.is_multiple_of(4);
-                match second {
-                    false => tree.arrival(position, 0, changes_to_the_right),
-                    true => tree.arrival(mirrored + 1 - position, 1, changes_to_the_right),
+                if !second {
+                    tree.arrival(position, 0, changes_to_the_right)
+                } else {
+                    tree.arrival(mirrored + 1 - position, 1, changes_to_the_right)
                 }
             }
         }

@@ -40,9 +40,10 @@ impl Grid {
         mut visit: impl FnMut(&Request<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let collective = algorithm.collective;
-        let places: &[bool] = match collective.allows_in_place() {
-            true => &[false, true],
-            false => &[false],
+        let places: &[bool] = if collective.allows_in_place() {
+            &[false, true]
+        } else {
+            &[false]
         };
         let roots = self.roots(algorithm, ranks);
         let placements = self.placements(algorithm, ranks);
@@ -61,9 +62,10 @@ impl Grid {
                     1 => 0..count,
                     _ => turn / by % count..turn / by % count + 1,
                 };
-                let some_roots = match ranks > self.every_root_of {
-                    true => in_turn(roots.len(), 4),
-                    false => 0..roots.len(),
+                let some_roots = if ranks > self.every_root_of {
+                    in_turn(roots.len(), 4)
+                } else {
+                    0..roots.len()
                 };
                 for &(units, counts) in &lengths[in_turn(lengths.len(), 1)] {
                     for &in_place in &places[in_turn(places.len(), 2)] {
@@ -90,9 +92,10 @@ impl Grid {
         if !algorithm.collective.is_rooted() {
             return vec![0];
         }
-        let mut roots: Vec<Rank> = match ranks <= self.every_root_of {
-            true => (0..ranks).collect(),
-            false => vec![0, ranks / 2, ranks - 1],
+        let mut roots: Vec<Rank> = if ranks <= self.every_root_of {
+            (0..ranks).collect()
+        } else {
+            vec![0, ranks / 2, ranks - 1]
         };
         roots.dedup();
         roots
@@ -116,17 +119,18 @@ impl Grid {
         let mut all = Vec::new();
         for given in all_compositions(algorithm) {
             let takes = |parameter| algorithm.uses(parameter, &given);
-            let blocks: Vec<Option<Blocks>> = match takes(Parameter::Blocks) {
-                true => self
-                    .blocks
+            let blocks: Vec<Option<Blocks>> = if takes(Parameter::Blocks) {
+                self.blocks
                     .iter()
                     .map(|b| Some(Blocks::Count(*b)))
-                    .collect(),
-                false => vec![None],
+                    .collect()
+            } else {
+                vec![None]
             };
-            let radices: Vec<Option<u32>> = match takes(Parameter::Radix) {
-                true => RADICES.map(Some).to_vec(),
-                false => vec![None],
+            let radices: Vec<Option<u32>> = if takes(Parameter::Radix) {
+                RADICES.map(Some).to_vec()
+            } else {
+                vec![None]
             };
             for &blocks in &blocks {
                 all.extend(radices.iter().map(|&radix| Parameters {
@@ -160,10 +164,7 @@ fn all_compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     all.extend(choices(Parameter::Node).map(|node| Parameters { node, ..none }));
     all.extend(choices(Parameter::Network).map(|network| Parameters { network, ..none }));
     all.extend(leaders.map(|leaders| Parameters { leaders, ..none }));
-    match all.is_empty() {
-        true => vec![none],
-        false => all,
-    }
+    if all.is_empty() { vec![none] } else { all }
 }
 
 /// The number of blocks into which the data that the length of the call counts is cut.
@@ -177,9 +178,10 @@ fn block_count(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -
         _ => 1,
     };
     let all = u64::from(pieces) * u64::from(each);
-    match algorithm.collective.is_sized_by_part() {
-        true => all.div_ceil(ranks.into()),
-        false => all,
+    if algorithm.collective.is_sized_by_part() {
+        all.div_ceil(ranks.into())
+    } else {
+        all
     }
 }
 

@@ -170,9 +170,10 @@ fn choices_for_query(
     extrapolate: bool,
 ) -> (Box<[Choice]>, ShapeMatch) {
     let default = || Box::new([Choice::without_rule()]);
-    let answering = match is_even {
-        true => table.answering_entry(query),
-        false => table.nearest_entry(query).map(|entry| {
+    let answering = if is_even {
+        table.answering_entry(query)
+    } else {
+        table.nearest_entry(query).map(|entry| {
             let matched = entry.shape_match(query);
             let is_stand_in = matched.is_stand_in();
             let stand_in = if is_stand_in {
@@ -181,15 +182,14 @@ fn choices_for_query(
                 ShapeMatch::Nearest(entry.shape)
             };
             (Cow::Borrowed(entry), stand_in)
-        }),
+        })
     };
     let Some((entry, matched)) = answering else {
         return (default(), ShapeMatch::Absent);
     };
-    match extrapolate || !matched.is_stand_in() {
-        true if !entry.rules.is_empty() => {
-            (entry.rules.iter().map(Choice::from_rule).collect(), matched)
-        }
-        _ => (default(), matched),
+    if (extrapolate || !matched.is_stand_in()) && !entry.rules.is_empty() {
+        (entry.rules.iter().map(Choice::from_rule).collect(), matched)
+    } else {
+        (default(), matched)
     }
 }

@@ -67,9 +67,10 @@ impl Clock {
         let deviation = mean(&|p| (p[1] - level - drift * (p[0] - center)).powi(2))
             .sqrt()
             .max(STEP_SECONDS);
-        let drift_error = match spread > 0.0 {
-            true => STANDARD_ERRORS * deviation / (spread * points.len() as f64).sqrt(),
-            false => f64::INFINITY,
+        let drift_error = if spread > 0.0 {
+            STANDARD_ERRORS * deviation / (spread * points.len() as f64).sqrt()
+        } else {
+            f64::INFINITY
         };
         Some(Self {
             anchor: first.at + super::span_in_nanoseconds(center),

@@ -122,14 +122,15 @@ impl JobFolder {
                 changed.map_err(|source| LaunchError::for_file("look at", &path, source))?;
             return Ok(Stage::Begun { since });
         }
-        let closed = match names.contains("closed") {
-            true => Some(
+        let closed = if names.contains("closed") {
+            Some(
                 read_file(&self.0.join("closed"))?
                     .trim()
                     .parse()
                     .unwrap_or(1),
-            ),
-            false => None,
+            )
+        } else {
+            None
         };
         Ok(Stage::Waiting { closed })
     }

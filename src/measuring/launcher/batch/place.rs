@@ -141,9 +141,10 @@ pub(super) fn modification_time(path: &Path) -> u64 {
 /// A path without line breaks, as text.
 fn path_without_line_breaks(path: PathBuf) -> Result<String, LaunchError> {
     let text = utf8_text(path.into())?;
-    match text.contains('\n') {
-        true => Err(LaunchError::NotText { what: text.into() }),
-        false => Ok(text),
+    if text.contains('\n') {
+        Err(LaunchError::NotText { what: text.into() })
+    } else {
+        Ok(text)
     }
 }
 
@@ -155,9 +156,10 @@ pub(super) fn utf8_text(word: OsString) -> Result<String, LaunchError> {
 /// The name of a variable, if shells allow it.
 pub(super) fn variable_name(name: &OsStr) -> Result<String, LaunchError> {
     let name = utf8_text(name.to_owned())?;
-    match is_variable(&name) {
-        true => Ok(name),
-        false => Err(LaunchError::NotText { what: name.into() }),
+    if is_variable(&name) {
+        Ok(name)
+    } else {
+        Err(LaunchError::NotText { what: name.into() })
     }
 }
 

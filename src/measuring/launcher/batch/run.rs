@@ -125,9 +125,10 @@ impl BatchRun {
             }
             return Ok(());
         }
-        match Instant::now() < self.ask_at {
-            true => Ok(()),
-            false => self.query_status(),
+        if Instant::now() < self.ask_at {
+            Ok(())
+        } else {
+            self.query_status()
         }
     }
 
@@ -145,9 +146,10 @@ impl BatchRun {
         let status = match self.system.query_status(&self.commands, &self.job) {
             Err(error @ LaunchError::Silent { .. }) => {
                 let since = *self.silent.get_or_insert_with(Instant::now);
-                return match since.elapsed() > PATIENCE {
-                    true => Err(error),
-                    false => Ok(()),
+                return if since.elapsed() > PATIENCE {
+                    Err(error)
+                } else {
+                    Ok(())
                 };
             }
             answer => answer?,
@@ -259,9 +261,10 @@ pub(crate) fn cancel_and_wait(
     let begun = Instant::now();
     let mut cancelled = false;
     loop {
-        let mut answer = match cancelled {
-            true => Ok(()),
-            false => system.cancel_job(commands, job),
+        let mut answer = if cancelled {
+            Ok(())
+        } else {
+            system.cancel_job(commands, job)
         };
         cancelled = answer.is_ok();
         if cancelled {

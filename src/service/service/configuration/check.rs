@@ -87,9 +87,10 @@ impl Checker<'_> {
     }
 
     fn resolve_path(&self, field: &Field, path: &Path) -> Checked<PathBuf> {
-        match path.as_os_str().is_empty() {
-            true => Err(self.error_at(field, Problem::NoPath)),
-            false => Ok(resolve_relative(&self.base, path)),
+        if path.as_os_str().is_empty() {
+            Err(self.error_at(field, Problem::NoPath))
+        } else {
+            Ok(resolve_relative(&self.base, path))
         }
     }
 
@@ -108,9 +109,10 @@ impl Checker<'_> {
         if let Some(path) = text.strip_prefix("unix:") {
             let path = self.resolve_path(&field, Path::new(path))?;
             let bytes = path.as_os_str().len();
-            return match bytes > LONGEST_SOCKET {
-                true => Err(self.error_at(&field, Problem::LongSocket { bytes })),
-                false => Ok(Listen::Socket(path)),
+            return if bytes > LONGEST_SOCKET {
+                Err(self.error_at(&field, Problem::LongSocket { bytes }))
+            } else {
+                Ok(Listen::Socket(path))
             };
         }
         let address = text.parse::<SocketAddr>();
@@ -211,12 +213,11 @@ impl Checker<'_> {
     }
 
     fn check_count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {
-        match (1..=most).contains(&number) {
-            true => Ok(number),
-            false => {
-                let expected = format!("a whole number from 1 to {most}");
-                Err(self.document.unfit_value_error(field, &expected))
-            }
+        if (1..=most).contains(&number) {
+            Ok(number)
+        } else {
+            let expected = format!("a whole number from 1 to {most}");
+            Err(self.document.unfit_value_error(field, &expected))
         }
     }
 

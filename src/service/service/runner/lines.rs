@@ -52,9 +52,10 @@ pub(super) fn keep_log(
             return;
         }
         *length += line.len() as u64 + 1;
-        let full: &[u8] = match *length > LONGEST_LOG {
-            true => b"(the log is full; the rest is not kept)\n",
-            false => b"",
+        let full: &[u8] = if *length > LONGEST_LOG {
+            b"(the log is full; the rest is not kept)\n"
+        } else {
+            b""
         };
         if let Err(error) = log.write_all(&[line, b"\n", full].concat()) {
             on_failure(&error);

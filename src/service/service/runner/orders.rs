@@ -61,9 +61,10 @@ impl Service {
             }
             (Order::Work, _) => {
                 let tune = command.arg("tune").arg(campaign).arg("--events");
-                match plan.in_steps {
-                    true => tune.arg("--detach"),
-                    false => tune,
+                if plan.in_steps {
+                    tune.arg("--detach")
+                } else {
+                    tune
                 }
             }
         };

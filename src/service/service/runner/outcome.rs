@@ -83,9 +83,10 @@ pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
         TaskKind::Check if outcome["holds"] == true => format!("the table holds at {judged}"),
         TaskKind::Check => format!("the table does not hold at {slower} of {judged}"),
     };
-    let found = match all > unjudged {
-        true => found,
-        false => "no point was judged".to_owned(),
+    let found = if all > unjudged {
+        found
+    } else {
+        "no point was judged".to_owned()
     };
     let of_deployment = match outcome["deployment"].as_str() {
         Some(deployment) => format!(" (deployment `{deployment}`)"),

@@ -121,8 +121,9 @@ pub(crate) fn largest_node_count(campaign: &Campaign) -> f64 {
         LauncherConfig::Simulated(_) => true,
         LauncherConfig::Batch(_) => false,
     };
-    match is_here {
-        true => 1.0,
-        false => campaign.largest_shape().nodes.into(),
+    if is_here {
+        1.0
+    } else {
+        campaign.largest_shape().nodes.into()
     }
 }

@@ -92,9 +92,10 @@ impl Service {
         let begun = self.with_active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.is_cancelling = active.cancel;
-            let order = match active.cancel {
-                true => Order::Cancel,
-                false => Order::Work,
+            let order = if active.cancel {
+                Order::Cancel
+            } else {
+                Order::Work
             };
             Some((active.task.clone(), active.plan.clone(), order))
         });
@@ -181,9 +182,10 @@ impl Service {
         };
         let is_news = self.with_stepping(id, |stepping| {
             let is_news = stepping.reported.as_ref() != Some(reported);
-            stepping.pause = match is_news {
-                true => LEAST,
-                false => (stepping.pause * 2).min(MOST),
+            stepping.pause = if is_news {
+                LEAST
+            } else {
+                (stepping.pause * 2).min(MOST)
             };
             stepping.due = Instant::now() + self.runner.scale_time(stepping.pause);
             stepping.last = Instant::now();

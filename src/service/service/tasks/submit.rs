@@ -151,12 +151,11 @@ fn check_idempotency_key(key: Option<&str>) -> Result<(), ServiceError> {
     let is_good = |key: &str| {
         (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    match key.is_none_or(is_good) {
-        true => Ok(()),
-        false => {
-            let problem = format!("has 1 to {LONGEST_KEY} visible ASCII characters");
-            Err(ServiceError::invalid("Idempotency-Key", problem))
-        }
+    if key.is_none_or(is_good) {
+        Ok(())
+    } else {
+        let problem = format!("has 1 to {LONGEST_KEY} visible ASCII characters");
+        Err(ServiceError::invalid("Idempotency-Key", problem))
     }
 }
 

@@ -53,9 +53,10 @@ pub(crate) async fn list_machines(
     });
     let mut machines = machines.await?;
     machines.retain(|machine| visitor.may_read(Some(&machine.name)));
-    match machines.is_empty() {
-        true => visitor.require_read(None).map(|()| Json(machines)),
-        false => Ok(Json(machines)),
+    if machines.is_empty() {
+        visitor.require_read(None).map(|()| Json(machines))
+    } else {
+        Ok(Json(machines))
     }
 }
 

@@ -59,9 +59,10 @@ fn entries_table(rows: &[AuditRow]) -> Markup {
 
 /// Shows short details in full; of longer ones, shows the reason, if any, and folds the rest.
 fn row_details(row: &AuditRow) -> Markup {
-    let all = match row.details.is_null() {
-        true => String::new(),
-        false => row.details.to_string(),
+    let all = if row.details.is_null() {
+        String::new()
+    } else {
+        row.details.to_string()
     };
     let reason = row.details.get("reason").and_then(Value::as_str);
     html! {

@@ -143,8 +143,9 @@ pub(super) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
     let query: Vec<String> = given
         .map(|(name, value)| format!("{name}={}", encode_component(value)))
         .collect();
-    match query.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", query.join("&")),
+    if query.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", query.join("&"))
     }
 }

@@ -70,8 +70,5 @@ fn own_address(next: &str) -> &str {
     let is_plain = next
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    match is_path && is_plain {
-        true => next,
-        false => "/",
-    }
+    if is_path && is_plain { next } else { "/" }
 }

@@ -50,9 +50,10 @@ impl Overview {
         channels.sort_by(|a, b| b.key.channel.cmp(&a.key.channel).then(a.key.cmp(&b.key)));
         let mut releases = Vec::new();
         for (index, release) in channels.into_iter().enumerate() {
-            let validation = match index < MOST_VALIDATED {
-                true => newest_validation(service, &release)?,
-                false => None,
+            let validation = if index < MOST_VALIDATED {
+                newest_validation(service, &release)?
+            } else {
+                None
             };
             releases.push((release, validation));
         }
@@ -76,9 +77,10 @@ impl Overview {
             releases,
             counts: service.task_counts()?,
             running: running.collect(),
-            problems: match visitor.may_read(None) {
-                true => service.list_problems(),
-                false => Vec::new(),
+            problems: if visitor.may_read(None) {
+                service.list_problems()
+            } else {
+                Vec::new()
             },
         })
     }

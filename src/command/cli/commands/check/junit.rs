@@ -87,9 +87,10 @@ fn case_status(checked: &CheckedPoint) -> TestCaseStatus {
         return TestCaseStatus::success();
     }
     let mut status = TestCaseStatus::skipped();
-    status.set_message(match checked.is_measured() {
-        true => checked.open_suspicions().join("; "),
-        false => "not measured in the time given".to_owned(),
+    status.set_message(if checked.is_measured() {
+        checked.open_suspicions().join("; ")
+    } else {
+        "not measured in the time given".to_owned()
     });
     status
 }

@@ -64,9 +64,10 @@ impl SubmitArgs {
             ask = ask.with_header("idempotency-key", key);
         }
         let (answer, task): (Value, Task) = asking.remote.request_as(ask)?;
-        match self.wait {
-            true => follow_to_end(asking, task.id),
-            false => asking.print_answer(&answer, || describe_task(&task)),
+        if self.wait {
+            follow_to_end(asking, task.id)
+        } else {
+            asking.print_answer(&answer, || describe_task(&task))
         }
     }
 

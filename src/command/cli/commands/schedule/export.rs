@@ -72,9 +72,10 @@ const LIST: &str = "traces.txt";
 impl ScheduleExportArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let algorithm = self.call.algorithm()?;
-        let unit_bytes = match algorithm.collective.is_reduction() {
-            true => self.element_bytes,
-            false => 1,
+        let unit_bytes = if algorithm.collective.is_reduction() {
+            self.element_bytes
+        } else {
+            1
         };
         let units = whole_units(self.bytes, unit_bytes)?;
         let block_units = self.block_bytes.map(|bytes| match bytes {

@@ -37,9 +37,10 @@ pub(super) fn draw_curves(
         .iter()
         .filter(|row| row.seconds > 0.0 && value(row) > 0)
     {
-        let name = match is_several {
-            true => format!("{} on {} ranks", row.algorithm.name(), row.ranks),
-            false => row.algorithm.name(),
+        let name = if is_several {
+            format!("{} on {} ranks", row.algorithm.name(), row.ranks)
+        } else {
+            row.algorithm.name()
         };
         let curve = curves.entry(name).or_default();
         curve.push((value(row) as f64, row.seconds));

@@ -72,9 +72,10 @@ impl CommonCall<'_> {
     }
 
     fn unit_bytes(&self, algorithm: &Algorithm) -> u64 {
-        match algorithm.collective.is_reduction() {
-            true => self.element_bytes,
-            false => 1,
+        if algorithm.collective.is_reduction() {
+            self.element_bytes
+        } else {
+            1
         }
     }
 

@@ -113,9 +113,12 @@ impl PrintedColumns {
 
     fn format_line(&self, cells: &[String]) -> String {
         let cells = cells.iter().zip(&self.columns);
-        let cells = cells.map(|(cell, &(_, width, is_number))| match is_number {
-            true => format!("{cell:>width$}"),
-            false => format!("{cell:<width$}"),
+        let cells = cells.map(|(cell, &(_, width, is_number))| {
+            if is_number {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:<width$}")
+            }
         });
         let line = cells.collect::<Vec<_>>().join("  ");
         line.trim_end().to_owned()

@@ -91,9 +91,10 @@ pub(super) fn simulate_within_limit(
             point, closed_form, ..
         } = planned;
         notice(SweepProgress::Begun(&point))?;
-        let found = match go_on() {
-            true => call.simulate(point, &go_on),
-            false => Err(SimulateError::Simulation(SimulationError::Stopped)),
+        let found = if go_on() {
+            call.simulate(point, &go_on)
+        } else {
+            Err(SimulateError::Simulation(SimulationError::Stopped))
         };
         let error = match found {
             Ok(row) => {

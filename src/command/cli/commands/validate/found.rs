@@ -91,9 +91,10 @@ impl ValidationResults {
             "further points, at which the table keeps the default: {}",
             self.kept
         );
-        match counts.is_empty() {
-            true => format!("There is nothing to measure; {kept}."),
-            false => format!("Points: {}; {kept}.", counts.join(", ")),
+        if counts.is_empty() {
+            format!("There is nothing to measure; {kept}.")
+        } else {
+            format!("Points: {}; {kept}.", counts.join(", "))
         }
     }
 

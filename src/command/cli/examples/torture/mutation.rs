@@ -113,9 +113,10 @@ pub(crate) fn damage(path: &Path, rng: &mut Rng) -> io::Result<String> {
     let is_text = std::str::from_utf8(&content).is_ok();
     let mut told = Vec::new();
     for _ in 0..1 + rng.usize(..3) {
-        told.push(match is_text {
-            true => damage_text(&mut content, rng),
-            false => damage_bytes(&mut content, rng),
+        told.push(if is_text {
+            damage_text(&mut content, rng)
+        } else {
+            damage_bytes(&mut content, rng)
         });
     }
     fs::write(path, content)?;
@@ -205,9 +206,10 @@ fn damage_text(content: &mut Vec<u8>, rng: &mut Rng) -> String {
                 1 << rng.u32(3..15),
             );
             let deep = open.repeat(count).into_bytes();
-            match rng.bool() {
-                true => lines[line].extend(deep),
-                false => lines[line] = deep,
+            if rng.bool() {
+                lines[line].extend(deep)
+            } else {
+                lines[line] = deep
             }
             format!("{count} times {open:?} in line {}", line + 1)
         }

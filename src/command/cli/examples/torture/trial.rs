@@ -168,9 +168,10 @@ impl<'a> Trial<'a> {
             let attempt = self.attempt(command, conditions, folder);
             let mut faults = faults(command, &attempt);
             let after = snapshot(folder)?;
-            let writes: &[&str] = match conditions.read_only {
-                true => &[],
-                false => &reading.writes,
+            let writes: &[&str] = if conditions.read_only {
+                &[]
+            } else {
+                &reading.writes
             };
             faults.extend(changes(&before, &after, writes, reading.file));
             faults.extend(unprintable(&before, &after, reading.file, folder));

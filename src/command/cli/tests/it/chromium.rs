@@ -109,12 +109,13 @@ impl Browser {
         let is_good = answer.status().is_success();
         let value: Value = answer.body_mut().read_json().unwrap();
         let value = value["value"].clone();
-        match is_good {
-            true => Ok(value),
-            false => Err(format!(
+        if is_good {
+            Ok(value)
+        } else {
+            Err(format!(
                 "{path} {body}: {}: {}",
                 value["error"], value["message"]
-            )),
+            ))
         }
     }
 
@@ -146,9 +147,10 @@ impl Browser {
 
     /// The first element of a CSS selector, or of an `XPath` that begins with `//`, without waiting for it.
     fn look(&self, selector: &str) -> Option<String> {
-        let using = match selector.starts_with("//") {
-            true => "xpath",
-            false => "css selector",
+        let using = if selector.starts_with("//") {
+            "xpath"
+        } else {
+            "css selector"
         };
         let found = self.ask("/element", &json!({"using": using, "value": selector}));
         let element = found

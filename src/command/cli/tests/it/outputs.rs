@@ -372,9 +372,10 @@ fn fifos_are_written_to_in_place() {
     for writer in WRITERS {
         let (ran, read) = read_while_running(writer, &place, "out/fifo");
         let context = format!("{}: {ran:?}", writer.args);
-        match writer.is_folder {
-            true => assert_eq!(ran.code, Some(2), "{context}"),
-            false => assert_eq!(ran.code, Some(0), "{context}"),
+        if writer.is_folder {
+            assert_eq!(ran.code, Some(2), "{context}")
+        } else {
+            assert_eq!(ran.code, Some(0), "{context}")
         }
         assert_eq!(read.is_empty(), writer.is_folder, "{context}");
         let kind = fs::symlink_metadata(place.path("out/fifo"))

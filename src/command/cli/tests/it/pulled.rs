@@ -32,9 +32,12 @@ fn table(name: &str) -> String {
 fn service() -> (Site, String, Arc<AtomicBool>) {
     let (site, is_away) = (Site::default(), Arc::new(AtomicBool::new(false)));
     let (own, flag) = (site.clone(), Arc::clone(&is_away));
-    let server = Server::start(move |request| match flag.load(Ordering::Relaxed) {
-        true => Reply::default(),
-        false => own.answer(request),
+    let server = Server::start(move |request| {
+        if flag.load(Ordering::Relaxed) {
+            Reply::default()
+        } else {
+            own.answer(request)
+        }
     });
     (site, server.url() + Site::CHANNEL, is_away)
 }
@@ -116,9 +119,12 @@ fn root_pulls_to_the_folder_of_another_user_with_the_rights_of_that_user() {
 fn an_older_table_that_cannot_be_pulled_is_an_error_after_the_new_one_is_current() {
     let (site, old) = (Site::default(), Site::default().release(table("first")));
     let (own, lost) = (site.clone(), format!("/api/v1/blobs/{old}"));
-    let server = Server::start(move |request| match request.path == lost {
-        true => Reply::problem(500, "it is damaged"),
-        false => own.answer(request),
+    let server = Server::start(move |request| {
+        if request.path == lost {
+            Reply::problem(500, "it is damaged")
+        } else {
+            own.answer(request)
+        }
     });
     site.release(table("first"));
     let digest = site.release(table("second"));

@@ -278,12 +278,13 @@ fn lists_are_printed_as_columns_or_as_json() {
 #[test]
 fn a_long_log_is_put_together() {
     let (ran, asked) = ask(&["log", "7"], |request| {
-        match request.path.ends_with("from=0") {
-            true => Reply::json(
+        if request.path.ends_with("from=0") {
+            Reply::json(
                 200,
                 "{\"text\": \"half a li\", \"next\": 9, \"length\": 12}",
-            ),
-            false => Reply::json(200, "{\"text\": \"ne\\n\", \"next\": 12, \"length\": 12}"),
+            )
+        } else {
+            Reply::json(200, "{\"text\": \"ne\\n\", \"next\": 12, \"length\": 12}")
         }
     });
     assert_eq!(ran.good().out, "half a line\n");

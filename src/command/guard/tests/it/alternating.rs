@@ -44,9 +44,10 @@ impl Launcher for Switched {
             "{plan:?}"
         );
         launches.push(has_table);
-        match has_table {
-            true => self.with.start(job),
-            false => self.without.start(job),
+        if has_table {
+            self.with.start(job)
+        } else {
+            self.without.start(job)
         }
     }
 }

@@ -116,11 +116,13 @@ fn one_point_that_is_not_faster_leaves_its_rule_unconfirmed() {
     let mut places = 0;
     for bad in of_a {
         places += 1;
-        let one_slow =
-            |point: &Point, launch| match point.cell.bytes == bad.cell.bytes && launch == 3 {
-                true => 1.01,
-                false => good(point),
-            };
+        let one_slow = |point: &Point, launch| {
+            if point.cell.bytes == bad.cell.bytes && launch == 3 {
+                1.01
+            } else {
+                good(point)
+            }
+        };
         assert_eq!(stars(&confirmed(one_slow).0), [10000], "{bad:?}");
         // A rule with a point that was not measured stays unconfirmed too.
         let is_asked = |point: &Point| point.cell.bytes != bad.cell.bytes;

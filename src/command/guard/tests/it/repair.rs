@@ -33,9 +33,10 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
     let validated = points
         .filter(|point| !point.keeps_default())
         .map(|point| ValidatedPoint {
-            judgement: match wrong.contains(&point.cell.bytes) {
-                true => Judgement::Slower,
-                false => Judgement::Faster,
+            judgement: if wrong.contains(&point.cell.bytes) {
+                Judgement::Slower
+            } else {
+                Judgement::Faster
             },
             point,
             speedup: None,

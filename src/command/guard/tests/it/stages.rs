@@ -51,12 +51,12 @@ fn an_unchanged_table_is_measured_once() {
 #[test]
 fn a_suspect_that_is_not_slower_again_is_cleared() {
     // Slow in the first three launches only.
-    let unlucky = |cell: &Cell, candidate: &Candidate, launch| match cell.bytes == 4096
-        && *candidate != Candidate::Default
-        && launch <= 3
-    {
-        true => 1.3,
-        false => 1.0,
+    let unlucky = |cell: &Cell, candidate: &Candidate, launch| {
+        if cell.bytes == 4096 && *candidate != Candidate::Default && launch <= 3 {
+            1.3
+        } else {
+            1.0
+        }
     };
     let (checked, asked) = checked(unlucky);
     assert_eq!(checked.still_holds(), Some(true));

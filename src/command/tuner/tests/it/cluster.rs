@@ -115,9 +115,10 @@ impl State {
                 .after_tasks
                 .map(|(tasks, end)| (tasks, Outcome::Ended(end)))
                 .or(fate.in_time.map(|tasks| (tasks, Outcome::Success))),
-            worlds: match fate.worlds.is_empty() {
-                true => vec![vec![job.ppn; (job.ranks / job.ppn) as usize]],
-                false => fate.worlds.clone(),
+            worlds: if fate.worlds.is_empty() {
+                vec![vec![job.ppn; (job.ranks / job.ppn) as usize]]
+            } else {
+                fate.worlds.clone()
             },
             ..LaunchFailure::default()
         };

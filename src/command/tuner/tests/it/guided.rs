@@ -102,9 +102,10 @@ fn query(cell: &Cell) -> Query {
         collective: cell.collective,
         shape: cell.shape,
         bytes: cell.bytes,
-        operators: match cell.commutes() {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
+        operators: if cell.commutes() {
+            OperatorClass::Commutative
+        } else {
+            OperatorClass::Noncommutative
         },
         deployment: Deployment::Colltune,
     }

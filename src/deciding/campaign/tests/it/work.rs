@@ -167,9 +167,10 @@ fn sizes_are_smaller_if_every_rank_has_a_part() {
     let sizes = campaign("").sizes;
     assert_eq!(sizes.len(), Collective::ALL.len());
     for (collective, sizes) in sizes {
-        let last = match collective.is_sized_by_part() {
-            true => 1 << 20,
-            false => 4 << 20,
+        let last = if collective.is_sized_by_part() {
+            1 << 20
+        } else {
+            4 << 20
         };
         assert_eq!((sizes[0], sizes.last()), (8, Some(&last)), "{collective}");
     }

@@ -136,22 +136,25 @@ fn the_compiled_header_answers_like_lookup() {
             let exponent = random.u32(0..22);
             let order = random.usize(0..ORDERS.len());
             let around = [10, 100, 1500, 4096, 65536, 1 << 20];
-            let bytes = match random.bool() {
-                true => around[random.usize(0..6)] + random.u64(0..3) - 1,
-                false => random.u64(0..=1 << exponent),
+            let bytes = if random.bool() {
+                around[random.usize(0..6)] + random.u64(0..3) - 1
+            } else {
+                random.u64(0..=1 << exponent)
             };
             let query = Query {
                 order: ORDERS[order],
                 collective: Collective::MEASURED[random.usize(0..11)],
                 shape: CommShape { nodes, ppn },
                 bytes,
-                operators: match random.bool() {
-                    true => OperatorClass::Commutative,
-                    false => OperatorClass::Noncommutative,
+                operators: if random.bool() {
+                    OperatorClass::Commutative
+                } else {
+                    OperatorClass::Noncommutative
                 },
-                deployment: match random.bool() {
-                    true => Deployment::Colltune,
-                    false => Deployment::Library,
+                deployment: if random.bool() {
+                    Deployment::Colltune
+                } else {
+                    Deployment::Library
                 },
             };
             let place = |c: &Collective| *c == query.collective;
@@ -168,9 +171,10 @@ fn the_compiled_header_answers_like_lookup() {
         assert_eq!(answers.len(), queries.len());
         for (query, answer) in queries.iter().zip(&answers) {
             let decision = table.lookup(query);
-            let expected = match extrapolate || decision.matched == ShapeMatch::Measured {
-                true => decision.candidate.to_string(),
-                false => "default".to_owned(),
+            let expected = if extrapolate || decision.matched == ShapeMatch::Measured {
+                decision.candidate.to_string()
+            } else {
+                "default".to_owned()
             };
             assert_eq!(&expected, answer, "{query:?}");
         }

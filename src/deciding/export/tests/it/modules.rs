@@ -111,9 +111,10 @@ fn a_loaded_module_can_be_unloaded() {
         for index in 0..2 {
             let folder = tempfile::tempdir().expect("a folder");
             // Environment Modules themselves do not find modules in a folder with such a name.
-            let strange = match system.contains("tclsh") {
-                true => "modulefiles/site",
-                false => "modulefiles/{a} [site] $x",
+            let strange = if system.contains("tclsh") {
+                "modulefiles/site"
+            } else {
+                "modulefiles/{a} [site] $x"
             };
             let site = folder.path().join([strange, "site"][index]);
             let first = put(&table("night"), &site).version.folder;

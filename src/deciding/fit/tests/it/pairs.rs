@@ -38,21 +38,22 @@ fn summary(bytes: u64, candidate: Candidate, seconds: [f64; 3]) -> Summary {
 
 fn named(algorithm: &str, bytes: Option<u64>) -> Candidate {
     let algorithm = algorithm.to_owned();
-    match algorithm.starts_with(Candidate::NATIVE) {
-        true => Candidate::Native {
+    if algorithm.starts_with(Candidate::NATIVE) {
+        Candidate::Native {
             algorithm,
             parameters: Parameters {
                 segment_bytes: bytes,
                 ..Parameters::default()
             },
-        },
-        false => Candidate::Ours {
+        }
+    } else {
+        Candidate::Ours {
             algorithm,
             parameters: Parameters {
                 block_bytes: bytes,
                 ..Parameters::default()
             },
-        },
+        }
     }
 }
 

@@ -95,9 +95,10 @@ fn lates(noise: &mut Noise, limit: f64) -> Vec<Sample> {
     let kind = (ExperimentKind::Late, NODE);
     let sizes = [256, 512, 1024, 2048, 4096, 8192, 16_384];
     experiment(noise, kind, &sizes, 6, |n| {
-        let waiting = match n <= limit {
-            true => 0.0,
-            false => ExperimentKind::LATE_SECONDS,
+        let waiting = if n <= limit {
+            0.0
+        } else {
+            ExperimentKind::LATE_SECONDS
         };
         waiting + OVERHEAD + BETA * n
     })

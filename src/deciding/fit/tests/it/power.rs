@@ -54,9 +54,10 @@ impl Truth {
     fn launch(&mut self, candidates: &[Candidate]) -> Vec<Sample> {
         self.launches += 1;
         let samples = candidates.iter().map(|of| {
-            let seconds = match *of == candidate(CANDIDATES - 1) {
-                true => 1e-5 / self.gain,
-                false => 1e-5,
+            let seconds = if *of == candidate(CANDIDATES - 1) {
+                1e-5 / self.gain
+            } else {
+                1e-5
             };
             let seconds = seconds * self.noise.factor(SIGMA);
             sample(self.launches, Subject::Cell(cell()), of, vec![seconds; 3])

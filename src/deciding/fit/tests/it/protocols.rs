@@ -31,24 +31,27 @@ fn one_line(n: f64) -> f64 {
 
 /// From 8192 bytes on, sender and receiver negotiate first.
 fn handshake(n: f64) -> f64 {
-    match n < 8192.0 {
-        true => one_line(n),
-        false => 3.0 * ALPHA + BETA * n,
+    if n < 8192.0 {
+        one_line(n)
+    } else {
+        3.0 * ALPHA + BETA * n
     }
 }
 
 /// From 100 kB on, bytes take a faster path.
 fn faster(n: f64) -> f64 {
-    match n < 1e5 {
-        true => one_line(n),
-        false => ALPHA + BETA / 4.0 * n,
+    if n < 1e5 {
+        one_line(n)
+    } else {
+        ALPHA + BETA / 4.0 * n
     }
 }
 
 fn both(n: f64) -> f64 {
-    match n < 1e5 {
-        true => handshake(n),
-        false => 6.0 * ALPHA + BETA / 4.0 * n,
+    if n < 1e5 {
+        handshake(n)
+    } else {
+        6.0 * ALPHA + BETA / 4.0 * n
     }
 }
 
@@ -103,9 +106,12 @@ fn each_segment_has_its_own_parameters() {
 #[test]
 fn parameters_invisible_in_a_segment_are_not_identified() {
     // Up to 4096 bytes only the start is seen.
-    let flat = |n: f64| match n < 8192.0 {
-        true => ALPHA + 1e-3 * BETA * n,
-        false => 3.0 * ALPHA + BETA * n,
+    let flat = |n: f64| {
+        if n < 8192.0 {
+            ALPHA + 1e-3 * BETA * n
+        } else {
+            3.0 * ALPHA + BETA * n
+        }
     };
     let found = segments(&ping_pongs(1, MANY, flat));
     assert_eq!(ends(&found)[0], 4096);

@@ -88,9 +88,10 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
     let chosen = ranking[0].candidate.clone();
     CellDecision {
         cell,
-        operators: match collective.is_reduction() {
-            true => Operators::Commutative,
-            false => Operators::Any,
+        operators: if collective.is_reduction() {
+            Operators::Commutative
+        } else {
+            Operators::Any
         },
         verdict: match chosen {
             Candidate::Default => Verdict::WithinNoise,

@@ -8,9 +8,10 @@ use crate::guide::{DENSE, Formula, Model, Trial, crossing};
 fn switching(cell: &Cell, candidate: &Candidate) -> f64 {
     let bytes = cell.bytes as f64;
     let chain = 1e-5 + 1e-9 * bytes;
-    let later = match cell.bytes < 12 << 10 {
-        true => 3.0 * chain,
-        false => 2e-6 + 1.25e-9 * bytes,
+    let later = if cell.bytes < 12 << 10 {
+        3.0 * chain
+    } else {
+        2e-6 + 1.25e-9 * bytes
     };
     match candidate.algorithm() {
         "bcast/chain" => chain,

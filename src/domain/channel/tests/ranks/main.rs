@@ -104,9 +104,10 @@ impl Node {
         let rank = self.rank;
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
         let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
-        let stage = match is_common(round) {
-            true => self.channels.begin_stage(),
-            false => 0,
+        let stage = if is_common(round) {
+            self.channels.begin_stage()
+        } else {
+            0
         };
         for message in &mut sends {
             let bytes = (0..message.memory.len()).map(|at| byte_of(message.content, at));

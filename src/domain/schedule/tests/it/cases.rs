@@ -34,9 +34,10 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'stati
 
 /// This many blocks, if the algorithm takes blocks.
 pub(crate) fn in_blocks(algorithm: &Algorithm, blocks: u32) -> Parameters<'static> {
-    match algorithm.takes(Parameter::Blocks) {
-        true => Parameters::with_blocks(blocks),
-        false => Parameters::default(),
+    if algorithm.takes(Parameter::Blocks) {
+        Parameters::with_blocks(blocks)
+    } else {
+        Parameters::default()
     }
 }
 

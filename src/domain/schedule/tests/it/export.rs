@@ -156,9 +156,10 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
             }
             ["compute", work] => {
                 statement.work = number(work);
-                match under_way.is_empty() {
-                    true => after = vec![index],
-                    false => under_way.push(index),
+                if under_way.is_empty() {
+                    after = vec![index]
+                } else {
+                    under_way.push(index)
                 }
             }
             [what, peer, tag, bytes] => {
@@ -168,9 +169,10 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
                     "recv" => (peer, rank, tag, bytes),
                     _ => panic!("{line}"),
                 });
-                match what.starts_with('i') {
-                    true => under_way.push(index),
-                    false => after = vec![index],
+                if what.starts_with('i') {
+                    under_way.push(index)
+                } else {
+                    after = vec![index]
                 }
             }
             _ => panic!("{line}"),

@@ -257,14 +257,15 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
     }
     let programs = |rank: Rank| -> Box<dyn Program> {
         let program = schedule.program(rank);
-        match rank == victim {
-            true => Box::new(Mutant {
+        if rank == victim {
+            Box::new(Mutant {
                 program,
                 how,
                 at,
                 action,
-            }),
-            false => program,
+            })
+        } else {
+            program
         }
     };
     let collective = schedule.algorithm().collective;
@@ -311,14 +312,16 @@ fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
         let request = Request {
             units: random.pick(&[1, 6, 14]),
             parameters: random.pick(&parameters),
-            root: match algorithm.collective.is_rooted() {
-                true => random.below(ranks.into()) as Rank,
-                false => 0,
+            root: if algorithm.collective.is_rooted() {
+                random.below(ranks.into()) as Rank
+            } else {
+                0
             },
             in_place: random.below(3) == 0,
-            placed: match algorithm.knows_nodes() {
-                true => random.pick(&grid().placements(algorithm, ranks)),
-                false => Placed::Together,
+            placed: if algorithm.knows_nodes() {
+                random.pick(&grid().placements(algorithm, ranks))
+            } else {
+                Placed::Together
             },
             ..Request::among_ranks(ranks)
         };

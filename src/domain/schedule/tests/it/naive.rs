@@ -113,13 +113,14 @@ pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn P
 
 /// The part of the vector that a buffer of a rank holds, or all of it.
 fn piece(buffer: Buffer, is_part: bool, schedule: &Schedule, rank: Rank) -> Span {
-    match is_part {
-        true => Span::block(
+    if is_part {
+        Span::block(
             buffer,
             Partition::parts(schedule.shape().ranks),
             rank.into(),
-        ),
-        false => Span::whole(buffer),
+        )
+    } else {
+        Span::whole(buffer)
     }
 }
 
@@ -317,9 +318,10 @@ impl Interpreter {
             }
         }
         self.end_action(to)?;
-        match was_posted {
-            true => self.end_action(from),
-            false => Some(()),
+        if was_posted {
+            self.end_action(from)
+        } else {
+            Some(())
         }
     }
 
@@ -338,9 +340,10 @@ impl Interpreter {
             .map(|span| process.layout.locate(span))
             .collect::<Option<_>>()?;
         for step in 0..into.units() {
-            let offset = match backwards {
-                true => into.units() - 1 - step,
-                false => step,
+            let offset = if backwards {
+                into.units() - 1 - step
+            } else {
+                step
             };
             let value = |place: &Place| -> Option<Option<Word>> {
                 let index = place.runs[0].start + offset;

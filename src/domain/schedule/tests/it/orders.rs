@@ -10,9 +10,10 @@ use crate::script::{INPUT, OUTPUT, SCRATCH, Script, all, combine, copy, recv, se
 fn every_algorithm_is_right_in_any_order() {
     for algorithm in ALGORITHMS {
         for (ranks, root) in [(1, 0), (2, 1), (3, 0), (5, 2), (6, 5), (8, 3)] {
-            let root = match algorithm.collective.is_rooted() {
-                true => root,
-                false => 0,
+            let root = if algorithm.collective.is_rooted() {
+                root
+            } else {
+                0
             };
             for units in [0, 1, 13] {
                 each_call(algorithm, ranks, root, units, |schedule| {

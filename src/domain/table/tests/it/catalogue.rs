@@ -91,9 +91,10 @@ fn rules_of_collectives_without_our_algorithms_name_native_ones() {
         if collective.has_algorithms() {
             continue;
         }
-        let operators = match collective.is_reduction() {
-            true => "        operators: commutative\n",
-            false => "",
+        let operators = if collective.is_reduction() {
+            "        operators: commutative\n"
+        } else {
+            ""
         };
         let native = format!("native:{collective}/linear");
         let table = parse(collective, 2, operators, &native).expect("valid");
@@ -122,9 +123,10 @@ fn every_algorithm_can_be_chosen_where_it_is_supported() {
     for algorithm in ALGORITHMS {
         let (collective, name) = (algorithm.collective, algorithm.name());
         assert!(parse(collective, 1, "", "default").is_ok());
-        let operators = match algorithm.ordered || !collective.is_reduction() {
-            true => "",
-            false => "        operators: commutative\n",
+        let operators = if algorithm.ordered || !collective.is_reduction() {
+            ""
+        } else {
+            "        operators: commutative\n"
         };
         let found = parse(collective, 4, operators, &name);
         assert!(found.is_ok(), "{name}: {found:?}");
@@ -149,9 +151,10 @@ fn radices_are_within_their_range() {
         for (radix, good) in [(2, true), (64, true), (0, false), (1, false), (65, false)] {
             let rule = format!("{name}, radix: {radix}");
             if good {
-                let operators = match collective.is_reduction() {
-                    true => "        operators: commutative\n",
-                    false => "",
+                let operators = if collective.is_reduction() {
+                    "        operators: commutative\n"
+                } else {
+                    ""
                 };
                 let table = parse(collective, 8, operators, &rule).expect("valid");
                 assert!(

@@ -251,10 +251,7 @@ proptest! {
                 }
                 for (before, after) in entry.measured.iter().zip(&other.measured) {
                     let is_kept = lack(at(entry, before.bytes), policy).is_none();
-                    let expected = match is_kept {
-                        true => *before,
-                        false => MeasuredPoint { seconds: before.default_seconds, speedup: 1.0, ..*before },
-                    };
+                    let expected = if is_kept { *before } else { MeasuredPoint { seconds: before.default_seconds, speedup: 1.0, ..*before } };
                     prop_assert_eq!(*after, expected);
                 }
                 // With the original rules and points it equals the original entry.

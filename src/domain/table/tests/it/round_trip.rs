@@ -46,9 +46,10 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             .map(str::to_owned)
             .collect();
         // Parameters that an algorithm does not take are left out below.
-        prop::option::of(select(match ids.is_empty() {
-            true => vec![String::new()],
-            false => ids,
+        prop::option::of(select(if ids.is_empty() {
+            vec![String::new()]
+        } else {
+            ids
         }))
     });
     let through = select(Through::ALL.map(|(_, through)| through).to_vec());
@@ -193,9 +194,10 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 order,
                 operators,
                 source,
-                deployments: match is_offered {
-                    true => deployments,
-                    false => Deployments::Colltune,
+                deployments: if is_offered {
+                    deployments
+                } else {
+                    Deployments::Colltune
                 },
                 rules: sizes.zip(rules).map(rule).collect(),
                 measured: points,

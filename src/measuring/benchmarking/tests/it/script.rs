@@ -133,12 +133,13 @@ impl Script {
         let rank = self.rank.as_ref().map_or(0, Ranks::rank);
         let fails =
             |(moment, ranks): &(Moment, Range<u32>)| now == *moment && ranks.contains(&rank);
-        let mine = match self.role(index).fails.as_ref().is_some_and(fails) {
-            false => Ok(()),
-            true => Err(Failure {
+        let mine = if !self.role(index).fails.as_ref().is_some_and(fails) {
+            Ok(())
+        } else {
+            Err(Failure {
                 kind: FailureKind::MpiError,
                 message: format!("seen on rank {rank}"),
-            }),
+            })
         };
         match &self.rank {
             None => Ok(mine),

@@ -64,9 +64,10 @@ fn skewed_calls_are_timed_from_the_last_arrival() {
         assert_eq!(skewed.batch, 3);
         for seconds in &skewed.seconds {
             let ratio = seconds / together;
-            match is_whole {
-                true => assert!((ratio - 1.0).abs() < 1e-9, "{bytes}: {ratio}"),
-                false => assert!((0.0..0.99).contains(&ratio), "{bytes}: {ratio}"),
+            if is_whole {
+                assert!((ratio - 1.0).abs() < 1e-9, "{bytes}: {ratio}")
+            } else {
+                assert!((0.0..0.99).contains(&ratio), "{bytes}: {ratio}")
             }
         }
     };

@@ -68,9 +68,12 @@ fn a_missing_older_table_delays_nothing_and_is_requested_again() {
     let seen = Arc::clone(&is_back);
     let first = Place::new().site.release(table("first"));
     let lost = format!("/api/v1/blobs/{first}");
-    let place = Place::with(move |request, reply| match request.path == lost {
-        true if !seen.load(Ordering::Relaxed) => Reply::problem(500, "it is damaged"),
-        _ => reply,
+    let place = Place::with(move |request, reply| {
+        if request.path == lost && !seen.load(Ordering::Relaxed) {
+            Reply::problem(500, "it is damaged")
+        } else {
+            reply
+        }
     });
     place.site.release(table("first"));
     let second = place.site.release(table("second"));

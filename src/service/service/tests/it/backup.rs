@@ -17,13 +17,14 @@ fn files(folder: &Path) -> Vec<String> {
     for entry in fs::read_dir(folder).expect("a folder") {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("UTF-8");
-        match entry.path().is_dir() {
-            true => files.extend(
+        if entry.path().is_dir() {
+            files.extend(
                 self::files(&entry.path())
                     .iter()
                     .map(|file| format!("{name}/{file}")),
-            ),
-            false => files.push(name),
+            )
+        } else {
+            files.push(name)
         }
     }
     files.sort();

@@ -27,9 +27,10 @@ impl Library {
         let mpicc = std::env::var_os(variable).unwrap_or_else(|| mpicc.into());
         let mpicc = process::find(mpicc)?;
         let beside = mpicc.with_file_name(mpirun);
-        let mpirun = match beside.exists() {
-            true => beside,
-            false => process::find(mpirun)?,
+        let mpirun = if beside.exists() {
+            beside
+        } else {
+            process::find(mpirun)?
         };
         Self::at(mpicc, mpirun, marker)
     }

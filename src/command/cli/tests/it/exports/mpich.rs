@@ -67,12 +67,11 @@ fn collectives() -> String {
         text += &format!("  {collective}:\n    message_size: {size}\n    shapes:\n");
         for ranks in RANKS {
             let of_class = |is_commutative| rules(collective, ids, is_commutative);
-            text += &match collective.is_reduction() {
-                true => {
-                    entry(ranks, Some("commutative"), &of_class(true))
-                        + &entry(ranks, Some("noncommutative"), &of_class(false))
-                }
-                false => entry(ranks, None, &of_class(true)),
+            text += &if collective.is_reduction() {
+                entry(ranks, Some("commutative"), &of_class(true))
+                    + &entry(ranks, Some("noncommutative"), &of_class(false))
+            } else {
+                entry(ranks, None, &of_class(true))
             };
         }
     }

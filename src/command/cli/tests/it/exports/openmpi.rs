@@ -49,23 +49,21 @@ fn collectives() -> String {
                 std::iter::once(first).chain(rest).collect()
             };
             let single = |id: &str| vec![(0, named(id))];
-            let (all, ordered) = match is_single {
-                true => (single(ids[index]), single(ids[index])),
-                false => {
-                    let ordered: Vec<&str> = ids
-                        .iter()
-                        .copied()
-                        .filter(|id| is_ordered(collective, id))
-                        .collect();
-                    (rules(ids), rules(&ordered))
-                }
+            let (all, ordered) = if is_single {
+                (single(ids[index]), single(ids[index]))
+            } else {
+                let ordered: Vec<&str> = ids
+                    .iter()
+                    .copied()
+                    .filter(|id| is_ordered(collective, id))
+                    .collect();
+                (rules(ids), rules(&ordered))
             };
-            text += &match collective.is_reduction() {
-                true => {
-                    entry(ranks, Some("commutative"), &all)
-                        + &entry(ranks, Some("noncommutative"), &ordered)
-                }
-                false => entry(ranks, None, &all),
+            text += &if collective.is_reduction() {
+                entry(ranks, Some("commutative"), &all)
+                    + &entry(ranks, Some("noncommutative"), &ordered)
+            } else {
+                entry(ranks, None, &all)
             };
         }
     }
@@ -300,9 +298,10 @@ fn prove(library: &Library) {
         }
         let ran = place.run(&export);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let operators = match is_commutative {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
+        let operators = if is_commutative {
+            OperatorClass::Commutative
+        } else {
+            OperatorClass::Noncommutative
         };
         let calls = calls(is_commutative);
         for (ranks, own) in RANKS.into_iter().zip(&own) {
@@ -379,9 +378,10 @@ fn openmpi_uses_a_deployed_table_with_its_environment_file() {
     for (ranks, is_ours) in [(2, true), (3, false), (4, true)] {
         let (own, found) = (ran_on(ranks, &[]), ran_on(ranks, &variables));
         assert_ne!(own.as_deref(), Some("chain"), "{ranks}");
-        match is_ours {
-            true => assert_eq!(found.as_deref(), Some("chain"), "{ranks}"),
-            false => assert_eq!(found, own, "{ranks}"),
+        if is_ours {
+            assert_eq!(found.as_deref(), Some("chain"), "{ranks}")
+        } else {
+            assert_eq!(found, own, "{ranks}")
         }
     }
 }

@@ -87,9 +87,10 @@ fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
         let request = |ranks| Request {
             root: 1,
             units: 64,
-            parameters: match is_pipelined {
-                true => Parameters::with_blocks(2),
-                false => Parameters::default(),
+            parameters: if is_pipelined {
+                Parameters::with_blocks(2)
+            } else {
+                Parameters::default()
             },
             ..Request::among_ranks(ranks)
         };
@@ -100,9 +101,10 @@ fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
         let schedule = Schedule::new(algorithm, &request(ranks)).unwrap();
         let steps = verify::verify_schedule(&schedule).unwrap().tally.steps;
 
-        let bytes = match algorithm.collective.is_reduction() {
-            true => 64 * 4,
-            false => 64,
+        let bytes = if algorithm.collective.is_reduction() {
+            64 * 4
+        } else {
+            64
         };
         let blocks = if is_pipelined { "--blocks 2" } else { "" };
         let args = format!("{name} --root 1 --bytes {bytes} {blocks}");
@@ -151,16 +153,18 @@ fn if_no_port_is_shared_simgrid_agrees_with_our_simulator() {
     for algorithm in ALGORITHMS {
         let is_pipelined = algorithm.takes(Parameter::Blocks);
         let ranks = if algorithm.even_ranks { 6 } else { 7 };
-        let (units, unit_bytes) = match algorithm.collective.is_reduction() {
-            true => (840_000, 4),
-            false => (3_360_000, 1),
+        let (units, unit_bytes) = if algorithm.collective.is_reduction() {
+            (840_000, 4)
+        } else {
+            (3_360_000, 1)
         };
         let request = Request {
             units,
             root: 1,
-            parameters: match is_pipelined {
-                true => Parameters::with_blocks(3),
-                false => Parameters::default(),
+            parameters: if is_pipelined {
+                Parameters::with_blocks(3)
+            } else {
+                Parameters::default()
             },
             ..Request::among_ranks(ranks)
         };

@@ -232,9 +232,10 @@ impl Explanation {
         let (mut low, mut high) = (1.0, 2.0);
         for _ in 0..50 {
             let middle = f64::midpoint(low, high);
-            match Self::new(rows, factors(middle))?.combining() > 0.0 {
-                true => low = middle,
-                false => high = middle,
+            if Self::new(rows, factors(middle))?.combining() > 0.0 {
+                low = middle
+            } else {
+                high = middle
             }
         }
         Self::new(rows, factors(low))

@@ -67,9 +67,10 @@ pub(crate) fn crossing(cluster: &Cluster) -> Fallible<u64> {
     let (mut low, mut high) = (1, LONG);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        match gain(cluster, middle)? > 1.0 {
-            true => high = middle,
-            false => low = middle,
+        if gain(cluster, middle)? > 1.0 {
+            high = middle
+        } else {
+            low = middle
         }
     }
     Ok(4 * high)

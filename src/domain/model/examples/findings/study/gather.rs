@@ -58,9 +58,10 @@ fn published() -> Vec<&'static str> {
 /// The seconds of a gather of `bytes` per rank.
 pub(crate) fn seconds(cluster: &Cluster, id: &str, bytes: u64) -> Fallible<f64> {
     let entry = named(&format!("gather/{id}"))?;
-    let entry = match entry.algorithm.takes(Parameter::Blocks) {
-        true => entry.with(Blocks::Size(CHUNK)),
-        false => entry,
+    let entry = if entry.algorithm.takes(Parameter::Blocks) {
+        entry.with(Blocks::Size(CHUNK))
+    } else {
+        entry
     };
     let in_bytes = Cluster {
         unit_bytes: 1,

@@ -99,9 +99,10 @@ impl Cluster {
         let schedule = Schedule::new(entry.algorithm, &self.request(entry, units))?;
         Ok(Outcome {
             seconds: simulate(&schedule, &self.setting())?.seconds,
-            blocks: match entry.algorithm.takes(Parameter::Blocks) {
-                true => schedule.shape().blocks,
-                false => 1,
+            blocks: if entry.algorithm.takes(Parameter::Blocks) {
+                schedule.shape().blocks
+            } else {
+                1
             },
         })
     }

@@ -94,9 +94,10 @@ pub(crate) fn crossing(first: usize, second: usize, elements: u64) -> Fallible<O
     }
     while high - low > 0.005 {
         let middle = (low + high) / 2.0;
-        match is_faster(middle)? {
-            true => low = middle,
-            false => high = middle,
+        if is_faster(middle)? {
+            low = middle
+        } else {
+            high = middle
         }
     }
     Ok(Some((low + high) / 2.0))
@@ -160,9 +161,10 @@ fn crossing_phrase(first: usize, second: usize, elements: u64) -> Fallible<Strin
             let [low, high] = [RATIOS[0], RATIOS[RATIOS.len() - 1]];
             let words = |ratio| -> Fallible<&str> {
                 let times = times(ratio, elements)?;
-                Ok(match times[first] < times[second] {
-                    true => "faster",
-                    false => "not faster",
+                Ok(if times[first] < times[second] {
+                    "faster"
+                } else {
+                    "not faster"
                 })
             };
             format!(

@@ -71,9 +71,10 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(cluster: &Cluster, (elements, published): (u64, [f64; 4])) -> Fallible<Self> {
-        let native = match elements * ELEMENT_BYTES < DOUBLING_BELOW {
-            true => "recursive_doubling",
-            false => "ring",
+        let native = if elements * ELEMENT_BYTES < DOUBLING_BELOW {
+            "recursive_doubling"
+        } else {
+            "ring"
         };
         let [single, dual] = [entry("pipelined_tree")?, entry("dual_root")?];
         let entries = [entry(native)?, single.with(FIXED), dual.with(FIXED)];
@@ -87,9 +88,10 @@ impl Row {
                 let mut seconds = 0.0;
                 for (name, blocks) in calls {
                     let entry = named(name)?;
-                    let entry = match entry.algorithm.takes(Parameter::Blocks) {
-                        true => entry.with(blocks),
-                        false => entry,
+                    let entry = if entry.algorithm.takes(Parameter::Blocks) {
+                        entry.with(blocks)
+                    } else {
+                        entry
                     };
                     seconds += cluster.run(entry, elements)?.seconds;
                 }

@@ -100,12 +100,13 @@ fn of_longest(rows: &[Row]) -> Fallible<String> {
     let growth = greatest(&pipelines, Row::growth).ok_or("no rows")?;
     let pipeline = least(&pipelines, Row::last).ok_or("no rows")?;
     let ranks = RANKS_PER_NODE[RANKS_PER_NODE.len() - 1];
-    let winners = match one.id == most.id {
-        true => format!("{} is fastest with 1 rank a node and with {ranks}", one.id),
-        false => format!(
+    let winners = if one.id == most.id {
+        format!("{} is fastest with 1 rank a node and with {ranks}", one.id)
+    } else {
+        format!(
             "{} is fastest with 1 rank a node and {} with {ranks}",
             one.id, most.id
-        ),
+        )
     };
     Ok(format!(
         "{winners}, and {} is the fastest pipeline with {ranks}; the pipelines take up to {} times as \

@@ -35,9 +35,10 @@ impl fmt::Display for Table {
         let widths: Vec<_> = (0..self.header.len()).map(width).collect();
         for (index, line) in lines().enumerate() {
             for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-                match column < self.names {
-                    true => write!(f, "| {cell:<width$} ")?,
-                    false => write!(f, "| {cell:>width$} ")?,
+                if column < self.names {
+                    write!(f, "| {cell:<width$} ")?
+                } else {
+                    write!(f, "| {cell:>width$} ")?
                 }
             }
             writeln!(f, "|")?;

@@ -80,9 +80,10 @@ impl Slow<'_> {
     fn link(&self, from: Rank, to: Rank) -> Link {
         let node = |rank| self.setting.topology.node_of_rank(rank);
         let machine = self.setting.machine;
-        let link = match node(from) == node(to) {
-            true => machine.node.clone(),
-            false => machine.network.clone(),
+        let link = if node(from) == node(to) {
+            machine.node.clone()
+        } else {
+            machine.network.clone()
         };
         link.unwrap()
     }
@@ -91,13 +92,14 @@ impl Slow<'_> {
     fn place(&self, rank: Rank) -> u32 {
         let topology = self.setting.topology;
         let ranks = 0..self.processes.len() as Rank;
-        match ranks
+        if ranks
             .clone()
             .all(|other| topology.node_of_rank(other) == topology.node_of_rank(0))
             && ranks.len() > 1
         {
-            true => 0,
-            false => topology.place_on_node(rank),
+            0
+        } else {
+            topology.place_on_node(rank)
         }
     }
 
@@ -221,9 +223,10 @@ impl Slow<'_> {
             }
         }
         let bytes = arriving.len() as u64 * self.setting.unit_bytes;
-        match bytes >= 8192 && used.is_disjoint(&arriving) {
-            true => process.began[before as usize],
-            false => began,
+        if bytes >= 8192 && used.is_disjoint(&arriving) {
+            process.began[before as usize]
+        } else {
+            began
         }
     }
 
@@ -267,9 +270,10 @@ impl Slow<'_> {
         let ready = |(key, message): (&(Rank, Rank, usize), &Message)| {
             let (from, to, _) = *key;
             let sent = message.sent.filter(|_| message.freed.is_none())?;
-            let ready = match self.is_eager(from, to, message.bytes) {
-                true => sent,
-                false => sent.max(message.awaited?),
+            let ready = if self.is_eager(from, to, message.bytes) {
+                sent
+            } else {
+                sent.max(message.awaited?)
             };
             let free = self.processes[from as usize]
                 .send_free
@@ -475,9 +479,10 @@ fn schedules() -> impl Strategy<Value = Schedule> {
         "supported",
         |(algorithm, ranks, root, units, blocks, in_place)| {
             let algorithm = &ALGORITHMS[algorithm];
-            let parameters = match algorithm.takes(Parameter::Blocks) {
-                true => Parameters::with_blocks(blocks),
-                false => Parameters::default(),
+            let parameters = if algorithm.takes(Parameter::Blocks) {
+                Parameters::with_blocks(blocks)
+            } else {
+                Parameters::default()
             };
             let request = Request {
                 root: root % ranks,

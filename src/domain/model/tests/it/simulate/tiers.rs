@@ -50,12 +50,13 @@ fn ratios(
     for parts in compositions(algorithm) {
         let is_cut = algorithm.uses(Parameter::Blocks, &parts);
         for blocks in [1, 4, 16].into_iter().take(if is_cut { 3 } else { 1 }) {
-            let parameters = match is_cut {
-                true => Parameters {
+            let parameters = if is_cut {
+                Parameters {
                     blocks: Some(schedule::Blocks::Count(blocks)),
                     ..parts
-                },
-                false => parts,
+                }
+            } else {
+                parts
             };
             let request = Request {
                 units: bytes / UNIT_BYTES,

@@ -116,9 +116,10 @@ impl Place {
                     ppn: ranks_per_node,
                 },
                 bytes: *bytes,
-                datatype: match collective.is_reduction() {
-                    true => Datatype::Float64,
-                    false => Datatype::Byte,
+                datatype: if collective.is_reduction() {
+                    Datatype::Float64
+                } else {
+                    Datatype::Byte
                 },
                 operator: collective.is_reduction().then_some(Operator::Sum),
             })
@@ -148,9 +149,10 @@ impl Case<'_> {
         let published = self.timed(self.machine, published, Parameters::default())?;
         let (mut flat, mut aware): (Option<Timed>, Option<Timed>) = (published.clone(), None);
         for algorithm in schedule::algorithms_of(self.cell.collective) {
-            let best = match algorithm.knows_nodes() {
-                true => &mut aware,
-                false => &mut flat,
+            let best = if algorithm.knows_nodes() {
+                &mut aware
+            } else {
+                &mut flat
             };
             for parameters in self.parameters(algorithm) {
                 let Some(timed) = self.timed(self.machine, algorithm, parameters)? else {
@@ -191,9 +193,10 @@ impl Case<'_> {
             if ids.is_empty() { vec![None] } else { ids }
         };
         let mut all = Vec::new();
-        let leaders: &[Option<u32>] = match algorithm.takes(Parameter::Leaders) {
-            true => &[None, Some(2), Some(4)],
-            false => &[None],
+        let leaders: &[Option<u32>] = if algorithm.takes(Parameter::Leaders) {
+            &[None, Some(2), Some(4)]
+        } else {
+            &[None]
         };
         for node in choices(Parameter::Node) {
             for network in choices(Parameter::Network) {
@@ -219,9 +222,10 @@ impl Case<'_> {
     }
 
     fn radices(&self, algorithm: &Algorithm, parts: &Parameters<'_>) -> Vec<Option<u32>> {
-        match algorithm.uses(Parameter::Radix, parts) {
-            true => self.radices.iter().copied().map(Some).collect(),
-            false => vec![None],
+        if algorithm.uses(Parameter::Radix, parts) {
+            self.radices.iter().copied().map(Some).collect()
+        } else {
+            vec![None]
         }
     }
 
@@ -320,9 +324,10 @@ impl Timed {
             Blocks::Count(count) => format!("blocks={count}"),
             Blocks::Size(units) => format!("block={}K", (units * unit_bytes) >> 10),
         }));
-        match given.is_empty() {
-            true => self.algorithm.id.to_owned(),
-            false => format!("{}[{}]", self.algorithm.id, given.join(",")),
+        if given.is_empty() {
+            self.algorithm.id.to_owned()
+        } else {
+            format!("{}[{}]", self.algorithm.id, given.join(","))
         }
     }
 }

@@ -36,6 +36,7 @@ mod agree;
 mod arguments;
 mod attach;
 mod attribute;
+mod bridge;
 mod call;
 mod datatypes;
 mod deployed;
@@ -49,6 +50,7 @@ mod place;
 mod plan;
 mod private;
 mod recent;
+mod room;
 mod safe;
 mod serve;
 mod state;
@@ -59,6 +61,7 @@ mod versions;
 mod watch;
 mod wrong;
 
+pub use bridge::Bridge;
 pub use deployed::DeployedCall;
 pub use dispatcher::{
     ATTACH_AFTER_BYTES, BYTES_OF_A_CALL, Dispatcher, KnownCommunicator, Settings,
@@ -68,6 +71,7 @@ pub use error::RuntimeError;
 pub use exec::RawCall;
 pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
+pub use room::Creators;
 pub use safe::{Communicating, Runtime};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;

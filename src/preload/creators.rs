@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use mpi::ffi;
 use runtime::{Bridge, Creators};
 
-use crate::chain::chained;
+use crate::chain::{Link, chained};
 use crate::handle::Handle;
 use crate::lifetime::dispatcher;
 
@@ -93,10 +93,11 @@ creators! {
     MPI_File_open PMPI_File_open file_open (on: Comm, name: Text, mode: c_int, info: Info, made: Made) room(on);
 }
 
-/// The same functions that only some libraries have.
+/// Functions of the same kind that only newer libraries have.
 #[cfg(large_counts)]
 pub(crate) mod newer {
     use super::*;
+    use crate::chain::{function, lacking};
 
     creators! {
         MPI_Comm_idup_with_info PMPI_Comm_idup_with_info idup_with_info
@@ -107,6 +108,99 @@ pub(crate) mod newer {
             (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) room(on);
         MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c win_allocate_shared_c
             (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) room(on);
+    }
+
+    /// The functions that take their place where the library has none, as in [`crate::hooks::large::find`], and the names
+    /// of those that they call.
+    const OLDER: [(&CStr, *const c_void); 4] = [
+        (c"PMPI_Comm_idup", older_idup as *const c_void),
+        (c"PMPI_Win_create", older_win_create as *const c_void),
+        (c"PMPI_Win_allocate", older_win_allocate as *const c_void),
+        (
+            c"PMPI_Win_allocate_shared",
+            older_win_allocate_shared as *const c_void,
+        ),
+    ];
+
+    /// Finds the library's functions. Where the library has none, older ones take their place.
+    pub(crate) fn find() {
+        for (link, (name, older)) in LINKS.iter().zip(OLDER) {
+            link.find();
+            if !super::link(name).is_some_and(|plain| link.is_beside(plain)) {
+                link.replace(older);
+            }
+        }
+    }
+
+    /// The address of an older function.
+    fn older(name: &CStr) -> *const c_void {
+        super::link(name).map_or(lacking as *const c_void, Link::library)
+    }
+
+    /// Without the info, which has only hints.
+    unsafe extern "C" fn older_idup(on: Comm, _info: Info, made: Made, request: Made) -> c_int {
+        // SAFETY: the caller's; the function has these arguments.
+        unsafe { function!(older(c"PMPI_Comm_idup"), (Comm, Made, Made))(on, made, request) }
+    }
+
+    unsafe extern "C" fn older_win_create(
+        base: Data,
+        size: Size,
+        unit: Size,
+        info: Info,
+        on: Comm,
+        made: Made,
+    ) -> c_int {
+        let Ok(unit) = c_int::try_from(unit) else {
+            return lacking();
+        };
+        let create = older(c"PMPI_Win_create");
+        // SAFETY: the caller's; the function has these arguments.
+        unsafe {
+            function!(create, (Data, Size, c_int, Info, Comm, Made))(
+                base, size, unit, info, on, made,
+            )
+        }
+    }
+
+    unsafe extern "C" fn older_win_allocate(
+        size: Size,
+        unit: Size,
+        info: Info,
+        on: Comm,
+        base: Data,
+        made: Made,
+    ) -> c_int {
+        let Ok(unit) = c_int::try_from(unit) else {
+            return lacking();
+        };
+        let allocate = older(c"PMPI_Win_allocate");
+        // SAFETY: the caller's; the function has these arguments.
+        unsafe {
+            function!(allocate, (Size, c_int, Info, Comm, Data, Made))(
+                size, unit, info, on, base, made,
+            )
+        }
+    }
+
+    unsafe extern "C" fn older_win_allocate_shared(
+        size: Size,
+        unit: Size,
+        info: Info,
+        on: Comm,
+        base: Data,
+        made: Made,
+    ) -> c_int {
+        let Ok(unit) = c_int::try_from(unit) else {
+            return lacking();
+        };
+        let allocate = older(c"PMPI_Win_allocate_shared");
+        // SAFETY: the caller's; the function has these arguments.
+        unsafe {
+            function!(allocate, (Size, c_int, Info, Comm, Data, Made))(
+                size, unit, info, on, base, made,
+            )
+        }
     }
 }
 
@@ -183,14 +277,14 @@ fn counted(_on: Comm, make: impl Fn() -> c_int) -> c_int {
     make()
 }
 
+/// One of [`LINKS`], by its name for profiling.
+fn link(name: &CStr) -> Option<&'static Link> {
+    LINKS.iter().copied().find(|link| link.name() == name)
+}
+
 /// Lets `exec` create communicators by the library's functions, since tools must not see ours.
 pub(crate) fn redirect() {
-    let address = |name: &CStr| {
-        LINKS
-            .iter()
-            .find(|link| link.name() == name)
-            .and_then(|link| link.found())
-    };
+    let address = |name: &CStr| link(name).and_then(Link::found);
     let found = [c"PMPI_Comm_create", c"PMPI_Comm_split_type"].map(address);
     if let [Some(create), Some(split_type)] = found {
         // SAFETY: the library's functions with these names.

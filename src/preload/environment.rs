@@ -35,7 +35,7 @@ extern "C" fn at_load() {
     sessions::LINKS.iter().for_each(|link| link.find());
     #[cfg(large_counts)]
     {
-        creators::newer::LINKS.iter().for_each(|link| link.find());
+        creators::newer::find();
         hooks::large::find();
         hooks::large::redirect();
     }

@@ -25,9 +25,9 @@
 //!   the operator. When a table is loaded over a communicator, its ranks compare tables and settings, and none uses
 //!   the table if there is a difference. If the file is checked for changes, ranks compare again when a communicator
 //!   is attached.
-//! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
-//!   is created when the communicator is attached: at the first call on `MPI_COMM_WORLD`, on others later
-//!   ([`Settings::attach_after_bytes`]), since creating it takes longer than a few calls can gain.
+//! - *Messages do not interfere.* Our messages use a communicator of the library that the application has not, and a tag
+//!   for each of the application's. It is created at the first call that is ours on the communicator that the table was
+//!   loaded over, and freed with the table. Parts of that communicator which have such calls before get others until then.
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].

@@ -20,8 +20,9 @@ use crate::place::{group_ranks_in, world_ranks};
 /// memory need three.
 const NEEDED: usize = 4;
 
-/// The number of the program's creations up to which every library has enough communicators.
-pub(crate) const FEW_CREATIONS: c_int = 64;
+/// The number of the program's creations up to which every library has enough communicators: of the known ones MPICH has
+/// the fewest, 2046.
+pub(crate) const FEW_CREATIONS: c_int = 512;
 
 /// The ranks that create something together.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,7 @@ impl Dispatcher {
                 self.give_room(old);
                 return make();
             }
+            self.count_creation();
             let members = match creators {
                 _ if self.is_busy.get() => None,
                 Creators::All => world_ranks(old).ok(),
@@ -66,7 +68,6 @@ impl Dispatcher {
             let (Some(members), Some(silenced)) = (members, silenced) else {
                 return make();
             };
-            self.count_creation();
             let code = make();
             if code == 0 {
                 // The new one has inherited the handler of the silenced one.
@@ -197,7 +198,8 @@ impl Dispatcher {
             if greatest_between(on, may_lack)? == 0 {
                 return Ok(());
             }
-            // A group must not fail in the call while the other one waits for it, so each tries alone.
+            // A group must not fail in the call while the other one waits for it, so each tries alone. MPICH 4.0.2 would
+            // crash here, had it never been asked for the group of `MPI_COMM_WORLD`.
             let lacks = !has_room(|| Communicator::of_group(world, own));
             if greatest_between(on, i32::from(lacks))? != 0 {
                 self.give_back(&members);

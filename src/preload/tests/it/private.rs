@@ -6,13 +6,19 @@ use testkit::mpi::{family, installation};
 use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
-use crate::launch::{compiled, run_preloaded};
+use crate::launch::{archived, compiled, run, run_preloaded};
+
+/// The number after some words at the beginning of a line.
+fn number(text: &str, words: &str) -> u32 {
+    let line = text.lines().find_map(|line| line.strip_prefix(words));
+    let number = line.and_then(|number| number.trim().parse().ok());
+    number.unwrap_or_else(|| panic!("no {words}: {text}"))
+}
 
 /// The number of communicators that `many.c` has made.
 fn made(text: &str) -> u32 {
     assert!(text.contains("many communicators agree"), "{text}");
-    let made = text.lines().find_map(|line| line.strip_prefix("made "));
-    made.and_then(|made| made.parse().ok()).expect("a number")
+    number(text, "made")
 }
 
 #[test]
@@ -22,18 +28,85 @@ fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
     let path = saved(&forcing(1, installation().library()), folder.path());
     let most = match family() {
         LibraryName::Mpich => "3000",
-        // It has more than any program needs.
+        // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };
     let run =
         |more: &[(&str, &str)]| run_preloaded(&program, &[most.to_owned()], 2, &path, more).good();
     let without = made(&run(&[("COLLTUNE_DISABLE", "1")]));
     let text = run(&[("COLLTUNE_ATTACH_AFTER", "20K")]);
-    // Communicators with the same ranks share one of the library's.
+    // All communicators share one of the library's.
     assert_eq!(made(&text), without, "{text}");
     assert!(calls(&text, "allreduce/") > 0, "{text}");
-    // They are given back when the program needs the last ones.
-    let are_given_back = text.contains("default (no private communicator)");
-    assert_eq!(are_given_back, family() == LibraryName::Mpich, "{text}");
+    // It is given back when the program needs the last one.
+    let is_given_back = text.contains("default (no private communicator)");
+    assert_eq!(is_given_back, family() == LibraryName::Mpich, "{text}");
     assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
+fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("makers.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let disabled = [("COLLTUNE_DISABLE", "1")];
+    let capacity = match family() {
+        LibraryName::Mpich => {
+            let counted = run_preloaded(&program, &[], 2, &path, &disabled).good();
+            number(&counted, "capacity")
+        }
+        // It has more than a test can make, so this only creates everything beside communicators of ours.
+        LibraryName::OpenMpi => 200,
+    };
+    // MPICH divides the communicator twice.
+    let arguments = [
+        capacity.to_string(),
+        folder.path().join("file").display().to_string(),
+        "split_type=2".to_owned(),
+    ];
+    let text = run_preloaded(&program, &arguments, 2, &path, &[]).good();
+    assert!(text.contains("all makers have room"), "{text}");
+    // Each began while we had one.
+    assert!(calls(&text, "allreduce/") >= 19, "{text}");
+    assert!(!text.contains("warning"), "{text}");
+    // The arguments are right: without a table nothing lacks, and nothing is left.
+    let without = run_preloaded(&program, &arguments, 2, &path, &disabled).good();
+    assert!(without.contains("all makers have room"), "{without}");
+}
+
+/// The least and the most communicators that ranks hold, at each point of `held.c`.
+fn held(text: &str) -> Vec<String> {
+    let names = ["unused", "parts", "whole", "parts of the whole", "freed"];
+    let line = |name: &str| {
+        let prefix = format!("{name}: ");
+        text.lines()
+            .find_map(|line| Some(line.strip_prefix(&prefix)?.to_owned()))
+    };
+    let held = names.iter().filter_map(|name| line(name));
+    held.chain(line("table freed")).collect()
+}
+
+#[test]
+fn one_communicator_serves_all_parts_of_the_world_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("held.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let text = run_preloaded(&program, &[], 3, &path, &[]).good();
+    // The second of three ranks is in two groups, which share the whole's later on.
+    let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1"];
+    assert_eq!(held(&text), expected, "{text}");
+    assert!(calls(&text, "allreduce/") >= 12, "{text}");
+}
+
+#[test]
+fn the_interface_holds_one_communicator_until_its_table_is_freed_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let archive = archived(folder.path()).display().to_string();
+    let flags = ["-DINTERFACE", archive.as_str(), "-lpthread", "-ldl", "-lm"];
+    let program = compiled("held.c", folder.path(), &flags);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let arguments = [path.display().to_string()];
+    let text = run(&program, &arguments, 3, &[]).good();
+    let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1", "0 to 0"];
+    assert_eq!(held(&text), expected, "{text}");
 }

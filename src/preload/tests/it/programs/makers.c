@@ -72,13 +72,12 @@ static void graph_create(Given *on, Made *made) {
     MPI_Graph_create(on->comm, 2, index, edges, 0, &made->comm);
 }
 static void dist_graph_create(Given *on, Made *made) {
-    int degree = 1, other = 1 - rank;
-    MPI_Dist_graph_create(on->comm, 1, &rank, &degree, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made->comm);
+    int degree = 1, other = 1 - rank, weight = 1;
+    MPI_Dist_graph_create(on->comm, 1, &rank, &degree, &other, &weight, MPI_INFO_NULL, 0, &made->comm);
 }
 static void dist_graph_create_adjacent(Given *on, Made *made) {
-    int other = 1 - rank;
-    MPI_Dist_graph_create_adjacent(on->comm, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                   &made->comm);
+    int other = 1 - rank, weight = 1;
+    MPI_Dist_graph_create_adjacent(on->comm, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &made->comm);
 }
 static void intercomm_create(Given *on, Made *made) {
     MPI_Intercomm_create(on->half, 0, on->comm, 1 - rank, 5, &made->comm);
@@ -145,7 +144,6 @@ int main(int argc, char **argv) {
     const int capacity = atoi(argv[1]);
     Given on = {.file = argv[2]};
     int periodic = 1;
-    MPI_Comm_group(MPI_COMM_WORLD, &on.group);
     MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &on.half);
     MPI_Intercomm_create(on.half, 0, MPI_COMM_WORLD, 1 - rank, 5, &on.inter);
     MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &on.cart);
@@ -157,6 +155,8 @@ int main(int argc, char **argv) {
                 needs = atoi(argv[word] + length + 1);
         }
         MPI_Comm_dup(MPI_COMM_WORLD, &on.comm);
+        /* MPICH 4.0.2 crashes in MPI_Comm_create_group on a communicator that was never asked for its group. */
+        MPI_Comm_group(on.comm, &on.group);
         use(on.comm);
         live = 4 + fill(capacity - needs - 4);
         if (live != capacity - needs) stop("not filled");
@@ -166,6 +166,7 @@ int main(int argc, char **argv) {
         finish(&made);
         use(on.comm);
         MPI_Comm_free(&on.comm);
+        MPI_Group_free(&on.group);
         if (rank == 0) printf("%s\n", makers[i].name);
     }
     if (rank == 0) puts("all makers have room");

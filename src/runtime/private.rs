@@ -61,24 +61,22 @@ impl Dispatcher {
             // SAFETY: states that are live have not been freed.
             unsafe { (*state).attached = none(FallbackReason::NoCommunicator) };
         }
-        let mut base = self.attributes.base.borrow_mut();
-        // SAFETY: ours.
-        if base
-            .as_ref()
-            .is_some_and(|base| unsafe { is_within(base, members) })
-        {
-            *base = None;
+        if self.has_base_within(members) {
+            self.attributes.base.replace(None);
         }
     }
 
     /// Whether [`Self::give_back`] would give something back.
     pub(crate) fn holds_within(&self, members: &HashSet<c_int>) -> bool {
+        self.has_base_within(members) || !self.users_within(members).is_empty()
+    }
+
+    /// Whether there is a base whose ranks are among some.
+    fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
         let base = self.attributes.base.borrow();
-        // SAFETY: ours.
-        let has_base = base
-            .as_ref()
-            .is_some_and(|base| unsafe { is_within(base, members) });
-        has_base || !self.users_within(members).is_empty()
+        // SAFETY: the base is ours, and has not been freed.
+        let is_within = |base: &Private| unsafe { is_within(base, members) };
+        base.as_ref().is_some_and(is_within)
     }
 
     /// Whether we have any communicator of the library.

@@ -110,6 +110,25 @@ const MAKERS: [&str; 19] = [
     "file_open",
 ];
 
+#[test]
+fn some_ranks_get_all_but_the_communicator_that_others_use_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("pairs.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let most = match family() {
+        LibraryName::Mpich => "3000",
+        // It has more than a test can make.
+        LibraryName::OpenMpi => "400",
+    };
+    let made = |more: &[(&str, &str)]| {
+        let text = run_preloaded(&program, &[most.to_owned()], 3, &path, more).good();
+        ["pairs alone", "pairs beside the world"].map(|words| number(&text, words))
+    };
+    let [alone, beside] = made(&[("COLLTUNE_DISABLE", "1")]);
+    let held = u32::from(family() == LibraryName::Mpich);
+    assert_eq!(made(&[]), [alone, beside - held]);
+}
+
 /// The least and the most communicators that ranks hold, at each point of `held.c`.
 fn held(text: &str) -> Vec<String> {
     let names = ["unused", "parts", "whole", "parts of the whole", "freed"];

@@ -66,7 +66,8 @@ typedef struct colltune_decision {
 
 /* Reads a table on every rank of a communicator. Collective. On any error *table is NULL on all ranks; a
  * rank that could read the table while another could not returns COLLTUNE_ERR_DIFFERS. The table may be
- * used on this communicator and on communicators made from it.
+ * used on this communicator and on communicators made from it. From the first call on this communicator that
+ * colltune carries out, the table holds one communicator of the MPI library, and no more for those made from it.
  *
  * Only rules that fresh launches confirmed, with medium confidence or more, are used, and only on
  * communicators of measured shapes (nodes, ranks per node, order of ranks); all other calls are left to the

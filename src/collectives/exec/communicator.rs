@@ -83,6 +83,8 @@ pub struct Communicator {
     tag: c_int,
     rank: u32,
     size: u32,
+    /// For each of its ranks, the rank in the library's communicator; absent if these are the same.
+    members: Option<Rc<[c_int]>>,
     nodes: Nodes,
     channels: Option<Rc<NodeChannels>>,
     /// Whether an error has left messages on it; the same flag as that of its channels.
@@ -103,6 +105,11 @@ impl Owned {
             }
         }
     }
+}
+
+/// A rank's number in the library's communicator, of which the ranks may be a part.
+pub(crate) fn address(members: Option<&Rc<[c_int]>>, rank: u32) -> c_int {
+    members.map_or(rank as c_int, |members| members[rank as usize])
 }
 
 impl Drop for Owned {
@@ -134,6 +141,22 @@ impl Communicator {
         Self::own(copy)
     }
 
+    /// A communicator of a group of ranks of one of the application's, in the group's order. Collective over the group.
+    ///
+    /// # Safety
+    ///
+    /// MPI is initialised, and `raw` is a valid intracommunicator that contains the group, to which this process belongs.
+    pub unsafe fn of_group(raw: ffi::MPI_Comm, group: ffi::MPI_Group) -> Result<Self, ExecError> {
+        // SAFETY: the handle is written by the call; the rest is the caller's.
+        let made = unsafe {
+            let mut made = ffi::RSMPI_COMM_NULL;
+            let code = ffi::PMPI_Comm_create_group(raw, group, 0, &mut made);
+            check("MPI_Comm_create_group", code)?;
+            made
+        };
+        Self::own(made)
+    }
+
     fn duplicate_of(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
         // SAFETY: the handle is written by the call; `raw` is a valid communicator.
         let copy = unsafe {
@@ -159,6 +182,7 @@ impl Communicator {
             tag: 0,
             rank: rank as u32,
             size: size as u32,
+            members: None,
             nodes: Nodes::one_node(size as u32),
             channels: None,
             is_lost: Rc::default(),
@@ -187,10 +211,51 @@ impl Communicator {
             tag,
             rank: self.rank,
             size: self.size,
+            members: self.members.clone(),
             nodes: Nodes::one_node(self.size),
             channels: None,
             is_lost: Rc::default(),
         }
+    }
+
+    /// The same for some of the ranks: `members` are their ranks in the library's communicator, in their order here. On
+    /// such a communicator ranks only exchange messages; it cannot be duplicated or divided. Not collective.
+    ///
+    /// # Errors
+    ///
+    /// If this process is not one of them.
+    pub fn part(&self, tag: c_int, members: &[c_int]) -> Result<Self, ExecError> {
+        let own = self.address(self.rank);
+        let rank = members.iter().position(|member| *member == own);
+        // As MPI reports a rank that is not in the communicator.
+        let code = if rank.is_some() { 0 } else { ffi::MPI_ERR_RANK };
+        check("MPI_Comm_rank", code as c_int)?;
+        let size = members.len() as u32;
+        let is_whole = self.members.is_none()
+            && size == self.size
+            && (0..).zip(members).all(|(rank, member)| rank == *member);
+        Ok(Self {
+            rank: rank.unwrap_or_default() as u32,
+            size,
+            members: (!is_whole).then(|| members.into()),
+            nodes: Nodes::together(size),
+            ..self.sharing(tag)
+        })
+    }
+
+    /// Whether its ranks differ from those of the library's communicator, see [`Communicator::part`].
+    pub fn is_part(&self) -> bool {
+        self.members.is_some()
+    }
+
+    /// The ranks in the library's communicator, if they differ from its own.
+    pub(crate) fn members(&self) -> Option<&Rc<[c_int]>> {
+        self.members.as_ref()
+    }
+
+    /// A rank's number in the library's communicator.
+    pub(crate) fn address(&self, rank: u32) -> c_int {
+        address(self.members(), rank)
     }
 
     /// Whether both use the same communicator of the library.

@@ -95,7 +95,7 @@ impl ScheduleExecutor {
             window: [Steps::default(), Steps::default()],
             lengths: lengths(&layout, &unit)?,
             machine: Machine::new(&layout, &unit, combiner, wait, channels.cloned())?,
-            resolver: Resolver::new(layout, unit, channels.cloned()),
+            resolver: Resolver::new(layout, unit, communicator, channels.cloned()),
         };
         if executor.is_resolved {
             executor.resolve_all()?;

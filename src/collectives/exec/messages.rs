@@ -15,31 +15,31 @@ pub(crate) struct Message {
     pub(crate) data: *mut c_void,
     pub(crate) count: c_int,
     pub(crate) datatype: ffi::MPI_Datatype,
+    /// The other end's rank in the library's communicator.
     pub(crate) peer: c_int,
 }
 
-impl Message {
-    fn bytes(data: *mut u8, length: usize, peer: u32) -> Result<Self, ExecError> {
-        Ok(Self {
+impl Communicator {
+    /// One end of a message of bytes.
+    fn bytes(&self, data: *mut u8, length: usize, peer: u32) -> Result<Message, ExecError> {
+        Ok(Message {
             data: data.cast(),
             count: count(length as u64)?,
             datatype: byte(),
-            peer: peer as c_int,
+            peer: self.address(peer),
         })
     }
-}
 
-impl Communicator {
     /// Sends bytes; may block until they are received.
     pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
-        let message = Message::bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
+        let message = self.bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.send(message) }
     }
 
     /// Receives exactly the length of the slice.
     pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
-        let message = Message::bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
+        let message = self.bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.recv(message) }
     }
@@ -52,8 +52,8 @@ impl Communicator {
         recv: &mut [u8],
         from: u32,
     ) -> Result<(), ExecError> {
-        let send = Message::bytes(send.as_ptr().cast_mut(), send.len(), to)?;
-        let recv = Message::bytes(recv.as_mut_ptr(), recv.len(), from)?;
+        let send = self.bytes(send.as_ptr().cast_mut(), send.len(), to)?;
+        let recv = self.bytes(recv.as_mut_ptr(), recv.len(), from)?;
         // SAFETY: the slices are valid for the lengths given and do not overlap.
         unsafe { self.exchange(send, recv) }
     }
@@ -103,12 +103,12 @@ impl Communicator {
         let piece = recv.len() / from.len().max(1);
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
-            let message = Message::bytes(data.wrapping_add(index * piece), piece, peer)?;
+            let message = self.bytes(data.wrapping_add(index * piece), piece, peer)?;
             // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
             requests.push(unsafe { self.start_recv(message) }?);
         }
         for &peer in to {
-            let message = Message::bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
+            let message = self.bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
             // SAFETY: the slice is only read; the rest is the caller's.
             requests.push(unsafe { self.start_send(message) }?);
         }

@@ -9,10 +9,11 @@ use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
+use crate::communicator::address;
 use crate::derived::Derived;
 use crate::fused::Arrival;
 use crate::unit::Unit;
-use crate::{ExecError, NodeChannels};
+use crate::{Communicator, ExecError, NodeChannels};
 
 /// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ pub(crate) const SCRATCH: usize = Buffer::Scratch(0).index();
 /// One end of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
+    /// The peer's rank in the library's communicator.
     pub(crate) peer: c_int,
     /// The peer's index on this rank's node, if the message goes through a channel.
     pub(crate) place: Option<u32>,
@@ -401,15 +403,23 @@ pub(crate) struct Resolver {
     layout: Layout,
     unit: Unit,
     channels: Option<Rc<NodeChannels>>,
+    /// As in [`Communicator::members`].
+    members: Option<Rc<[c_int]>>,
 }
 
 impl Resolver {
-    /// `channels` carry the messages to the ranks that they reach.
-    pub(crate) fn new(layout: Layout, unit: Unit, channels: Option<Rc<NodeChannels>>) -> Self {
+    /// For calls on a communicator. `channels` carry the messages to the ranks that they reach.
+    pub(crate) fn new(
+        layout: Layout,
+        unit: Unit,
+        communicator: &Communicator,
+        channels: Option<Rc<NodeChannels>>,
+    ) -> Self {
         Self {
             layout,
             unit,
             channels,
+            members: communicator.members().cloned(),
         }
     }
 
@@ -498,7 +508,7 @@ impl Resolver {
             return Ok(());
         }
         let mut transfer = Transfer {
-            peer: peer as c_int,
+            peer: address(self.members.as_ref(), peer),
             place: self.place_of(peer),
             slot,
             runs,
@@ -522,7 +532,7 @@ impl Resolver {
 
     fn signal(&self, peer: u32) -> Transfer {
         Transfer {
-            peer: peer as c_int,
+            peer: address(self.members.as_ref(), peer),
             place: self.place_of(peer),
             slot: OUTPUT,
             runs: [Run::default(); 2],

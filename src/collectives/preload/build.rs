@@ -30,6 +30,7 @@ fn main() -> io::Result<()> {
     // Functions that only some libraries have.
     for (function, setting) in [
         ("MPI_Session_init", "sessions"),
+        // With these come `MPI_Comm_idup_with_info` and windows with large units.
         ("MPI_Allreduce_c", "large_counts"),
     ] {
         if names.contains(function) {

@@ -35,6 +35,7 @@ extern "C" fn at_load() {
     sessions::LINKS.iter().for_each(|link| link.find());
     #[cfg(large_counts)]
     {
+        creators::newer::find();
         hooks::large::find();
         hooks::large::redirect();
     }

@@ -1,6 +1,7 @@
 //! Handles of any MPI library.
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
+use mpi::ffi::MPI_Group;
 
 /// A handle of the MPI library that the program runs with, as a number of the width of a register. So a call can be
 /// passed on unchanged even to another library than the one that this was built for. An integer handle is the lower
@@ -22,6 +23,11 @@ impl Handle {
 
     #[inline]
     pub(crate) fn communicator(self) -> MPI_Comm {
+        self.of()
+    }
+
+    #[inline]
+    pub(crate) fn group(self) -> MPI_Group {
         self.of()
     }
 

@@ -13,7 +13,7 @@ use mpi::ffi;
 
 use crate::datatypes::Datatypes;
 use crate::recent::Recent;
-use crate::state::State;
+use crate::state::{Private, State};
 
 /// The states of communicators: found by handle, and freed with the communicator or when MPI ends.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Attributes {
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
+    /// The library's communicator for our messages on all of the program's, once there is one.
+    pub(crate) base: RefCell<Option<Private>>,
     /// The states of recently used communicators.
     pub(crate) recent: Recent,
     /// The attributes of datatypes.
@@ -41,6 +43,7 @@ impl Attributes {
             ending: Cell::new(0),
             is_closed: Cell::new(false),
             live: RefCell::default(),
+            base: RefCell::default(),
             recent: Recent::new(),
             datatypes: Datatypes::open()?,
         });
@@ -139,6 +142,7 @@ impl Attributes {
             // SAFETY: live, so that its communicator is; `on_delete` frees it.
             unsafe { ffi::PMPI_Comm_delete_attr((*state).communicator, self.keyval.get()) };
         }
+        self.base.replace(None);
         let mut keyval = self.keyval.get();
         // SAFETY: ours.
         unsafe { ffi::PMPI_Comm_free_keyval(&mut keyval) };

@@ -18,7 +18,7 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{greatest, is_first, is_same};
 use crate::attach::Silenced;
 use crate::attribute::Attributes;
-use crate::place::is_oversubscribed;
+use crate::place::{is_oversubscribed, world_ranks};
 use crate::state::{Attached, Common, Means, Networks, Reasons, State, none};
 use crate::table_mismatch::{Host, TableMismatch};
 use crate::versions::Versions;
@@ -80,6 +80,10 @@ pub struct Dispatcher {
     pub(crate) calls: Cell<u64>,
     /// The number of the next private communicator of this process, from 1; ranks that share one agree on a greater one.
     pub(crate) next_private: Cell<c_int>,
+    /// The ranks over which the table was loaded, by their ranks in `MPI_COMM_WORLD`, in ascending order.
+    pub(crate) loaded_over: Vec<c_int>,
+    /// The number of times that the program has created something that may need the library's communicators.
+    pub(crate) creations: Cell<c_int>,
     /// Whether a call of ours is running, or a communicator is prepared for such calls.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<CallSummary>,
@@ -207,6 +211,9 @@ impl Dispatcher {
         let (is_oversubscribed, is_first) =
             unsafe { (is_oversubscribed(communicator)?, is_first(communicator)?) };
         let memory = settings.shared_memory_bytes;
+        // SAFETY: the caller's.
+        let mut loaded_over = unsafe { world_ranks(communicator)? };
+        loaded_over.sort_unstable();
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
                 let is_watched = settings.reload;
@@ -229,6 +236,8 @@ impl Dispatcher {
             attributes: Attributes::open()?,
             calls: Cell::new(0),
             next_private: Cell::new(1),
+            loaded_over,
+            creations: Cell::new(0),
             is_busy: Cell::new(false),
             summary: RefCell::default(),
             counters: RefCell::default(),

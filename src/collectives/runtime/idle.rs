@@ -34,24 +34,31 @@ impl Dispatcher {
     /// communicator that contains all of them is such a point, because programs call the collectives of two
     /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only communicators
     /// with all of their ranks in the new one are considered.
-    pub(crate) fn make_room(&self, private: &mut Private) -> Result<(), ExecError> {
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid, and its errors are returned.
+    pub(crate) unsafe fn make_room(
+        &self,
+        private: &mut Private,
+        on: MPI_Comm,
+    ) -> Result<(), ExecError> {
         if private.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
-        // Errors on this communicator are returned to us, unlike on the application's.
-        let raw = private.communicator.raw();
-        // SAFETY: ours.
-        let idle = unsafe { self.idle(raw)? };
+        // SAFETY: the caller's.
+        let idle = unsafe { self.idle(on)? };
         while private.lacking == Some(NoChannels::Limit) {
-            // SAFETY: ours.
-            let Some(name) = (unsafe { least_recent(&idle, raw)? }) else {
+            // SAFETY: the caller's.
+            let Some(name) = (unsafe { least_recent(&idle, on)? }) else {
                 break;
             };
             if let Some(idle) = idle.iter().find(|idle| idle.name == name) {
                 // SAFETY: live, not the new one, and not in a call.
                 unsafe { give_up(&mut *idle.state) };
             }
-            private.lacking = self.means.open_channels(&mut private.communicator)?;
+            // SAFETY: the caller's.
+            private.lacking = unsafe { self.means.open_channels(&mut private.communicator, on)? };
         }
         Ok(())
     }

@@ -25,10 +25,11 @@
 //!   the operator. When a table is loaded over a communicator, its ranks compare tables and settings, and none uses
 //!   the table if there is a difference. If the file is checked for changes, ranks compare again when a communicator
 //!   is attached.
-//! - *Messages do not interfere.* Our messages use a private communicator, which is freed with the application's. It
-//!   is created for the first call that one of our algorithms carries out. Communicators other than `MPI_COMM_WORLD`
-//!   are attached only after some calls ([`Settings::attach_after_bytes`]), since that takes longer than a few calls
-//!   can gain.
+//! - *Messages do not interfere.* Our messages use a communicator of the library that the application has not, and a tag
+//!   for each of the application's. It is created at the first call that is ours on the communicator that the table was
+//!   loaded over, and freed with the table. Parts of that communicator which have such calls before get others until then.
+//!   Communicators other than `MPI_COMM_WORLD` are attached only after some calls ([`Settings::attach_after_bytes`]),
+//!   since that takes longer than a few calls can gain.
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].
@@ -63,6 +64,7 @@ mod agree;
 mod arguments;
 mod attach;
 mod attribute;
+mod bridge;
 mod call;
 mod datatypes;
 mod deployed;
@@ -76,6 +78,7 @@ mod place;
 mod plan;
 mod private;
 mod recent;
+mod room;
 mod safe;
 mod serve;
 mod state;
@@ -86,6 +89,7 @@ mod versions;
 mod watch;
 mod wrong;
 
+pub use bridge::Bridge;
 pub use deployed::DeployedCall;
 pub use dispatcher::{
     ATTACH_AFTER_BYTES, BYTES_OF_A_CALL, Dispatcher, KnownCommunicator, Settings,
@@ -95,6 +99,7 @@ pub use error::RuntimeError;
 pub use exec::RawCall;
 pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
+pub use room::Creators;
 pub use safe::{Communicating, Runtime};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;

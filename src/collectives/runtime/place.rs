@@ -133,25 +133,56 @@ pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, Ex
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn world_ranks(communicator: MPI_Comm) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's; the groups are freed again.
+    // SAFETY: the caller's, and a constant of the library.
+    unsafe { ranks_in(ffi::RSMPI_COMM_WORLD, communicator) }
+}
+
+/// For each rank of a communicator, its rank in another one, or `MPI_UNDEFINED`.
+///
+/// # Safety
+///
+/// Valid intracommunicators.
+pub(crate) unsafe fn ranks_in(
+    other: MPI_Comm,
+    communicator: MPI_Comm,
+) -> Result<Vec<c_int>, ExecError> {
+    // SAFETY: the caller's; the group is freed again.
     unsafe {
-        let (_, size) = rank_and_size(communicator)?;
-        let ranks: Vec<c_int> = (0..size).collect();
-        let mut translated = vec![0; ranks.len()];
-        let (mut group, mut world) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
+        let mut group = ffi::RSMPI_GROUP_NULL;
         let code = ffi::PMPI_Comm_group(communicator, &mut group);
         check("MPI_Comm_group", code)?;
-        let code = ffi::PMPI_Comm_group(ffi::RSMPI_COMM_WORLD, &mut world);
+        let ranks = group_ranks_in(other, group);
+        ffi::PMPI_Group_free(&mut group);
+        ranks
+    }
+}
+
+/// For each rank of a group, its rank in a communicator, or `MPI_UNDEFINED`.
+///
+/// # Safety
+///
+/// A valid intracommunicator and a valid group.
+pub(crate) unsafe fn group_ranks_in(
+    communicator: MPI_Comm,
+    group: ffi::MPI_Group,
+) -> Result<Vec<c_int>, ExecError> {
+    // SAFETY: the caller's; the group of the communicator is freed again.
+    unsafe {
+        let mut size = 0;
+        check("MPI_Group_size", ffi::PMPI_Group_size(group, &mut size))?;
+        let ranks: Vec<c_int> = (0..size).collect();
+        let mut translated = vec![0; ranks.len()];
+        let mut whole = ffi::RSMPI_GROUP_NULL;
+        let code = ffi::PMPI_Comm_group(communicator, &mut whole);
         check("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Group_translate_ranks(
             group,
             size,
             ranks.as_ptr(),
-            world,
+            whole,
             translated.as_mut_ptr(),
         );
-        ffi::PMPI_Group_free(&mut group);
-        ffi::PMPI_Group_free(&mut world);
+        ffi::PMPI_Group_free(&mut whole);
         check("MPI_Group_translate_ranks", code)?;
         Ok(translated)
     }

@@ -1,8 +1,9 @@
 //! Private communicators: made for the first call that one of our algorithms carries out, shared, and given back.
 //!
-//! A library has few communicators (about two thousand under MPICH), and the program needs them. So those of the
-//! program that have the same ranks in the same order share one of ours. Their messages have tags of their own, since
-//! programs may be ahead on one of them.
+//! A library has few communicators (about two thousand under MPICH), and the program needs them. So the first
+//! communicator with all ranks that loaded the table gets one of the library's, the *base*, and all of the program's
+//! communicators use that from then on, also those with some of the ranks. Before there is a base, those with the same
+//! ranks in the same order share one. Each has a tag of its own, since programs may be ahead on one of them.
 //!
 //! The first call that one of our algorithms is to carry out is the same one on all ranks, so they make the private
 //! communicator there, and agree on its tag.
@@ -19,12 +20,13 @@ use vocabulary::Through;
 
 use crate::agree::greatest;
 use crate::attach::{Silenced, any};
-use crate::place::{is_of_this_world, world_ranks};
-use crate::state::{Private, State, none};
+use crate::place::{ranks_in, world_ranks};
+use crate::plan::Plans;
+use crate::state::{Private, State, agreed, none};
 use crate::{Dispatcher, FallbackReason};
 
-/// The most communicators of the library that we have at a time.
-const MOST_PRIVATE: c_int = 256;
+/// The most communicators of the library that we have at a time before there is a base.
+const MOST_PRIVATE: c_int = 16;
 
 impl Dispatcher {
     /// Makes the private communicator of an attached one, or leaves all calls on it to the library. Collective, with the
@@ -54,73 +56,44 @@ impl Dispatcher {
         }
     }
 
-    /// Creates one of the program's communicators. If the library has no more, gives back those of ours that have no other
-    /// ranks than the old communicator, and tries again. All ranks do the same, also those that have none of ours: creating
-    /// is collective, so all of them lack one. Where ranks of another world take part, which may be without colltune,
-    /// nothing is tried again.
-    ///
-    /// # Safety
-    ///
-    /// A valid communicator, over which `make` is collective. It writes the new one to `made`.
-    pub unsafe fn create(
-        &self,
-        old: MPI_Comm,
-        made: *mut MPI_Comm,
-        make: &dyn Fn() -> c_int,
-    ) -> c_int {
-        // SAFETY: the caller's.
-        let may_try_again = !self.is_busy.get()
-            && unsafe { is_intracommunicator(old) && is_of_this_world(old).unwrap_or(false) };
-        if !may_try_again {
-            return make();
+    /// Gives back all communicators of ours whose ranks are among some, given by their ranks in `MPI_COMM_WORLD`. The
+    /// library carries out the calls on the program's communicators that used them from now on. All of these ranks must
+    /// do this between the same two calls.
+    pub(crate) fn give_back(&self, members: &HashSet<c_int>) {
+        for state in self.users_within(members) {
+            // SAFETY: states that are live have not been freed.
+            unsafe { (*state).attached = none(FallbackReason::NoCommunicator) };
         }
-        // SAFETY: the caller's.
-        let Ok(silenced) = (unsafe { Silenced::new(old) }) else {
-            return make();
-        };
-        let code = make();
-        if code == 0 {
-            // The new one has inherited the handler of the silenced one.
-            // SAFETY: the call has written the handle.
-            unsafe { silenced.give_handler_to(*made) };
-            return code;
+        if self.has_base_within(members) {
+            self.attributes.base.replace(None);
         }
-        drop(silenced);
-        // SAFETY: the caller's.
-        unsafe {
-            if !may_be_exhausted(code) {
-                ffi::PMPI_Comm_call_errhandler(old, code);
-                return code;
-            }
-            self.give_back(old);
-        }
-        // Errors go to the program's handler now.
-        make()
     }
 
-    /// Gives back the private communicators of ranks that all belong to a communicator. The library carries out the calls
-    /// on those that used them from now on.
-    ///
-    /// # Safety
-    ///
-    /// A valid communicator.
-    unsafe fn give_back(&self, within: MPI_Comm) {
-        // SAFETY: the caller's.
-        let Ok(members) = (unsafe { world_ranks(within) }) else {
-            return;
+    /// Whether [`Self::give_back`] would give something back.
+    pub(crate) fn holds_within(&self, members: &HashSet<c_int>) -> bool {
+        self.has_base_within(members) || !self.users_within(members).is_empty()
+    }
+
+    /// Whether there is a base whose ranks are among some.
+    fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
+        let base = self.attributes.base.borrow();
+        // SAFETY: the base is ours, and has not been freed.
+        let is_within = |base: &Private| unsafe { is_within(base, members) };
+        base.as_ref().is_some_and(is_within)
+    }
+
+    /// Whether we have any communicator of the library.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.attributes.base.borrow().is_some() || !self.numbers().is_empty()
+    }
+
+    /// The states that use a communicator of the library whose ranks are among some.
+    fn users_within(&self, members: &HashSet<c_int>) -> Vec<*mut State> {
+        let uses = |state: &*mut State| {
+            // SAFETY: states that are live have not been freed, nor have our communicators that they use.
+            unsafe { private_of(*state).is_some_and(|private| is_within(private, members)) }
         };
-        let members: HashSet<c_int> = members.into_iter().collect();
-        for state in self.attributes.live() {
-            // SAFETY: states that are live have not been freed, nor have their communicators.
-            unsafe {
-                let is_within = private_of(state).is_some()
-                    && world_ranks((*state).communicator)
-                        .is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)));
-                if is_within {
-                    (*state).attached = none(FallbackReason::NoCommunicator);
-                }
-            }
-        }
+        self.attributes.live().into_iter().filter(uses).collect()
     }
 
     /// # Safety
@@ -148,8 +121,12 @@ impl Dispatcher {
         }
         let is_shared = |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
         if any(&rules, is_shared) {
-            private.lacking = self.means.open_channels(&mut private.communicator)?;
-            self.make_room(&mut private)?;
+            // SAFETY: the caller's; errors are returned.
+            unsafe {
+                let communicator = &mut private.communicator;
+                private.lacking = self.means.open_channels(communicator, on)?;
+                self.make_room(&mut private, on)?;
+            }
         }
         Ok(Ok(private))
     }
@@ -160,52 +137,98 @@ impl Dispatcher {
     ///
     /// A valid intracommunicator whose errors are returned; nothing of any state is borrowed.
     unsafe fn share_or_duplicate(&self, on: MPI_Comm) -> Result<Option<Private>, ExecError> {
-        let ours = self.private();
-        // SAFETY: states that are live have not been freed, nor has the private communicator of one.
-        let alike = unsafe {
-            let mut latest = ours.values().rev();
-            latest.find(|state| private_of(**state).is_some_and(|other| is_congruent(on, other)))
-        };
-        // SAFETY: as before.
-        let alike = alike.and_then(|state| unsafe { private_of(*state) });
-        // Whether all ranks still have the same one, and a number that none of them has used.
-        let number = alike.map_or(0, |private| private.number);
-        let mut most = [
-            self.next_private.get(),
-            number,
-            -number,
-            ours.len() as c_int,
-        ];
+        // SAFETY: the caller's.
+        let (found, ranks) = unsafe { (self.sharable(on), world_ranks(on)?) };
+        // Whether all ranks have found the same one, and a tag that none of them has used.
+        let number = found.as_ref().map_or(0, |found| found.number);
+        let held = self.numbers().len() as c_int;
+        let mut most = [self.next_private.get(), number, -number, held];
         // SAFETY: the caller's.
         unsafe { greatest(on, &mut most)? };
-        let [next, greatest_number, least_number, count] = most;
+        let [next, greatest_number, least_number, held] = most;
         self.next_private.set(next.saturating_add(1));
         let is_common = number > 0 && greatest_number == -least_number;
-        if let Some(alike) = alike.filter(|_| is_common && next <= most_tag()) {
+        if let Some(found) = found.filter(|_| is_common && next <= most_tag()) {
             return Ok(Some(Private {
-                communicator: alike.communicator.sharing(next),
+                communicator: found.communicator.part(next, &found.members)?,
                 number,
                 lacking: None,
             }));
         }
-        if count >= MOST_PRIVATE {
+        let is_whole = self.is_whole(&ranks);
+        if held >= MOST_PRIVATE && !is_whole {
             return Ok(None);
         }
         // SAFETY: the caller's.
-        let made = unsafe { Communicator::duplicate_of_raw(on) };
-        let mut failed = [i32::from(made.is_err())];
-        // SAFETY: the caller's.
-        unsafe { greatest(on, &mut failed)? };
-        let made = made.ok().filter(|_| failed == [0]);
-        Ok(made.map(|communicator| Private {
+        let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
+        let Ok(communicator) = made else {
+            return Ok(None);
+        };
+        let private = |communicator| Private {
             communicator,
             number: next,
             lacking: None,
-        }))
+        };
+        if is_whole {
+            let members = ranks.into_iter().collect();
+            self.set_base(private(communicator.sharing(0)), &members);
+        }
+        Ok(Some(private(communicator)))
+    }
+
+    /// A communicator of ours that another one may use: the base, or one with the same ranks in the same order.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::share_or_duplicate`].
+    unsafe fn sharable(&self, on: MPI_Comm) -> Option<Sharable> {
+        if let Some(base) = &*self.attributes.base.borrow() {
+            // SAFETY: the caller's; the base is ours.
+            let members = unsafe { ranks_in(base.communicator.raw(), on).ok()? };
+            // SAFETY: a constant of the library.
+            if !members.contains(unsafe { &ffi::RSMPI_UNDEFINED }) {
+                return Some(Sharable {
+                    communicator: base.communicator.sharing(0),
+                    number: base.number,
+                    members,
+                });
+            }
+        }
+        let users = self.numbers();
+        let mut latest = users.values().rev();
+        latest.find_map(|state| {
+            // SAFETY: states that are live have not been freed, nor has the private communicator of one.
+            let private = unsafe { private_of(*state).filter(|other| is_congruent(on, other))? };
+            Some(Sharable {
+                communicator: private.communicator.sharing(0),
+                number: private.number,
+                members: (0..private.communicator.size() as c_int).collect(),
+            })
+        })
+    }
+
+    /// Whether a communicator has all ranks that loaded the table, and no others.
+    fn is_whole(&self, ranks: &[c_int]) -> bool {
+        let mut ranks = ranks.to_vec();
+        ranks.sort_unstable();
+        ranks == self.loaded_over
+    }
+
+    /// Sets the base. All communicators of its ranks use it from their next call on, and our others are freed.
+    fn set_base(&self, base: Private, members: &HashSet<c_int>) {
+        for state in self.users_within(members) {
+            // SAFETY: states that are live have not been freed.
+            if let Ok(attached) = unsafe { &mut (*state).attached } {
+                // Plans are for the communicator that they were made with.
+                attached.plans = Plans::default();
+                attached.private = None;
+            }
+        }
+        self.attributes.base.replace(Some(base));
     }
 
     /// Our communicators of the library by number, each with the state of a communicator that uses it.
-    fn private(&self) -> BTreeMap<c_int, *mut State> {
+    fn numbers(&self) -> BTreeMap<c_int, *mut State> {
         let with_number = |state: *mut State| {
             // SAFETY: states that are live have not been freed.
             let private = unsafe { private_of(state)? };
@@ -216,6 +239,14 @@ impl Dispatcher {
     }
 }
 
+/// A communicator of ours that one of the program's may use.
+struct Sharable {
+    communicator: Communicator,
+    number: c_int,
+    /// The ranks in it of the ranks that would use it.
+    members: Vec<c_int>,
+}
+
 /// # Safety
 ///
 /// The state has not been freed, and is not changed while the result is in use.
@@ -224,22 +255,15 @@ unsafe fn private_of<'a>(state: *mut State) -> Option<&'a Private> {
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
 }
 
+/// Whether all ranks of the library's communicator that a private one uses are among some.
+///
 /// # Safety
 ///
-/// A valid communicator.
-unsafe fn is_intracommunicator(communicator: MPI_Comm) -> bool {
-    let mut is_inter = 0;
-    // SAFETY: the caller's; the result is written by the call.
-    let code = unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
-    code == 0 && is_inter == 0
-}
-
-/// Whether an error of creating a communicator may say that the library has no more, and not that arguments are wrong.
-fn may_be_exhausted(code: c_int) -> bool {
-    let mut class = 0;
-    // SAFETY: the result is written by the call.
-    let known = unsafe { ffi::PMPI_Error_class(code, &mut class) };
-    known == 0 && [ffi::MPI_ERR_OTHER, ffi::MPI_ERR_INTERN].contains(&(class as u32))
+/// It has not been freed.
+unsafe fn is_within(private: &Private, members: &HashSet<c_int>) -> bool {
+    // SAFETY: the caller's.
+    let ranks = unsafe { world_ranks(private.communicator.raw()) };
+    ranks.is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)))
 }
 
 /// Whether a communicator has the ranks of a private one, in the same order.
@@ -248,6 +272,9 @@ fn may_be_exhausted(code: c_int) -> bool {
 ///
 /// The communicator is valid.
 unsafe fn is_congruent(communicator: MPI_Comm, private: &Private) -> bool {
+    if private.communicator.is_part() {
+        return false;
+    }
     // SAFETY: the caller's; the result is written by the call.
     unsafe {
         let mut outcome = ffi::RSMPI_UNEQUAL;
@@ -256,7 +283,6 @@ unsafe fn is_congruent(communicator: MPI_Comm, private: &Private) -> bool {
         code == 0 && outcome == ffi::RSMPI_CONGRUENT
     }
 }
-
 /// The greatest tag that the library allows, 32767 or more (MPI 4.0, section 9.1.2).
 fn most_tag() -> c_int {
     const LEAST: c_int = 32767;

@@ -84,7 +84,7 @@ pub(crate) struct Attached {
 #[derive(Debug)]
 pub(crate) struct Private {
     pub(crate) communicator: Communicator,
-    /// A number of the library's communicator that it uses, the same on all ranks.
+    /// A number of the library's communicator that it uses, the same on all of the latter's ranks.
     pub(crate) number: c_int,
     /// The reason why there are no channels, if rules need them.
     pub(crate) lacking: Option<NoChannels>,
@@ -118,24 +118,25 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Gives a communicator channels, if available. Collective, with the same outcome on all ranks, also if the library
-    /// has no communicator left for the ranks of a node.
-    pub(crate) fn open_channels(
+    /// Gives the private communicator of another one channels, if available. Collective, with the same outcome on all
+    /// ranks, also if the library has no communicators left that this needs for a moment.
+    ///
+    /// # Safety
+    ///
+    /// A valid intracommunicator whose errors are returned, with the ranks of the private one.
+    pub(crate) unsafe fn open_channels(
         &self,
         private: &mut Communicator,
+        on: MPI_Comm,
     ) -> Result<Option<NoChannels>, ExecError> {
         let opened = match &self.channels {
             Some(channels) => Ok(Rc::clone(channels)),
             None => {
-                let node = private.node();
-                let mut failed = [i32::from(node.is_err())];
-                // SAFETY: ours.
-                unsafe { greatest(private.raw(), &mut failed)? };
-                // Other ranks' failure is this one's, too.
-                let code = failed[0] * ffi::MPI_ERR_OTHER as c_int;
-                check("MPI_Comm_split_type", code)?;
-                let node = node?;
-                NodeChannels::open(private, &node, self.shared_bytes, self.is_oversubscribed)?
+                // SAFETY: the caller's.
+                let own = unsafe { agreed(on, Communicator::duplicate_of_raw(on))? };
+                // SAFETY: the caller's.
+                let node = unsafe { agreed(on, own.node())? };
+                NodeChannels::open(&own, &node, self.shared_bytes, self.is_oversubscribed)?
             }
         };
         match opened {
@@ -146,6 +147,21 @@ impl Means {
             Err(reason) => Ok(Some(reason)),
         }
     }
+}
+
+/// Something that has been made on all ranks, or an error on all of them. Collective.
+///
+/// # Safety
+///
+/// A valid intracommunicator whose errors are returned.
+pub(crate) unsafe fn agreed<T>(on: MPI_Comm, made: Result<T, ExecError>) -> Result<T, ExecError> {
+    let mut failed = [i32::from(made.is_err())];
+    // SAFETY: the caller's.
+    unsafe { greatest(on, &mut failed)? };
+    // Other ranks' failure is this one's, too.
+    let code = failed[0] * ffi::MPI_ERR_OTHER as c_int;
+    check("MPI_Comm_create", code)?;
+    made
 }
 
 /// What attaching a communicator needs to know of the dispatcher.

@@ -18,7 +18,7 @@ use crate::error::{DriverError, failure, no_channels};
 pub(crate) enum CandidateCall<'a> {
     /// A candidate of the library, or a call that tables leave to the library. It has its own communicator, so that
     /// no other candidate receives messages that it left behind when it failed.
-    Library(Runner, Communicator),
+    Library(Runner, Box<Communicator>),
     /// One of our algorithms, called in the same way as by programs with a table. It makes its own private
     /// communicator.
     Ours(Box<DeployedCall>, &'a Communicator),
@@ -58,7 +58,7 @@ impl<'a> CandidateCall<'a> {
         // `Wait` does not apply to the library's own collectives.
         let runner = Runner::new(candidate, call, &own, Wait::Block);
         Ok(runner
-            .map(|runner| Self::Library(runner, own))
+            .map(|runner| Self::Library(runner, Box::new(own)))
             .map_err(|error| failure(&error)))
     }
 

@@ -6,13 +6,19 @@ use testkit::mpi::{family, installation};
 use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
-use crate::launch::{compiled, run_preloaded};
+use crate::launch::{archived, compiled, run, run_preloaded};
+
+/// The number after some words at the beginning of a line.
+fn number(text: &str, words: &str) -> u32 {
+    let line = text.lines().find_map(|line| line.strip_prefix(words));
+    let number = line.and_then(|number| number.trim().parse().ok());
+    number.unwrap_or_else(|| panic!("no {words}: {text}"))
+}
 
 /// The number of communicators that `many.c` has made.
 fn made(text: &str) -> u32 {
     assert!(text.contains("many communicators agree"), "{text}");
-    let made = text.lines().find_map(|line| line.strip_prefix("made "));
-    made.and_then(|made| made.parse().ok()).expect("a number")
+    number(text, "made")
 }
 
 #[test]
@@ -22,18 +28,140 @@ fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
     let path = saved(&forcing(1, installation().library()), folder.path());
     let most = match family() {
         LibraryName::Mpich => "3000",
-        // It has more than any program needs.
+        // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };
     let run =
         |more: &[(&str, &str)]| run_preloaded(&program, &[most.to_owned()], 2, &path, more).good();
     let without = made(&run(&[("COLLTUNE_DISABLE", "1")]));
     let text = run(&[("COLLTUNE_ATTACH_AFTER", "20K")]);
-    // Communicators with the same ranks share one of the library's.
+    // All communicators share one of the library's.
     assert_eq!(made(&text), without, "{text}");
     assert!(calls(&text, "allreduce/") > 0, "{text}");
-    // They are given back when the program needs the last ones.
-    let are_given_back = text.contains("default (no private communicator)");
-    assert_eq!(are_given_back, family() == LibraryName::Mpich, "{text}");
+    // It is given back when the program needs the last one.
+    let is_given_back = text.contains("default (no private communicator)");
+    assert_eq!(is_given_back, family() == LibraryName::Mpich, "{text}");
     assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
+fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("makers.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let run = |arguments: &[String], more: &[(&str, &str)]| {
+        run_preloaded(&program, arguments, 2, &path, more).good()
+    };
+    let disabled = [("COLLTUNE_DISABLE", "1")];
+    let capacity = number(&run(&[], &disabled), "capacity");
+    let with_needs = |capacity: u32, needs: &[&str]| {
+        let file = folder.path().join("file").display().to_string();
+        let mut arguments = vec![capacity.to_string(), file];
+        arguments.extend(needs.iter().map(|text| (*text).to_owned()));
+        arguments
+    };
+    let all = match family() {
+        // It divides the communicator twice.
+        LibraryName::Mpich => with_needs(capacity, &["split_type=2"]),
+        // To make so many takes two seconds each time, so here all makers only work beside a communicator of ours.
+        LibraryName::OpenMpi => with_needs(300, &[]),
+    };
+    // An error would end the program.
+    let text = run(&all, &[]);
+    assert!(text.contains("all makers have room"), "{text}");
+    // Each began while we had one.
+    assert!(calls(&text, "allreduce/") >= MAKERS.len() as u64, "{text}");
+    assert!(!text.contains("warning"), "{text}");
+    // The arguments are right: the makers need no more without a table.
+    let text = run(&all, &disabled);
+    assert!(text.contains("all makers have room"), "{text}");
+    if family() == LibraryName::OpenMpi {
+        let names = MAKERS
+            .iter()
+            .filter(|name| !["create_group", "cart_create"].contains(name));
+        let none: Vec<String> = names.map(|name| format!("{name}=0")).collect();
+        let none: Vec<&str> = none.iter().map(String::as_str).collect();
+        let text = run(&with_needs(capacity, &none), &[]);
+        assert!(text.contains("all makers have room"), "{text}");
+        assert!(calls(&text, "allreduce/") >= 2, "{text}");
+    }
+}
+
+/// The makers of `makers.c`.
+const MAKERS: [&str; 19] = [
+    "dup",
+    "dup_with_info",
+    "create",
+    "create_group",
+    "split",
+    "split_type",
+    "cart_create",
+    "cart_sub",
+    "graph_create",
+    "dist_graph_create",
+    "dist_graph_create_adjacent",
+    "intercomm_create",
+    "intercomm_merge",
+    "intercomm_dup",
+    "win_create",
+    "win_allocate",
+    "win_allocate_shared",
+    "win_create_dynamic",
+    "file_open",
+];
+
+#[test]
+fn some_ranks_get_all_but_the_communicator_that_others_use_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("pairs.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let most = match family() {
+        LibraryName::Mpich => "3000",
+        // It has more than a test can make.
+        LibraryName::OpenMpi => "400",
+    };
+    let made = |more: &[(&str, &str)]| {
+        let text = run_preloaded(&program, &[most.to_owned()], 3, &path, more).good();
+        ["pairs alone", "pairs beside the world"].map(|words| number(&text, words))
+    };
+    let [alone, beside] = made(&[("COLLTUNE_DISABLE", "1")]);
+    let held = u32::from(family() == LibraryName::Mpich);
+    assert_eq!(made(&[]), [alone, beside - held]);
+}
+
+/// The least and the most communicators that ranks hold, at each point of `held.c`.
+fn held(text: &str) -> Vec<String> {
+    let names = ["unused", "parts", "whole", "parts of the whole", "freed"];
+    let line = |name: &str| {
+        let prefix = format!("{name}: ");
+        text.lines()
+            .find_map(|line| Some(line.strip_prefix(&prefix)?.to_owned()))
+    };
+    let held = names.iter().filter_map(|name| line(name));
+    held.chain(line("table freed")).collect()
+}
+
+#[test]
+fn one_communicator_serves_all_parts_of_the_world_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("held.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let text = run_preloaded(&program, &[], 3, &path, &[]).good();
+    // The second of three ranks is in two groups, which share the whole's later on.
+    let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1"];
+    assert_eq!(held(&text), expected, "{text}");
+    assert!(calls(&text, "allreduce/") >= 12, "{text}");
+}
+
+#[test]
+fn the_interface_holds_one_communicator_until_its_table_is_freed_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let archive = archived(folder.path()).display().to_string();
+    let flags = ["-DINTERFACE", archive.as_str(), "-lpthread", "-ldl", "-lm"];
+    let program = compiled("held.c", folder.path(), &flags);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let arguments = [path.display().to_string()];
+    let text = run(&program, &arguments, 3, &[]).good();
+    let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1", "0 to 0"];
+    assert_eq!(held(&text), expected, "{text}");
 }

@@ -1,0 +1,272 @@
+//! Room for the program's own communicators, windows and files: the last ones of the library are never ours, as far as
+//! the ranks that create something can see to that.
+//!
+//! A communicator of ours can be given back only where all of its ranks stop using it between the same two calls: in a
+//! blocking call in which all of them take part. Freeing one is local in the libraries.
+
+use std::collections::HashSet;
+use std::ffi::c_int;
+
+use exec::constants::MPI_Comm;
+use exec::{Communicator, ExecError, check};
+use mpi::ffi;
+
+use crate::Dispatcher;
+use crate::agree::greatest;
+use crate::attach::Silenced;
+use crate::place::{group_ranks_in, world_ranks};
+
+/// The number of the library's communicators that one call of the program needs at most: Open MPI's windows of allocated
+/// memory need three.
+const NEEDED: usize = 4;
+
+/// The number of the program's creations up to which every library has enough communicators: of the known ones MPICH has
+/// the fewest, 2046.
+pub(crate) const FEW_CREATIONS: c_int = 512;
+
+/// The ranks that create something together.
+#[derive(Clone, Copy, Debug)]
+pub enum Creators {
+    /// Those of the communicator that the call is on.
+    All,
+    /// Those of a group.
+    Group(ffi::MPI_Group),
+}
+
+impl Dispatcher {
+    /// Creates a communicator. If the library has no more, gives back those of ours whose ranks all take part, and tries
+    /// again. All ranks do the same, also those that have none of ours: the library finds out together that it has no
+    /// more. Where ranks of another world take part, which may be without colltune, nothing is tried again. Over an
+    /// intercommunicator there is room before, see [`Self::give_room`].
+    ///
+    /// # Safety
+    ///
+    /// A valid communicator, over which, or over whose group, `make` is collective. It writes the new one to `made`.
+    pub unsafe fn create(
+        &self,
+        old: MPI_Comm,
+        creators: Creators,
+        made: *mut MPI_Comm,
+        make: &dyn Fn() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller's.
+        unsafe {
+            if !self.is_busy.get() && !is_intracommunicator(old) {
+                self.give_room(old);
+                return make();
+            }
+            self.count_creation();
+            let members = match creators {
+                _ if self.is_busy.get() => None,
+                Creators::All => world_ranks(old).ok(),
+                Creators::Group(group) => world_ranks_of(group).ok(),
+            };
+            // Ours have two ranks or more.
+            let members = members.and_then(of_this_world);
+            let members = members.filter(|members| members.len() > 1);
+            let silenced = members.as_ref().and_then(|_| Silenced::new(old).ok());
+            let (Some(members), Some(silenced)) = (members, silenced) else {
+                return make();
+            };
+            let code = make();
+            if code == 0 {
+                // The new one has inherited the handler of the silenced one.
+                silenced.give_handler_to(*made);
+                return code;
+            }
+            drop(silenced);
+            if !may_be_exhausted(code) {
+                ffi::PMPI_Comm_call_errhandler(old, code);
+                return code;
+            }
+            self.give_back(&members);
+            // Errors go to the program's handler now.
+            make()
+        }
+    }
+
+    /// Gives communicators of ours back before a call over a communicator that creates something else than what
+    /// [`Self::create`] does, if the library has hardly any left. Such a call cannot be tried again: libraries crash in
+    /// it, or single ranks fail while others wait. Collective over the communicator.
+    ///
+    /// # Safety
+    ///
+    /// A valid communicator.
+    pub unsafe fn give_room(&self, on: MPI_Comm) {
+        if self.is_busy.get() {
+            return;
+        }
+        self.count_creation();
+        self.undisturbed(|| {
+            // SAFETY: the caller's.
+            unsafe {
+                // An error concerns the call that follows, which reports it.
+                let _ = match is_intracommunicator(on) {
+                    true => self.give_room_within(on),
+                    false => self.give_room_between(on),
+                };
+            }
+        });
+    }
+
+    /// Counts a call by which the program creates something.
+    pub fn count_creation(&self) {
+        let creations = self.creations.get();
+        self.creations.set(creations.saturating_add(1));
+    }
+
+    /// # Safety
+    ///
+    /// A valid intracommunicator.
+    unsafe fn give_room_within(&self, on: MPI_Comm) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        unsafe {
+            let Some(members) = of_this_world(world_ranks(on)?) else {
+                return Ok(());
+            };
+            // Ours have two ranks or more.
+            if members.len() < 2 {
+                return Ok(());
+            }
+            let _silenced = Silenced::new(on)?;
+            self.give_room_among(on, &members)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// A valid intracommunicator whose errors are returned, and its ranks, which are of this world.
+    pub(crate) unsafe fn give_room_among(
+        &self,
+        on: MPI_Comm,
+        members: &HashSet<c_int>,
+    ) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut may_lack = [self.may_take_room(members)];
+            greatest(on, &mut may_lack)?;
+            if may_lack == [0] {
+                return Ok(());
+            }
+            let mut lacks = [i32::from(!has_room(|| Communicator::duplicate_of_raw(on)))];
+            greatest(on, &mut lacks)?;
+            if lacks != [0] {
+                self.give_back(members);
+            }
+            Ok(())
+        }
+    }
+
+    /// The same for both groups of an intercommunicator.
+    ///
+    /// # Safety
+    ///
+    /// A valid intercommunicator.
+    unsafe fn give_room_between(&self, on: MPI_Comm) -> Result<(), ExecError> {
+        // SAFETY: the caller's; the groups are written by the calls, and freed.
+        unsafe {
+            let (mut own, mut other) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
+            check("MPI_Comm_group", ffi::PMPI_Comm_group(on, &mut own))?;
+            let code = ffi::PMPI_Comm_remote_group(on, &mut other);
+            check("MPI_Comm_remote_group", code)?;
+            let done = self.give_room_to(on, own, other);
+            ffi::PMPI_Group_free(&mut own);
+            ffi::PMPI_Group_free(&mut other);
+            done
+        }
+    }
+
+    /// # Safety
+    ///
+    /// A valid intercommunicator and its groups.
+    unsafe fn give_room_to(
+        &self,
+        on: MPI_Comm,
+        own: ffi::MPI_Group,
+        other: ffi::MPI_Group,
+    ) -> Result<(), ExecError> {
+        // SAFETY: the caller's, and a constant of the library.
+        unsafe {
+            let mut members = world_ranks_of(own)?;
+            members.extend(world_ranks_of(other)?);
+            let Some(members) = of_this_world(members) else {
+                return Ok(());
+            };
+            let world = ffi::RSMPI_COMM_WORLD;
+            let _silenced = (Silenced::new(on)?, Silenced::new(world)?);
+            let may_lack = self.may_take_room(&members);
+            if greatest_between(on, may_lack)? == 0 {
+                return Ok(());
+            }
+            // A group must not fail in the call while the other one waits for it, so each tries alone. MPICH 4.0.2 would
+            // crash here, had it never been asked for the group of `MPI_COMM_WORLD`.
+            let lacks = !has_room(|| Communicator::of_group(world, own));
+            if greatest_between(on, i32::from(lacks))? != 0 {
+                self.give_back(&members);
+            }
+            Ok(())
+        }
+    }
+
+    /// Whether communicators of ours may leave too few for these ranks, as a number.
+    fn may_take_room(&self, members: &HashSet<c_int>) -> c_int {
+        i32::from(self.creations.get() > FEW_CREATIONS && self.holds_within(members))
+    }
+}
+
+/// Whether the library has all communicators that a call may need.
+pub(crate) fn has_room(mut make: impl FnMut() -> Result<Communicator, ExecError>) -> bool {
+    let made: Vec<Communicator> = (0..NEEDED).map_while(|_| make().ok()).collect();
+    made.len() == NEEDED
+}
+
+/// The ranks, unless some belong to another world.
+pub(crate) fn of_this_world(ranks: Vec<c_int>) -> Option<HashSet<c_int>> {
+    // SAFETY: a constant of the library.
+    let is_foreign = ranks.contains(unsafe { &ffi::RSMPI_UNDEFINED });
+    (!is_foreign).then(|| ranks.into_iter().collect())
+}
+
+/// For each rank of a group, its rank in `MPI_COMM_WORLD`, or `MPI_UNDEFINED`.
+///
+/// # Safety
+///
+/// A valid group.
+unsafe fn world_ranks_of(group: ffi::MPI_Group) -> Result<Vec<c_int>, ExecError> {
+    // SAFETY: the caller's, and a constant of the library.
+    unsafe { group_ranks_in(ffi::RSMPI_COMM_WORLD, group) }
+}
+
+/// The maximum over both groups of an intercommunicator. Collective.
+///
+/// # Safety
+///
+/// A valid intercommunicator.
+unsafe fn greatest_between(on: MPI_Comm, number: c_int) -> Result<c_int, ExecError> {
+    // Each group gets what the other one has, which it then returns.
+    let mut of_other = [number];
+    // SAFETY: the caller's.
+    unsafe { greatest(on, &mut of_other)? };
+    let mut of_own = of_other;
+    // SAFETY: the caller's.
+    unsafe { greatest(on, &mut of_own)? };
+    Ok(of_other[0].max(of_own[0]))
+}
+
+/// # Safety
+///
+/// A valid communicator.
+pub(crate) unsafe fn is_intracommunicator(communicator: MPI_Comm) -> bool {
+    let mut is_inter = 0;
+    // SAFETY: the caller's; the result is written by the call.
+    let code = unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
+    code == 0 && is_inter == 0
+}
+
+/// Whether an error of creating a communicator may say that the library has no more, and not that arguments are wrong.
+fn may_be_exhausted(code: c_int) -> bool {
+    let mut class = 0;
+    // SAFETY: the result is written by the call.
+    let known = unsafe { ffi::PMPI_Error_class(code, &mut class) };
+    known == 0 && [ffi::MPI_ERR_OTHER, ffi::MPI_ERR_INTERN].contains(&(class as u32))
+}

@@ -238,7 +238,7 @@ impl Communicator {
             rank: rank.unwrap_or_default() as u32,
             size,
             members: (!is_whole).then(|| members.into()),
-            nodes: Nodes::together(size),
+            nodes: Nodes::one_node(size),
             ..self.sharing(tag)
         })
     }

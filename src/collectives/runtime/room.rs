@@ -3,6 +3,12 @@
 //!
 //! A communicator of ours can be given back only where all of its ranks stop using it between the same two calls: in a
 //! blocking call in which all of them take part. Freeing one is local in the libraries.
+//!
+//! The ranks of MPICH find out together that they lack a context id, by a reduction of masks, and so do those of Open MPI
+//! if they have equally many. So each rank calls a function again that needs a single one, without asking the others.
+//! Other functions fail on some ranks while others wait, or crash (windows and files in MPICH 4.0.2), and
+//! `MPI_Intercomm_create` has exchanged messages before it needs one. Before these, the ranks agree whether the library has
+//! enough, also across both groups (`bridge.rs`). Where ranks of another world take part, nothing is given back.
 
 use std::collections::HashSet;
 use std::ffi::c_int;

@@ -41,7 +41,7 @@ impl Authority {
     }
 
     /// The authority's own certificate with its key.
-    pub fn itself(&self) -> Certified {
+    pub fn own_certificate(&self) -> Certified {
         Certified {
             certificate: self.pem.clone(),
             key: self.issuer.key().serialize_pem(),

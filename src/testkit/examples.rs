@@ -1,7 +1,7 @@
 //! Examples in commented YAML files.
 
 /// The alternatives that a commented YAML file shows: the blocks of lines that begin with `#:`, without this prefix.
-pub fn examples(text: &str) -> Vec<String> {
+pub fn commented_examples(text: &str) -> Vec<String> {
     let mut blocks = vec![String::new()];
     for line in text.lines() {
         match line.strip_prefix("#: ") {

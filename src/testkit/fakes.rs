@@ -44,7 +44,7 @@ impl Fakes {
     }
 
     /// Adds a shell script, in which `$dir` is this directory.
-    pub fn script(&self, name: &str, body: &str) -> PathBuf {
+    pub fn write_script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.path(name);
         let text = format!("#!/bin/sh\ndir={}\n{body}\n", self.0.path().display());
         // A child process writes the file: if this process held it open for writing while another thread forks, the
@@ -63,15 +63,15 @@ impl Fakes {
     }
 
     /// Adds a launcher that prints `version` for `--version`, succeeds for `true`, and otherwise runs `body`.
-    pub fn launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
+    pub fn write_launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
         let body = format!(
             "case \"$*\" in\n--version) echo '{version}'; exit 0;;\n*' true') exit 0;;\nesac\n{body}"
         );
-        self.script(name, &body)
+        self.write_script(name, &body)
     }
 
     /// Waits for the number that a script writes to a file.
-    pub fn number(&self, name: &str) -> i32 {
+    pub fn wait_for_number(&self, name: &str) -> i32 {
         let path = self.path(name);
         wait_for(&path.display().to_string(), || {
             fs::read_to_string(&path).ok()?.trim().parse().ok()
@@ -92,12 +92,12 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Whether a process exists, even as a zombie.
-pub fn exists(pid: i32) -> bool {
+pub fn process_exists(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// Writes a host file.
-pub fn host_file(fakes: &Fakes, text: &str) -> PathBuf {
+pub fn write_host_file(fakes: &Fakes, text: &str) -> PathBuf {
     let path = fakes.path("hosts");
     std::fs::write(&path, text).expect("written");
     path

@@ -10,5 +10,5 @@ mod requirements;
 pub mod tables;
 pub mod web;
 
-pub use examples::examples;
+pub use examples::commented_examples;
 pub use requirements::require;

@@ -12,7 +12,7 @@ use launcher::{
 };
 
 /// The MPI library, chosen by `scripts/with-mpi`.
-pub fn family() -> LibraryName {
+pub fn chosen_family() -> LibraryName {
     match env::var("MPI_FAMILY").as_deref() {
         Ok("mpich") => LibraryName::Mpich,
         _ => LibraryName::OpenMpi,
@@ -23,11 +23,11 @@ pub fn family() -> LibraryName {
 ///
 /// # Panics
 /// If its launcher is not on `$PATH`.
-pub fn installation() -> Installation {
+pub fn chosen_installation() -> Installation {
     static FOUND: OnceLock<Installation> = OnceLock::new();
     let find = || {
         let choice = LibraryChoice {
-            name: Some(family()),
+            name: Some(chosen_family()),
             ..LibraryChoice::default()
         };
         let path = env::var_os("PATH").expect("PATH is set");
@@ -38,11 +38,11 @@ pub fn installation() -> Installation {
 
 /// The launcher on this machine, for any number of ranks. All launches of a test share it, because it needs a launch
 /// to find out whether ranks can be bound.
-pub fn launcher() -> &'static LocalLauncher {
+pub fn shared_launcher() -> &'static LocalLauncher {
     static STARTER: OnceLock<LocalLauncher> = OnceLock::new();
     let new = || {
         LocalLauncher::new(
-            installation(),
+            chosen_installation(),
             LocalOptions::default(),
             launcher::usable_cores(),
         )
@@ -51,7 +51,7 @@ pub fn launcher() -> &'static LocalLauncher {
 }
 
 /// A job that runs a program with one argument on ranks of this machine.
-pub fn job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
+pub fn local_job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
     Job {
         driver: program.to_owned(),
         plan: argument.to_owned(),
@@ -67,20 +67,20 @@ pub fn job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
 }
 
 /// The output and outcome of a launch.
-pub struct Printed {
+pub struct LaunchOutput {
     /// The output of the launcher and the ranks.
     pub text: String,
     /// The outcome.
     pub outcome: Outcome,
 }
 
-impl Printed {
+impl LaunchOutput {
     /// The output of a successful launch.
     ///
     /// # Panics
     /// If the launch failed.
     #[track_caller]
-    pub fn good(self) -> String {
+    pub fn expect_success(self) -> String {
         assert_eq!(self.outcome, Outcome::Success, "{}", self.text);
         self.text
     }
@@ -91,16 +91,16 @@ impl Printed {
 /// # Panics
 /// If the launch cannot be started, or does not end after it is killed.
 #[track_caller]
-pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> Printed {
+pub fn run_ranks(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> LaunchOutput {
     let folder = tempfile::tempdir().expect("a folder");
     let job = Job {
         timeout: Some(patience),
-        ..job(program, argument, ranks, folder.path().join("log"))
+        ..local_job(program, argument, ranks, folder.path().join("log"))
     };
-    let mut running = launcher().start(&job).expect("started");
+    let mut running = shared_launcher().start(&job).expect("started");
     let exit = running.wait_timeout(patience + Duration::from_secs(10));
     let exit = exit.expect("watched").expect("the launch ends");
-    Printed {
+    LaunchOutput {
         text: fs::read_to_string(&job.log).unwrap_or_default(),
         outcome: exit.outcome,
     }

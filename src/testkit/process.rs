@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 
 /// The result of a program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramResult {
     /// The exit status.
     pub status: ExitStatus,
     /// Its standard output.
@@ -41,15 +41,15 @@ pub struct Execution {
 /// If it cannot be started, or takes longer than `patience`. In the latter case the group gets SIGTERM, so that a
 /// launcher ends its ranks, which are in other groups, and SIGKILL 3 s later.
 #[track_caller]
-pub fn run(command: &mut Command, patience: Duration) -> Ended {
+pub fn run_to_end(command: &mut Command, patience: Duration) -> ProgramResult {
     let Execution {
         status,
         is_late,
         out,
         err,
-    } = attempt(command, patience);
+    } = run_or_kill(command, patience);
     match status.filter(|_| !is_late) {
-        Some(status) => Ended { status, out, err },
+        Some(status) => ProgramResult { status, out, err },
         None => panic!("{command:?} takes longer than {patience:?}: {out}{err}"),
     }
 }
@@ -59,7 +59,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
 /// # Panics
 /// If it cannot be started.
 #[track_caller]
-pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
+pub fn run_or_kill(command: &mut Command, patience: Duration) -> Execution {
     let folder = tempfile::tempdir().expect("a folder");
     let [out, err] = ["out", "err"].map(|name| folder.path().join(name));
     // Files, because a surviving process that inherits a pipe would block the reader.
@@ -73,7 +73,7 @@ pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
         Ok(child) => child,
         Err(error) => panic!("{command:?} does not start: {error}"),
     };
-    let (status, is_late) = wait(&mut child, patience);
+    let (status, is_late) = wait_or_kill(&mut child, patience);
     let read =
         |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
     Execution {
@@ -85,7 +85,7 @@ pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
 }
 
 /// Waits for a child and kills its group. Returns the exit status, unless it was killed, and whether it got SIGTERM.
-fn wait(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
+fn wait_or_kill(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
     let group = Pid::from_raw(child.id().cast_signed());
     let mut end = Instant::now() + patience;
     let mut is_late = false;
@@ -123,7 +123,7 @@ pub fn as_another_user(group: u32, words: &[&str]) -> Option<Command> {
         command.args(words);
         command
     };
-    let works = find("setpriv").is_some_and(|_| {
+    let works = find_program("setpriv").is_some_and(|_| {
         let tried = as_user(&["true"]).stderr(Stdio::null()).status();
         tried.is_ok_and(|status| status.success())
     });
@@ -145,7 +145,7 @@ pub fn under_umask(umask: &str, test: &str) -> Command {
 }
 
 /// The path of a program: the argument if it is a path, otherwise the first match in `$PATH`.
-pub fn find(program: impl AsRef<Path>) -> Option<PathBuf> {
+pub fn find_program(program: impl AsRef<Path>) -> Option<PathBuf> {
     let program = program.as_ref();
     if program.components().count() > 1 {
         return program.exists().then(|| program.to_owned());
@@ -156,7 +156,7 @@ pub fn find(program: impl AsRef<Path>) -> Option<PathBuf> {
 }
 
 /// A file or folder in the cache of this repository's scripts.
-pub fn cached(name: &str) -> Option<PathBuf> {
+pub fn find_cached(name: &str) -> Option<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let place = cache.or(home)?.join("colltune").join(name);

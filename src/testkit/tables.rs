@@ -7,7 +7,7 @@ use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, Sh
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 /// The text of a table for a library and any CPU; `collectives` is the text of its collectives.
-pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
+pub fn table_yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
     let collectives = collectives.trim_start_matches('\n');
     format!(
         "format: colltune-table 3\nname: {name}\nprovenance:\n  campaign: 9f86d081\n  \
@@ -24,7 +24,7 @@ pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> Stri
 ///
 /// # Panics
 /// If a shape has another form.
-pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &str) -> String {
+pub fn enclosing_yaml(shapes: [&str; 2], library: &str, version: &str, candidate: &str) -> String {
     let times = [("[4, 40]", "[9, 40]"), ("[4, 160]", "[16, 10]")];
     let entries = shapes.into_iter().zip(times).map(|(shape, (default, other))| {
         let (nodes, ppn) = shape.split_once('x').expect("nodes x ranks per node");
@@ -38,7 +38,7 @@ pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &st
     });
     let entries: String = entries.collect();
     let head = "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n";
-    yaml("between", library, version, &format!("{head}{entries}"))
+    table_yaml("between", library, version, &format!("{head}{entries}"))
 }
 
 /// Parses a table.
@@ -46,12 +46,12 @@ pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &st
 /// # Panics
 /// If it is not valid.
 #[track_caller]
-pub fn parsed(text: &str) -> Table {
+pub fn parse_table(text: &str) -> Table {
     Table::parse(text, "sample.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Marks all rules of a table as confirmed.
-pub fn confirmed(mut table: Table) -> Table {
+pub fn confirm_rules(mut table: Table) -> Table {
     let entries = table.collectives.values_mut().flatten();
     for rule in entries.flat_map(|entry| &mut entry.rules) {
         rule.confirmed = rule.candidate != Candidate::Default;
@@ -63,14 +63,14 @@ pub fn confirmed(mut table: Table) -> Table {
 ///
 /// # Panics
 /// If it cannot be written.
-pub fn saved(table: &Table, folder: &Path) -> PathBuf {
+pub fn save_table(table: &Table, folder: &Path) -> PathBuf {
     let path = folder.join("table.yaml");
     table.save(&path).expect("a valid table");
     path
 }
 
 /// The provenance of a table for a library and any CPU.
-pub fn provenance(library: Library) -> Provenance {
+pub fn provenance_for(library: Library) -> Provenance {
     Provenance {
         campaign: "9f86d081".to_owned(),
         store: "none.db".to_owned(),
@@ -89,7 +89,7 @@ pub fn provenance(library: Library) -> Provenance {
 
 /// A table with an entry for each collective on one node of two to five ranks. It chooses algorithm number `place`
 /// (modulo their number) if this algorithm supports the number of ranks. The rules are measured and confirmed.
-pub fn forcing(place: usize, library: Library) -> Table {
+pub fn forcing_table(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = if collective.is_reduction() {
             vec![Operators::Commutative, Operators::Noncommutative]
@@ -98,35 +98,36 @@ pub fn forcing(place: usize, library: Library) -> Table {
         };
         let entries = classes.into_iter().flat_map(|operators| {
             let is_ordered = operators == Operators::Noncommutative;
-            let candidate = candidate(collective, is_ordered, place);
+            let candidate = forced_candidate(collective, is_ordered, place);
             let algorithm = schedule::find_algorithm(candidate.algorithm());
             let needs_even = algorithm.is_some_and(|algorithm| algorithm.even_ranks);
             let served = (2..=5_u32).filter(move |ppn| !needs_even || ppn.is_multiple_of(2));
-            served.map(move |ppn| entry(ppn, operators, candidate.clone()))
+            served.map(move |ppn| forced_rules(ppn, operators, candidate.clone()))
         });
         (collective, entries.collect())
     };
     Table {
         name: format!("forcing-{place}"),
-        provenance: provenance(library),
+        provenance: provenance_for(library),
         collectives: Collective::ALL.into_iter().map(of).collect(),
         verdicts: Vec::new(),
     }
 }
 
-fn candidate(collective: Collective, is_ordered: bool, place: usize) -> Candidate {
+fn forced_candidate(collective: Collective, is_ordered: bool, place: usize) -> Candidate {
     let fits = |algorithm: &&'static Algorithm| {
-        !is_ordered || table::out_of_order(algorithm, &parameters(algorithm, place)).is_none()
+        !is_ordered
+            || table::out_of_order(algorithm, &forced_parameters(algorithm, place)).is_none()
     };
     let algorithms: Vec<_> = schedule::algorithms_of(collective).filter(fits).collect();
     let algorithm = algorithms[place % algorithms.len()];
     Candidate::Ours {
         algorithm: algorithm.name(),
-        parameters: parameters(algorithm, place),
+        parameters: forced_parameters(algorithm, place),
     }
 }
 
-fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
+fn forced_parameters(algorithm: &Algorithm, place: usize) -> Parameters {
     Parameters {
         blocks: (algorithm.takes(Parameter::Blocks) && place.is_multiple_of(2)).then_some(3),
         block_bytes: (algorithm.takes(Parameter::Blocks) && place % 2 == 1).then_some(512),
@@ -134,7 +135,7 @@ fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
     }
 }
 
-fn entry(ppn: u32, operators: Operators, candidate: Candidate) -> ShapeRules {
+fn forced_rules(ppn: u32, operators: Operators, candidate: Candidate) -> ShapeRules {
     let rule = Rule {
         confirmed: true,
         ..Rule::new(0, candidate, Some(1.5), Confidence::High)

@@ -75,14 +75,14 @@ impl Reply {
 
     /// The same, each byte after a pause.
     #[must_use]
-    pub fn slowly(self, pause: Duration) -> Self {
+    pub fn byte_by_byte(self, pause: Duration) -> Self {
         let bytes = self.0.into_iter().flat_map(|(_, bytes)| bytes);
         Self(bytes.map(|byte| (pause, vec![byte])).collect())
     }
 
     /// The same after a pause.
     #[must_use]
-    pub fn after(mut self, pause: Duration) -> Self {
+    pub fn after_pause(mut self, pause: Duration) -> Self {
         self.0.insert(0, (pause, Vec::new()));
         self
     }
@@ -109,7 +109,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, requests) = (Arc::clone(&answer), Arc::clone(&requests));
-                thread::spawn(move || serve(stream, &*answer, &requests));
+                thread::spawn(move || serve_request(stream, &*answer, &requests));
             }
         });
         server
@@ -122,7 +122,7 @@ impl Server {
 
     /// The requests so far.
     pub fn requests(&self) -> Vec<HttpRequest> {
-        locked(&self.requests).clone()
+        lock_mutex(&self.requests).clone()
     }
 }
 
@@ -134,12 +134,12 @@ pub fn serve_at(socket: &Path, answer: impl Fn(&HttpRequest) -> Reply + Send + '
     let listener = UnixListener::bind(socket).expect("a socket");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            serve(stream, &answer, &Mutex::default());
+            serve_request(stream, &answer, &Mutex::default());
         }
     });
 }
 
-fn serve(
+fn serve_request(
     stream: impl Read + Write,
     answer: &dyn Fn(&HttpRequest) -> Reply,
     seen: &Mutex<Vec<HttpRequest>>,
@@ -170,7 +170,7 @@ fn serve(
         headers,
         body: String::from_utf8_lossy(&body).into_owned(),
     };
-    locked(seen).push(request.clone());
+    lock_mutex(seen).push(request.clone());
     for (pause, bytes) in answer(&request).0 {
         sleep(pause);
         if stream.get_mut().write_all(&bytes).is_err() {
@@ -181,10 +181,10 @@ fn serve(
 
 /// A service that publishes one channel: `/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production`.
 #[derive(Clone, Debug, Default)]
-pub struct Site(Arc<Mutex<Published>>);
+pub struct Site(Arc<Mutex<PublishedTables>>);
 
 #[derive(Debug, Default)]
-struct Published {
+struct PublishedTables {
     sequence: u64,
     /// Digests, the current one last.
     released: Vec<String>,
@@ -196,11 +196,11 @@ impl Site {
     pub const CHANNEL: &str = "/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production";
 
     /// Releases a table, and returns its digest.
-    pub fn release(&self, text: impl AsRef<[u8]>) -> String {
+    pub fn release_table(&self, text: impl AsRef<[u8]>) -> String {
         let bytes = text.as_ref().to_vec();
         let digest = Sha256::digest(&bytes);
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut published = locked(&self.0);
+        let mut published = lock_mutex(&self.0);
         published.sequence += 1;
         published.released.retain(|other| *other != digest);
         published.released.push(digest.clone());
@@ -209,16 +209,16 @@ impl Site {
     }
 
     /// Keeps only this many of the newest tables.
-    pub fn keep(&self, newest: usize) {
-        let mut published = locked(&self.0);
+    pub fn keep_newest(&self, newest: usize) {
+        let mut published = lock_mutex(&self.0);
         let old = published.released.len().saturating_sub(newest);
         published.released.drain(..old);
         published.sequence += 1;
     }
 
     /// Answers a request.
-    pub fn answer(&self, request: &HttpRequest) -> Reply {
-        let published = locked(&self.0);
+    pub fn answer_request(&self, request: &HttpRequest) -> Reply {
+        let published = lock_mutex(&self.0);
         if let Some(digest) = request.path.strip_prefix("/api/v1/blobs/") {
             return match published.blobs.get(digest) {
                 Some(bytes) => Reply::new(200, &[], bytes),
@@ -250,6 +250,6 @@ impl Site {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,7 @@ use schedule::Collective;
 ///
 /// Handles are MPI's or null, and `counts` holds a number a rank or is null.
 #[inline]
-pub(crate) unsafe fn refused(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
+pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     // SAFETY: constants of the library.
     let (nowhere, nothing) = unsafe { (ffi::RSMPI_COMM_NULL, ffi::RSMPI_DATATYPE_NULL) };
     let is_plain = communicator != nowhere
@@ -31,7 +31,7 @@ pub(crate) unsafe fn refused(call: &RawCall, communicator: MPI_Comm) -> Option<c
     match is_plain {
         true => None,
         // SAFETY: the caller's.
-        false => unsafe { judge(call, communicator) },
+        false => unsafe { check_thoroughly(call, communicator) },
     }
 }
 
@@ -52,7 +52,7 @@ fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
 /// # Safety
 ///
 /// As of [`refused`].
-unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
+unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     if !exec::is_running() {
         // There is no error handler to call.
         return Some(ffi::MPI_ERR_OTHER as c_int);
@@ -65,7 +65,7 @@ unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
             ffi::PMPI_Comm_call_errhandler(ffi::RSMPI_COMM_SELF, class);
             return Some(class);
         }
-        let class = fault(call, communicator)? as c_int;
+        let class = first_fault(call, communicator)? as c_int;
         ffi::PMPI_Comm_call_errhandler(communicator, class);
         Some(class)
     }
@@ -76,7 +76,7 @@ unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
 /// # Safety
 ///
 /// As of [`refused`]; the communicator is not null.
-unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
+unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     let (mut is_inter, mut rank, mut ranks) = (0, 0, 0);
     // SAFETY: the caller's; the results are written by the calls.
     unsafe {
@@ -102,7 +102,7 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
         };
         match elements {
             Err(class) => Some(class),
-            Ok(elements) => fault_of_sides(call, rank == call.root, elements),
+            Ok(elements) => first_fault_of_sides(call, rank == call.root, elements),
         }
     }
 }
@@ -130,7 +130,7 @@ unsafe fn largest_part(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
 /// # Safety
 ///
 /// Datatypes are MPI's or null.
-unsafe fn fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
+unsafe fn first_fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
         Collective::Bcast | Collective::Scatter => false,

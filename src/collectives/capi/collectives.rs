@@ -7,7 +7,7 @@ use mpi::ffi;
 use runtime::RawCall;
 use schedule::Collective;
 
-use crate::check::refused;
+use crate::check::check_arguments;
 use crate::header::CTable;
 
 // Short names for the kinds of arguments.
@@ -25,7 +25,7 @@ type Operator = MPI_Op;
 unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        if let Some(class) = refused(call, communicator) {
+        if let Some(class) = check_arguments(call, communicator) {
             return class;
         }
         match table.as_ref() {

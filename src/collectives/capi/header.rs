@@ -16,7 +16,7 @@ use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::identity::other_library;
-use crate::settings::read;
+use crate::settings::read_with_settings;
 
 const SUCCESS: c_int = 0;
 const ERR_ARGUMENT: c_int = 1;
@@ -32,12 +32,12 @@ const ERR_NODE: c_int = 8;
 #[derive(Debug)]
 pub struct CTable {
     pub(crate) dispatcher: Dispatcher,
-    shapes: RefCell<Vec<Shape>>,
+    shapes: RefCell<Vec<NamedRules>>,
 }
 
 /// The rules of one shape, with the candidates' names as C strings.
 #[derive(Debug)]
-struct Shape {
+struct NamedRules {
     rules: Rc<CommunicatorRules>,
     /// The names, by the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
@@ -57,7 +57,7 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-fn fail(code: c_int, message: &str) -> c_int {
+fn fail_with(code: c_int, message: &str) -> c_int {
     let text = CString::new(Plain(message).to_string()).unwrap_or_default();
     MESSAGE.with(|message| *message.borrow_mut() = text);
     code
@@ -85,28 +85,28 @@ pub unsafe extern "C" fn colltune_load(
         *table = std::ptr::null_mut();
     }
     if !exec::is_running() {
-        return fail(ERR_STATE, "MPI is not running");
+        return fail_with(ERR_STATE, "MPI is not running");
     }
     if let Some(other) = other_library() {
-        return fail(
+        return fail_with(
             ERR_LIBRARY,
             &format!("this libcolltune was built for another MPI library than {other}"),
         );
     }
     // SAFETY: a constant of the library.
     if path.is_null() || table.is_null() || communicator == unsafe { ffi::RSMPI_COMM_NULL } {
-        return fail(ERR_ARGUMENT, "a null argument");
+        return fail_with(ERR_ARGUMENT, "a null argument");
     }
     let mut is_inter = 0;
     // SAFETY: the caller's.
     unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
     if is_inter != 0 {
-        return fail(ERR_ARGUMENT, "an intercommunicator");
+        return fail_with(ERR_ARGUMENT, "an intercommunicator");
     }
     // SAFETY: the caller's.
     let loaded = unsafe {
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
-        let (loaded, settings) = read(path.as_ref());
+        let (loaded, settings) = read_with_settings(path.as_ref());
         Dispatcher::new(loaded, communicator, settings)
     };
     match loaded {
@@ -119,11 +119,11 @@ pub unsafe extern "C" fn colltune_load(
             unsafe { *table = Box::into_raw(Box::new(made)) };
             SUCCESS
         }
-        Err(error) => fail(code(&error), &error.to_string()),
+        Err(error) => fail_with(error_code(&error), &error.to_string()),
     }
 }
 
-fn code(error: &RuntimeError) -> c_int {
+fn error_code(error: &RuntimeError) -> c_int {
     match error {
         RuntimeError::Table(_) => ERR_TABLE,
         RuntimeError::Differs => ERR_DIFFERS,
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn colltune_decide(
         (table.as_ref(), name, decision.as_mut())
     };
     let (Some(table), Some(name), Some(decision)) = (table, name, decision) else {
-        return fail(ERR_ARGUMENT, "a null argument");
+        return fail_with(ERR_ARGUMENT, "a null argument");
     };
     let named = Collective::ALL
         .into_iter()
@@ -189,17 +189,17 @@ pub unsafe extern "C" fn colltune_decide(
     let (Some(collective), Ok(nodes @ 1..), Ok(ppn @ 1..)) =
         (named, u32::try_from(nodes), u32::try_from(ppn))
     else {
-        return fail(ERR_ARGUMENT, "no such collective, or no ranks");
+        return fail_with(ERR_ARGUMENT, "no such collective, or no ranks");
     };
     let operators = OperatorClass::from_commutes(commutative != 0);
     let shape = CommShape { nodes, ppn };
-    *decision = table.decide(shape, |rules| rules.decide(collective, operators, bytes));
+    *decision = table.decide_for_shape(shape, |rules| rules.decide(collective, operators, bytes));
     SUCCESS
 }
 
 impl CTable {
     /// The decision for a shape. The pointers in it are valid as long as the table.
-    fn decide(
+    fn decide_for_shape(
         &self,
         shape: CommShape,
         choose: impl for<'r> Fn(&'r CommunicatorRules) -> &'r Choice,
@@ -207,8 +207,8 @@ impl CTable {
         let mut shapes = self.shapes.borrow_mut();
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
-            shapes.push(Shape {
-                rules: self.dispatcher.rules(shape, RankOrder::Unknown),
+            shapes.push(NamedRules {
+                rules: self.dispatcher.rules_for_shape(shape, RankOrder::Unknown),
                 names: RefCell::default(),
             });
             shapes.len() - 1

@@ -11,7 +11,7 @@ unsafe extern "C" {
 
 /// The library that the program runs with, if it differs from that of this build.
 pub fn other_library() -> Option<String> {
-    let found = exec::library();
+    let found = exec::identify_library();
     // SAFETY: a constant text.
     let built_for = unsafe { CStr::from_ptr(colltune_built_for()) };
     let major = found.version.split('.').next().unwrap_or_default();

@@ -12,4 +12,4 @@ mod settings;
 mod signatures;
 
 pub use identity::{built_for, other_library};
-pub use settings::{given, is_set, read, warn};
+pub use settings::{is_set, print_warning, read_with_settings, variable_value};

@@ -13,7 +13,7 @@ use vocabulary::units::parse_bytes;
 
 /// The value of a variable that is set and not empty. `None` in a setuid or similar program, because its caller must
 /// not choose the files that it reads and writes.
-pub fn given(name: &str) -> Option<OsString> {
+pub fn variable_value(name: &str) -> Option<OsString> {
     // SAFETY: reads a number that the kernel passed to the process at its start.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     std::env::var_os(name).filter(|value| !is_secure && !value.is_empty())
@@ -21,27 +21,27 @@ pub fn given(name: &str) -> Option<OsString> {
 
 /// Whether a switch is on.
 pub fn is_set(name: &str) -> bool {
-    given(name).is_some_and(|value| value != "0")
+    variable_value(name).is_some_and(|value| value != "0")
 }
 
 /// Reads a table, and its settings from `COLLTUNE_FORCE`, `COLLTUNE_RELOAD`, `COLLTUNE_ATTACH_AFTER` and the policy's
 /// variables, which must be the same on all ranks, and from `COLLTUNE_SHARED_MEMORY`. An invalid value of a variable is
 /// returned as the table's error.
-pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
+pub fn read_with_settings(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
     let settings = |force, policy, shared_bytes, attach_after| Settings {
         force,
         reload: is_set("COLLTUNE_RELOAD"),
         policy,
         timed: false,
-        warn: Some(warn),
+        warn: Some(print_warning),
         shared_memory_bytes: Some(shared_bytes),
         attach_after_bytes: Some(attach_after),
     };
     let read = || {
         Ok((
             forced_differences()?,
-            policy()?,
-            shared_bytes()?,
+            policy_from_variables()?,
+            shared_memory_limit()?,
             attach_after()?,
         ))
     };
@@ -56,7 +56,7 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
 
 /// `COLLTUNE_FORCE`: the differences despite which the table is used.
 fn forced_differences() -> Result<Force, RuntimeError> {
-    let value = given(force::VARIABLE);
+    let value = variable_value(force::VARIABLE);
     Force::from_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
         name: force::VARIABLE,
         value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
@@ -68,7 +68,7 @@ fn forced_differences() -> Result<Force, RuntimeError> {
 /// in bytes.
 fn attach_after() -> Result<u64, RuntimeError> {
     let name = "COLLTUNE_ATTACH_AFTER";
-    let Some(value) = given(name) else {
+    let Some(value) = variable_value(name) else {
         return Ok(ATTACH_AFTER_BYTES);
     };
     let bytes = value.to_str().and_then(|text| parse_bytes(text).ok());
@@ -80,8 +80,8 @@ fn attach_after() -> Result<u64, RuntimeError> {
 }
 
 /// `COLLTUNE_SHARED_MEMORY`: the memory that a process may share with others of its node, in bytes.
-fn shared_bytes() -> Result<u64, RuntimeError> {
-    let value = given(shared_memory::VARIABLE);
+fn shared_memory_limit() -> Result<u64, RuntimeError> {
+    let value = variable_value(shared_memory::VARIABLE);
     shared_memory::limit_from_value(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
         name: shared_memory::VARIABLE,
         value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
@@ -90,7 +90,7 @@ fn shared_bytes() -> Result<u64, RuntimeError> {
 }
 
 /// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED` and `COLLTUNE_EXTRAPOLATE`.
-fn policy() -> Result<Policy, RuntimeError> {
+fn policy_from_variables() -> Result<Policy, RuntimeError> {
     let name = "COLLTUNE_MIN_CONFIDENCE";
     let least = |value: OsString| {
         let known = value.to_str().and_then(Confidence::from_name);
@@ -101,15 +101,15 @@ fn policy() -> Result<Policy, RuntimeError> {
         })
     };
     Ok(Policy {
-        min_confidence: given(name).map(least).transpose()?,
-        unconfirmed: switch("COLLTUNE_UNCONFIRMED")?,
-        extrapolate: switch("COLLTUNE_EXTRAPOLATE")?,
+        min_confidence: variable_value(name).map(least).transpose()?,
+        unconfirmed: read_switch("COLLTUNE_UNCONFIRMED")?,
+        extrapolate: read_switch("COLLTUNE_EXTRAPOLATE")?,
     })
 }
 
 /// A variable that is 0, 1 or not set; other values are refused, so that a typing error has no silent effect.
-fn switch(name: &'static str) -> Result<bool, RuntimeError> {
-    match given(name) {
+fn read_switch(name: &'static str) -> Result<bool, RuntimeError> {
+    match variable_value(name) {
         None => Ok(false),
         Some(value) if value == "0" => Ok(false),
         Some(value) if value == "1" => Ok(true),
@@ -122,6 +122,6 @@ fn switch(name: &'static str) -> Result<bool, RuntimeError> {
 }
 
 /// Prints a warning to standard error, with unprintable characters escaped. Ignores a closed standard error.
-pub fn warn(text: &str) {
+pub fn print_warning(text: &str) {
     let _ = writeln!(std::io::stderr(), "colltune: warning: {}", Plain(text));
 }

@@ -15,50 +15,50 @@ macro_rules! for_each_collective {
             MPI_Bcast PMPI_Bcast colltune_bcast $bcast
                 (data: Output, count: Int, datatype: Type, root: Root; on)
                 RawCall::new(Collective::Bcast, std::ptr::null(), data, count, datatype)
-                    .at(root);
+                    .with_root(root);
 
             MPI_Reduce PMPI_Reduce colltune_reduce $reduce
                 (send: Input, recv: Output, count: Int, datatype: Type, by: Operator, root: Root; on)
                 RawCall::new(Collective::Reduce, send, recv, count, datatype)
-                    .by(by)
-                    .at(root);
+                    .with_operator(by)
+                    .with_root(root);
 
             MPI_Allreduce PMPI_Allreduce colltune_allreduce $allreduce
                 (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
                 RawCall::new(Collective::Allreduce, send, recv, count, datatype)
-                    .by(by);
+                    .with_operator(by);
 
             MPI_Gather PMPI_Gather colltune_gather $gather
                 (send: Input, send_count: Int, send_type: Type,
                  recv: Output, recv_count: Int, recv_type: Type, root: Root; on)
                 RawCall::new(Collective::Gather, send, recv, recv_count, recv_type)
-                    .sending(send_count, send_type)
-                    .at(root);
+                    .with_sent_elements(send_count, send_type)
+                    .with_root(root);
 
             MPI_Scatter PMPI_Scatter colltune_scatter $scatter
                 (send: Input, send_count: Int, send_type: Type,
                  recv: Output, recv_count: Int, recv_type: Type, root: Root; on)
                 RawCall::new(Collective::Scatter, send, recv, recv_count, recv_type)
-                    .sending(send_count, send_type)
-                    .at(root);
+                    .with_sent_elements(send_count, send_type)
+                    .with_root(root);
 
             MPI_Allgather PMPI_Allgather colltune_allgather $allgather
                 (send: Input, send_count: Int, send_type: Type,
                  recv: Output, recv_count: Int, recv_type: Type; on)
                 RawCall::new(Collective::Allgather, send, recv, recv_count, recv_type)
-                    .sending(send_count, send_type);
+                    .with_sent_elements(send_count, send_type);
 
             MPI_Reduce_scatter PMPI_Reduce_scatter colltune_reduce_scatter $reduce_scatter
                 (send: Input, recv: Output, counts: Counts, datatype: Type, by: Operator; on)
                 RawCall::new(Collective::ReduceScatter, send, recv, 0, datatype)
-                    .by(by)
-                    .parts(counts);
+                    .with_operator(by)
+                    .with_part_counts(counts);
 
             MPI_Reduce_scatter_block PMPI_Reduce_scatter_block colltune_reduce_scatter_block
             $reduce_scatter_block
                 (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
                 RawCall::new(Collective::ReduceScatterBlock, send, recv, count, datatype)
-                    .by(by);
+                    .with_operator(by);
         }
     };
 }

@@ -12,16 +12,16 @@ use crate::{ExecError, noncommutative};
 /// # Errors
 ///
 /// [`ExecError::Mpi`], with the library's text for the code.
-pub fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
+pub fn check_code(call: &'static str, code: c_int) -> Result<(), ExecError> {
     if code == 0 {
         Ok(())
     } else {
-        Err(failure(call, code))
+        Err(error_from_code(call, code))
     }
 }
 
 #[cold]
-fn failure(call: &'static str, code: c_int) -> ExecError {
+fn error_from_code(call: &'static str, code: c_int) -> ExecError {
     let mut text = [0 as c_char; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length = 0;
     // SAFETY: `text` holds MPI_MAX_ERROR_STRING characters and stays zero-terminated.
@@ -43,7 +43,7 @@ pub fn library_text() -> String {
 }
 
 /// The library, by its description of itself.
-pub fn library() -> Library {
+pub fn identify_library() -> Library {
     libraries::library_from_description(&library_text())
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn library_description() -> String {
 }
 
 /// The library's handle of a datatype.
-pub(crate) fn datatype(datatype: Datatype) -> ffi::MPI_Datatype {
+pub(crate) fn datatype_handle(datatype: Datatype) -> ffi::MPI_Datatype {
     // SAFETY: constants that the library has set before `main`.
     unsafe {
         match datatype {
@@ -82,20 +82,23 @@ pub(crate) fn datatype(datatype: Datatype) -> ffi::MPI_Datatype {
 }
 
 /// The library's handle of an operator on elements of a datatype.
-pub(crate) fn operator(operator: Operator, datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
+pub(crate) fn operator_handle(
+    operator: Operator,
+    datatype: Datatype,
+) -> Result<ffi::MPI_Op, ExecError> {
     // SAFETY: constants that the library has set before `main`.
     unsafe {
         match operator {
             Operator::Sum => Ok(ffi::RSMPI_SUM),
             Operator::Max => Ok(ffi::RSMPI_MAX),
-            Operator::Noncommutative => noncommutative::handle(datatype),
+            Operator::Noncommutative => noncommutative::library_operator(datatype),
         }
     }
 }
 
 /// The library's handle of the type of bytes that are moved.
-pub(crate) fn byte() -> ffi::MPI_Datatype {
-    datatype(Datatype::Byte)
+pub(crate) fn byte_datatype() -> ffi::MPI_Datatype {
+    datatype_handle(Datatype::Byte)
 }
 
 /// The status argument of calls that need no status.
@@ -121,12 +124,12 @@ pub fn is_running() -> bool {
 }
 
 /// Converts a length to an MPI count.
-pub(crate) fn count(units: u64) -> Result<c_int, ExecError> {
+pub(crate) fn mpi_count(units: u64) -> Result<c_int, ExecError> {
     c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })
 }
 
 /// Converts a length in bytes to a `usize`.
-pub(crate) fn length(bytes: u64) -> Result<usize, ExecError> {
+pub(crate) fn buffer_length(bytes: u64) -> Result<usize, ExecError> {
     let length = usize::try_from(bytes).ok();
     let length = length.filter(|length| *length <= isize::MAX as usize);
     length.ok_or(ExecError::TooLarge { bytes })

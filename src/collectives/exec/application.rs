@@ -6,7 +6,7 @@ use schedule::{Algorithm, Placed, Request, Schedule};
 use vocabulary::Parameters;
 
 use crate::combiner::Combiner;
-use crate::staging::Side;
+use crate::staging::StagedBuffer;
 use crate::unit::Unit;
 use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 
@@ -22,7 +22,7 @@ use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 pub struct ApplicationCall {
     executor: ScheduleExecutor,
     /// The input and the output, if the call moves elements with gaps.
-    sides: Option<Box<[Option<Side>; 2]>>,
+    sides: Option<Box<[Option<StagedBuffer>; 2]>>,
     /// Whether no rank has any data.
     is_empty: bool,
 }
@@ -53,12 +53,12 @@ impl ApplicationCall {
         }
         let reduction = arguments.reduction();
         let unit = match &reduction {
-            Some((datatype, _)) if datatype.size() > 0 => Unit::element(datatype)?,
-            _ => Unit::bytes(1),
+            Some((datatype, _)) if datatype.size() > 0 => Unit::of_element(datatype)?,
+            _ => Unit::of_bytes(1),
         };
         let combiner = match reduction {
             Some((datatype, operator)) if datatype.size() > 0 => {
-                Some(Combiner::of_handles(datatype, operator)?)
+                Some(Combiner::for_handles(datatype, operator)?)
             }
             _ => None,
         };
@@ -69,7 +69,7 @@ impl ApplicationCall {
             root: arguments.root(),
             in_place,
             commutative: reduction.is_none_or(|(_, operator)| operator.is_commutative()),
-            units: arguments.units(is_root, in_place)?,
+            units: arguments.length_in_units(is_root, in_place)?,
             counts: match arguments {
                 Arguments::ReduceScatter { counts, .. } => Some(counts),
                 _ => None,
@@ -78,7 +78,7 @@ impl ApplicationCall {
             placed: Placed::On(communicator.nodes()),
         };
         let schedule = Schedule::new(algorithm, &request)?;
-        let sides = Side::of(arguments, rank, ranks, in_place)?;
+        let sides = StagedBuffer::for_arguments(arguments, rank, ranks, in_place)?;
         let has_sides = sides.iter().any(Option::is_some);
         Ok(Self {
             is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
@@ -97,7 +97,7 @@ impl ApplicationCall {
     /// The size in bytes of the buffers that it keeps between calls.
     pub fn kept_bytes(&self) -> u64 {
         let sides = self.sides.iter().flat_map(|sides| sides.iter().flatten());
-        self.executor.kept_bytes() + sides.map(Side::kept_bytes).sum::<u64>()
+        self.executor.kept_bytes() + sides.map(StagedBuffer::kept_bytes).sum::<u64>()
     }
 
     /// Carries out the collective on this rank's buffers; a broadcast has only `recv`. A buffer for which
@@ -125,7 +125,9 @@ impl ApplicationCall {
         // SAFETY: the caller's; the executor uses no buffer that the rank does not have.
         unsafe {
             match self.sides {
-                None => self.executor.run(communicator, send.cast(), recv.cast()),
+                None => self
+                    .executor
+                    .run_unchecked(communicator, send.cast(), recv.cast()),
                 Some(_) => self.call_packed(communicator, send.cast(), recv.cast()),
             }
         }
@@ -149,14 +151,14 @@ impl ApplicationCall {
         // SAFETY: the caller's.
         unsafe {
             if let Some(side) = first {
-                input = side.enter(input)?;
+                input = side.pack_input(input)?;
             }
             if let Some(side) = &mut second {
-                packed = side.enter(packed)?;
+                packed = side.pack_input(packed)?;
             }
-            self.executor.run(communicator, input, packed)?;
+            self.executor.run_unchecked(communicator, input, packed)?;
             match second {
-                Some(side) => side.leave(output),
+                Some(side) => side.unpack_output(output),
                 None => Ok(()),
             }
         }

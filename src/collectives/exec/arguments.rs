@@ -16,7 +16,7 @@ pub struct Elements {
 
 impl Elements {
     /// The size of their data in bytes, without gaps.
-    pub fn bytes(&self) -> Result<u64, ExecError> {
+    pub fn size_bytes(&self) -> Result<u64, ExecError> {
         let size = self.datatype.size() as u64;
         let bytes = self.count.checked_mul(size);
         bytes.ok_or(ExecError::TooLarge { bytes: u64::MAX })
@@ -136,23 +136,25 @@ impl Arguments<'_> {
     }
 
     /// The length of the call in the schedule's units: elements in reductions, bytes in data movement.
-    pub(crate) fn units(&self, is_root: bool, in_place: bool) -> Result<u64, ExecError> {
+    pub(crate) fn length_in_units(&self, is_root: bool, in_place: bool) -> Result<u64, ExecError> {
         match *self {
-            Self::Bcast { data, .. } => data.bytes(),
+            Self::Bcast { data, .. } => data.size_bytes(),
             Self::Reduce { data, .. } | Self::Allreduce { data, .. } => Ok(data.count),
             Self::ReduceScatterBlock { part, .. } => Ok(part.count),
             Self::ReduceScatter { counts, .. } => counts
                 .iter()
                 .try_fold(0_u64, |sum, count| sum.checked_add(*count))
                 .ok_or(ExecError::TooLarge { bytes: u64::MAX }),
-            Self::Gather { send, .. } if !is_root => send.bytes(),
-            Self::Scatter { recv, .. } if !is_root => recv.bytes(),
-            Self::Gather { recv, .. } | Self::Allgather { recv, .. } if in_place => recv.bytes(),
-            Self::Scatter { send, .. } if in_place => send.bytes(),
+            Self::Gather { send, .. } if !is_root => send.size_bytes(),
+            Self::Scatter { recv, .. } if !is_root => recv.size_bytes(),
+            Self::Gather { recv, .. } | Self::Allgather { recv, .. } if in_place => {
+                recv.size_bytes()
+            }
+            Self::Scatter { send, .. } if in_place => send.size_bytes(),
             Self::Gather { send, recv, .. }
             | Self::Scatter { send, recv, .. }
             | Self::Allgather { send, recv } => {
-                let (bytes, received) = (send.bytes()?, recv.bytes()?);
+                let (bytes, received) = (send.size_bytes()?, recv.size_bytes()?);
                 if bytes != received {
                     return Err(ExecError::Lengths {
                         collective: self.collective(),

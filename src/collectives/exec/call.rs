@@ -60,7 +60,7 @@ impl Call {
     /// # Errors
     ///
     /// If there is no such algorithm, or it cannot serve the call.
-    pub fn schedule(
+    pub fn schedule_with(
         &self,
         algorithm: &str,
         parameters: &Parameters,
@@ -89,12 +89,12 @@ impl Call {
         let is_root = rank == self.root;
         match self.collective {
             Collective::Bcast | Collective::Barrier => 0,
-            Collective::Scatter if is_root => self.of_all(ranks),
+            Collective::Scatter if is_root => self.bytes_of_all_ranks(ranks),
             Collective::Scatter => 0,
             Collective::Reduce | Collective::Gather if is_root && self.in_place => 0,
             Collective::Reduce | Collective::Gather => self.bytes,
             _ if self.in_place => 0,
-            Collective::ReduceScatterBlock | Collective::Alltoall => self.of_all(ranks),
+            Collective::ReduceScatterBlock | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
             Collective::Allreduce
             | Collective::Allgather
             | Collective::ReduceScatter
@@ -110,21 +110,21 @@ impl Call {
             Collective::Barrier => 0,
             Collective::Bcast | Collective::Allreduce | Collective::Scan => self.bytes,
             Collective::Reduce if is_root => self.bytes,
-            Collective::Gather if is_root => self.of_all(ranks),
+            Collective::Gather if is_root => self.bytes_of_all_ranks(ranks),
             Collective::Reduce | Collective::Gather => 0,
             Collective::Scatter if is_root && self.in_place => 0,
             Collective::Scatter => self.bytes,
-            Collective::Allgather | Collective::Alltoall => self.of_all(ranks),
+            Collective::Allgather | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
             Collective::ReduceScatter if self.in_place => self.bytes,
             Collective::ReduceScatter => {
                 self.part_elements(rank, ranks) * self.datatype.size_bytes()
             }
-            Collective::ReduceScatterBlock if self.in_place => self.of_all(ranks),
+            Collective::ReduceScatterBlock if self.in_place => self.bytes_of_all_ranks(ranks),
             Collective::ReduceScatterBlock => self.bytes,
         }
     }
 
-    fn of_all(&self, ranks: u32) -> u64 {
+    fn bytes_of_all_ranks(&self, ranks: u32) -> u64 {
         self.bytes.saturating_mul(ranks.into())
     }
 

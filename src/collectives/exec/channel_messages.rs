@@ -5,11 +5,11 @@ use std::rc::Rc;
 use schedule::Run;
 use vocabulary::{Datatype, Operator};
 
-use crate::api::byte;
+use crate::api::byte_datatype;
 use crate::combiner::Combiner;
 use crate::fused::Arrival;
 use crate::machine::Machine;
-use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer, Ways, mark_repeated};
+use crate::steps::{INPUT, MemoryPlace, OUTPUT, Step, Transfer, Ways, mark_repeated};
 use crate::unit::Unit;
 use crate::{Communicator, ExecError, NodeChannels, Wait};
 
@@ -38,11 +38,11 @@ impl<'a> ChannelMessages<'a> {
             None => (1, None),
             Some((datatype, operator)) => (
                 datatype.size_bytes() as usize,
-                Some(Combiner::of_elements(datatype, operator)?),
+                Some(Combiner::for_elements(datatype, operator)?),
             ),
         };
         // How ranks wait affects only messages through MPI.
-        let (unit, wait) = (Unit::bytes(unit), Wait::Block);
+        let (unit, wait) = (Unit::of_bytes(unit), Wait::Block);
         Ok(Self {
             communicator,
             machine: Machine::without_scratch(&unit, combiner, wait, Some(Rc::clone(&channels))),
@@ -59,7 +59,7 @@ impl<'a> ChannelMessages<'a> {
     /// # Errors
     ///
     /// If one of the ranks is not on this rank's node, or its message has another length.
-    pub fn transfer(
+    pub fn transfer_bytes(
         &mut self,
         send: &[u8],
         to: &[u32],
@@ -70,12 +70,12 @@ impl<'a> ChannelMessages<'a> {
         self.sends.clear();
         self.recvs.clear();
         for &peer in to {
-            let message = self.message(peer, INPUT, 0, send.len())?;
+            let message = self.make_transfer(peer, INPUT, 0, send.len())?;
             self.sends.push(message);
         }
         mark_repeated(&mut self.sends);
         for (index, &peer) in from.iter().enumerate() {
-            let message = self.message(peer, OUTPUT, index * piece, piece)?;
+            let message = self.make_transfer(peer, OUTPUT, index * piece, piece)?;
             self.recvs.push(message);
         }
         self.carry_out(send, recv)
@@ -94,7 +94,7 @@ impl<'a> ChannelMessages<'a> {
         let combiner = self.machine.combiner.as_ref();
         let mask = combiner.map_or(0, |combiner| combiner.alignment_mask());
         assert!(into.is_empty() || (into.as_ptr().addr() | into.len()) & mask == 0);
-        let place = Place {
+        let place = MemoryPlace {
             slot: OUTPUT,
             start: 0,
             length: into.len(),
@@ -105,7 +105,7 @@ impl<'a> ChannelMessages<'a> {
                 into: place,
                 is_left: true,
             }),
-            ..self.message(from, OUTPUT, 0, into.len())?
+            ..self.make_transfer(from, OUTPUT, 0, into.len())?
         };
         self.sends.clear();
         self.recvs.clear();
@@ -113,7 +113,7 @@ impl<'a> ChannelMessages<'a> {
         self.carry_out(&[], into)
     }
 
-    fn message(
+    fn make_transfer(
         &self,
         peer: u32,
         slot: usize,
@@ -131,10 +131,10 @@ impl<'a> ChannelMessages<'a> {
             start,
             // Used only for messages through MPI.
             count: 0,
-            datatype: byte(),
+            datatype: byte_datatype(),
             is_repeated: false,
             arrival: None,
-            message: self.unit.message(&runs),
+            message: self.unit.message_size(&runs),
         })
     }
 
@@ -143,10 +143,10 @@ impl<'a> ChannelMessages<'a> {
             sends: &self.sends,
             recvs: &self.recvs,
             work: &[],
-            ways: Ways::of(&self.sends, &self.recvs, &self.unit),
+            ways: Ways::for_messages(&self.sends, &self.recvs, &self.unit),
             is_posted_ahead: false,
         };
-        self.machine.lend(send.as_ptr(), recv.as_mut_ptr());
+        self.machine.lend_buffers(send.as_ptr(), recv.as_mut_ptr());
         let outcome = self.machine.carry_out(step, None, self.communicator);
         if outcome.is_err() {
             self.machine.abandon(self.communicator);

@@ -5,39 +5,39 @@ use std::ffi::c_void;
 use mpi::ffi;
 use vocabulary::{Datatype, Operator};
 
-use crate::api::{check, count};
+use crate::api::{check_code, mpi_count};
 use crate::copier::{Copier, piece_units};
 use crate::handle::{DatatypeHandle, OperatorHandle};
-use crate::kernel::{Addresses, Kernel, kernel_for};
+use crate::kernel::{Addresses, Kernel, kernel_for_call};
 use crate::unit::Unit;
 use crate::{Bytes, Call, ExecError};
 
 /// An operator on elements of a datatype.
 pub(crate) struct Combiner {
     kernel: Option<Kernel>,
-    local: Option<Local>,
+    local: Option<LocalReduction>,
 }
 
 /// The library's `MPI_Reduce_local`.
-struct Local {
+struct LocalReduction {
     operator: OperatorHandle,
     datatype: DatatypeHandle,
     stride: usize,
     /// Memory for a piece of the right operand, for results that go into the left one.
-    piece: Piece,
+    piece: PieceMemory,
 }
 
 /// Memory for a few units.
-struct Piece {
+struct PieceMemory {
     _memory: Bytes,
     base: *mut u8,
     units: usize,
 }
 
-impl Piece {
+impl PieceMemory {
     fn new(unit: &Unit) -> Result<Self, ExecError> {
         let units = piece_units(unit.stride);
-        let (memory, base) = unit.allocate(units as u64)?;
+        let (memory, base) = unit.allocate_units(units as u64)?;
         Ok(Self {
             _memory: memory,
             base,
@@ -48,35 +48,35 @@ impl Piece {
 
 impl Combiner {
     /// The combiner for one of our own calls; `None` if it is not a reduction.
-    pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
+    pub(crate) fn for_call(call: &Call) -> Result<Option<Self>, ExecError> {
         if !call.collective.is_reduction() {
             return Ok(None);
         }
         let operator = call.operator.ok_or(ExecError::NoOperator)?;
-        Self::of_elements(call.datatype, operator).map(Some)
+        Self::for_elements(call.datatype, operator).map(Some)
     }
 
-    pub(crate) fn of_elements(datatype: Datatype, operator: Operator) -> Result<Self, ExecError> {
+    pub(crate) fn for_elements(datatype: Datatype, operator: Operator) -> Result<Self, ExecError> {
         Ok(Self {
-            kernel: Some(kernel_for(datatype, operator)?),
+            kernel: Some(kernel_for_call(datatype, operator)?),
             local: None,
         })
     }
 
     /// The combiner for an application's call.
-    pub(crate) fn of_handles(
+    pub(crate) fn for_handles(
         datatype: DatatypeHandle,
         operator: OperatorHandle,
     ) -> Result<Self, ExecError> {
-        let fast = datatype.kernel(&operator);
-        let unit = Unit::element(&datatype)?;
+        let fast = datatype.kernel_for_operator(&operator);
+        let unit = Unit::of_element(&datatype)?;
         Ok(Self {
             kernel: fast,
-            local: Some(Local {
+            local: Some(LocalReduction {
                 operator,
                 datatype,
                 stride: unit.stride,
-                piece: Piece::new(&unit)?,
+                piece: PieceMemory::new(&unit)?,
             }),
         })
     }
@@ -112,7 +112,7 @@ impl Combiner {
         unsafe {
             match (self.kernel, &self.local) {
                 (Some(kernel), _) if kernel.is_aligned(at) => kernel.combine_at(at, length),
-                (_, Some(local)) => return local.combine(at, length, copier),
+                (_, Some(local)) => return local.combine_locally(at, length, copier),
                 (_, None) => return Err(ExecError::NoOperator),
             }
         }
@@ -120,12 +120,12 @@ impl Combiner {
     }
 }
 
-impl Local {
+impl LocalReduction {
     /// # Safety
     ///
     /// As in [`Combiner::combine`].
     #[inline(never)]
-    unsafe fn combine(
+    unsafe fn combine_locally(
         &self,
         at: Addresses,
         length: usize,
@@ -137,14 +137,14 @@ impl Local {
         // second (MPI 4.0, section 6.9.7).
         unsafe {
             if right == into.cast_const() {
-                return self.reduce(left, into, units);
+                return self.reduce_local(left, into, units);
             }
             if left != into.cast_const() {
                 copier.copy(right, into, length)?;
-                return self.reduce(left, into, units);
+                return self.reduce_local(left, into, units);
             }
             if self.operator.is_commutative() {
-                return self.reduce(right, into, units);
+                return self.reduce_local(right, into, units);
             }
             // The right operand must not be overwritten.
             let mut done = 0;
@@ -153,7 +153,7 @@ impl Local {
                 let (offset, bytes) = (done * self.stride, count * self.stride);
                 let piece = self.piece.base;
                 copier.copy(right.wrapping_add(offset), piece, bytes)?;
-                self.reduce(left.wrapping_add(offset), piece, count)?;
+                self.reduce_local(left.wrapping_add(offset), piece, count)?;
                 copier.copy(piece, into.wrapping_add(offset), bytes)?;
                 done += count;
             }
@@ -164,7 +164,7 @@ impl Local {
     /// # Safety
     ///
     /// `units` elements may be read at `left`, and written at `right`.
-    unsafe fn reduce(
+    unsafe fn reduce_local(
         &self,
         left: *const u8,
         right: *mut u8,
@@ -175,11 +175,11 @@ impl Local {
             ffi::MPI_Reduce_local(
                 left.cast::<c_void>(),
                 right.cast::<c_void>(),
-                count(units as u64)?,
+                mpi_count(units as u64)?,
                 self.datatype.raw(),
                 self.operator.raw(),
             )
         };
-        check("MPI_Reduce_local", code)
+        check_code("MPI_Reduce_local", code)
     }
 }

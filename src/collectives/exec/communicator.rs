@@ -8,8 +8,8 @@ use std::time::Duration;
 use mpi::ffi;
 use schedule::Nodes;
 
-use crate::api::{byte, check, count, is_finalized};
-use crate::forward::{create, split_type};
+use crate::api::{byte_datatype, check_code, is_finalized, mpi_count};
+use crate::forward::{comm_create, comm_split_type};
 use crate::tool::Tool;
 use crate::{ExecError, NodeChannels};
 
@@ -34,7 +34,7 @@ impl Universe {
     pub fn start() -> Result<Self, ExecError> {
         // SAFETY: null arguments are allowed; called once, before any other MPI call.
         let code = unsafe { ffi::MPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) };
-        check("MPI_Init", code)?;
+        check_code("MPI_Init", code)?;
         // SAFETY: a constant of the initialised library.
         let world = unsafe { ffi::RSMPI_COMM_WORLD };
         Ok(Self {
@@ -58,7 +58,7 @@ impl Universe {
         self.world.owned.free();
         drop(self.tool);
         // SAFETY: MPI is initialised, this is the last call.
-        check("MPI_Finalize", unsafe { ffi::MPI_Finalize() })
+        check_code("MPI_Finalize", unsafe { ffi::MPI_Finalize() })
     }
 }
 
@@ -79,7 +79,7 @@ pub struct Communicator {
     /// The handle that `owned` frees.
     raw: ffi::MPI_Comm,
     /// The library's communicator, which several of ours may use, each with a tag of its own.
-    owned: Rc<Owned>,
+    owned: Rc<OwnedHandle>,
     tag: c_int,
     rank: u32,
     size: u32,
@@ -93,9 +93,9 @@ pub struct Communicator {
 
 /// A communicator of the library, freed with the last [`Communicator`] that uses it.
 #[derive(Debug)]
-struct Owned(Cell<ffi::MPI_Comm>);
+struct OwnedHandle(Cell<ffi::MPI_Comm>);
 
-impl Owned {
+impl OwnedHandle {
     fn free(&self) {
         // SAFETY: the handle is ours; a null handle has been freed.
         unsafe {
@@ -112,7 +112,7 @@ pub(crate) fn address(members: Option<&Rc<[c_int]>>, rank: u32) -> c_int {
     members.map_or(rank as c_int, |members| members[rank as usize])
 }
 
-impl Drop for Owned {
+impl Drop for OwnedHandle {
     fn drop(&mut self) {
         if !is_finalized() {
             self.free();
@@ -131,14 +131,14 @@ impl Communicator {
         // SAFETY: the handles are written by the calls; `raw` is the caller's.
         let copy = unsafe {
             let mut group = ffi::RSMPI_GROUP_NULL;
-            check("MPI_Comm_group", ffi::MPI_Comm_group(raw, &mut group))?;
+            check_code("MPI_Comm_group", ffi::MPI_Comm_group(raw, &mut group))?;
             let mut copy = ffi::RSMPI_COMM_NULL;
-            let code = create()(raw, group, &mut copy);
+            let code = comm_create()(raw, group, &mut copy);
             ffi::MPI_Group_free(&mut group);
-            check("MPI_Comm_create", code)?;
+            check_code("MPI_Comm_create", code)?;
             copy
         };
-        Self::own(copy)
+        Self::from_owned_raw(copy)
     }
 
     /// A communicator of a group of ranks of one of the application's, in the group's order. Collective over the group.
@@ -151,34 +151,34 @@ impl Communicator {
         let made = unsafe {
             let mut made = ffi::RSMPI_COMM_NULL;
             let code = ffi::PMPI_Comm_create_group(raw, group, 0, &mut made);
-            check("MPI_Comm_create_group", code)?;
+            check_code("MPI_Comm_create_group", code)?;
             made
         };
-        Self::own(made)
+        Self::from_owned_raw(made)
     }
 
     fn duplicate_of(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
         // SAFETY: the handle is written by the call; `raw` is a valid communicator.
         let copy = unsafe {
             let mut copy = ffi::RSMPI_COMM_NULL;
-            check("MPI_Comm_dup", ffi::MPI_Comm_dup(raw, &mut copy))?;
+            check_code("MPI_Comm_dup", ffi::MPI_Comm_dup(raw, &mut copy))?;
             copy
         };
-        Self::own(copy)
+        Self::from_owned_raw(copy)
     }
 
-    fn own(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
+    fn from_owned_raw(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: `raw` is a valid communicator that is freed only here.
         unsafe {
             let code = ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN);
-            check("MPI_Comm_set_errhandler", code)?;
-            check("MPI_Comm_rank", ffi::MPI_Comm_rank(raw, &mut rank))?;
-            check("MPI_Comm_size", ffi::MPI_Comm_size(raw, &mut size))?;
+            check_code("MPI_Comm_set_errhandler", code)?;
+            check_code("MPI_Comm_rank", ffi::MPI_Comm_rank(raw, &mut rank))?;
+            check_code("MPI_Comm_size", ffi::MPI_Comm_size(raw, &mut size))?;
         }
         Ok(Self {
             raw,
-            owned: Rc::new(Owned(Cell::new(raw))),
+            owned: Rc::new(OwnedHandle(Cell::new(raw))),
             tag: 0,
             rank: rank as u32,
             size: size as u32,
@@ -204,7 +204,7 @@ impl Communicator {
     /// A communicator of the same ranks that takes nothing more of the library: both use one of its communicators, which
     /// is freed with the last of them. All ranks pass the same tag, which keeps their messages apart; it must not be
     /// that of another communicator that shares it. Not collective.
-    pub fn sharing(&self, tag: c_int) -> Self {
+    pub fn share_with_tag(&self, tag: c_int) -> Self {
         Self {
             raw: self.raw,
             owned: Rc::clone(&self.owned),
@@ -229,7 +229,7 @@ impl Communicator {
         let rank = members.iter().position(|member| *member == own);
         // As MPI reports a rank that is not in the communicator.
         let code = if rank.is_some() { 0 } else { ffi::MPI_ERR_RANK };
-        check("MPI_Comm_rank", code as c_int)?;
+        check_code("MPI_Comm_rank", code as c_int)?;
         let size = members.len() as u32;
         let is_whole = self.members.is_none()
             && size == self.size
@@ -239,7 +239,7 @@ impl Communicator {
             size,
             members: (!is_whole).then(|| members.into()),
             nodes: Nodes::one_node(size),
-            ..self.sharing(tag)
+            ..self.share_with_tag(tag)
         })
     }
 
@@ -304,7 +304,7 @@ impl Communicator {
     }
 
     /// Disables it and its channels after an error, which may have left messages in them.
-    pub(crate) fn lose(&self) {
+    pub(crate) fn mark_lost(&self) {
         self.is_lost.set(true);
     }
 
@@ -312,7 +312,7 @@ impl Communicator {
     ///
     /// If it has been lost.
     #[inline]
-    pub(crate) fn check(&self) -> Result<(), ExecError> {
+    pub(crate) fn check_usable(&self) -> Result<(), ExecError> {
         match self.is_lost.get() {
             true => Err(ExecError::CommunicatorLost),
             false => Ok(()),
@@ -330,12 +330,12 @@ impl Communicator {
         unsafe {
             let mut part = ffi::RSMPI_COMM_NULL;
             let color = if member { 0 } else { ffi::RSMPI_UNDEFINED };
-            check(
+            check_code(
                 "MPI_Comm_split",
                 ffi::MPI_Comm_split(self.raw, color, 0, &mut part),
             )?;
             if member {
-                Self::own(part).map(Some)
+                Self::from_owned_raw(part).map(Some)
             } else {
                 Ok(None)
             }
@@ -347,15 +347,15 @@ impl Communicator {
         // SAFETY: the handle is written by the call.
         unsafe {
             let mut node = ffi::RSMPI_COMM_NULL;
-            let code = split_type()(
+            let code = comm_split_type()(
                 self.raw,
                 ffi::RSMPI_COMM_TYPE_SHARED,
                 0,
                 ffi::RSMPI_INFO_NULL,
                 &mut node,
             );
-            check("MPI_Comm_split_type", code)?;
-            Self::own(node)
+            check_code("MPI_Comm_split_type", code)?;
+            Self::from_owned_raw(node)
         }
     }
 
@@ -379,11 +379,11 @@ impl Communicator {
         // test reports it complete.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
-            check("MPI_Ibarrier", ffi::MPI_Ibarrier(self.raw, &mut request))?;
+            check_code("MPI_Ibarrier", ffi::MPI_Ibarrier(self.raw, &mut request))?;
             loop {
                 let mut done = 0;
                 let code = ffi::MPI_Test(&mut request, &mut done, ffi::RSMPI_STATUS_IGNORE);
-                check("MPI_Test", code)?;
+                check_code("MPI_Test", code)?;
                 if done != 0 {
                     return Ok(());
                 }
@@ -393,9 +393,9 @@ impl Communicator {
     }
 
     /// Computes the element-wise maximum over all ranks, on all ranks. Collective.
-    pub fn maximum(&self, values: &mut [f64]) -> Result<(), ExecError> {
+    pub fn maximum_over_ranks(&self, values: &mut [f64]) -> Result<(), ExecError> {
         let mine = values.to_vec();
-        let length = count(values.len() as u64)?;
+        let length = mpi_count(values.len() as u64)?;
         // SAFETY: both vectors hold `length` doubles and do not overlap.
         let code = unsafe {
             ffi::MPI_Allreduce(
@@ -407,22 +407,23 @@ impl Communicator {
                 self.raw,
             )
         };
-        check("MPI_Allreduce", code)
+        check_code("MPI_Allreduce", code)
     }
 
     /// Broadcasts the root's bytes to all ranks; only the root needs to know the length. Collective.
-    pub fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), ExecError> {
+    pub fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), ExecError> {
         let mut length = bytes.len() as u64;
         let raw_length: *mut u64 = &mut length;
-        self.broadcast(raw_length.cast(), size_of::<u64>() as u64, root)?;
+        self.broadcast_raw(raw_length.cast(), size_of::<u64>() as u64, root)?;
         bytes.resize(length as usize, 0);
-        self.broadcast(bytes.as_mut_ptr().cast(), length, root)
+        self.broadcast_raw(bytes.as_mut_ptr().cast(), length, root)
     }
 
-    fn broadcast(&self, data: *mut c_void, bytes: u64, root: u32) -> Result<(), ExecError> {
-        let length = count(bytes)?;
+    fn broadcast_raw(&self, data: *mut c_void, bytes: u64, root: u32) -> Result<(), ExecError> {
+        let length = mpi_count(bytes)?;
         // SAFETY: the callers pass memory of `bytes` bytes.
-        let code = unsafe { ffi::MPI_Bcast(data, length, byte(), root as c_int, self.raw) };
-        check("MPI_Bcast", code)
+        let code =
+            unsafe { ffi::MPI_Bcast(data, length, byte_datatype(), root as c_int, self.raw) };
+        check_code("MPI_Bcast", code)
     }
 }

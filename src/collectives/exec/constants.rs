@@ -47,16 +47,16 @@ pub fn is_predefined(operator: MPI_Op) -> bool {
 
 /// The name of an operator that MPI predefines.
 pub fn operator_name(operator: MPI_Op) -> Option<&'static str> {
-    text(colltune_operator_name(operator))
+    constant_text(colltune_operator_name(operator))
 }
 
 /// The name of a datatype that MPI predefines.
 pub fn datatype_name(datatype: MPI_Datatype) -> Option<&'static str> {
-    text(colltune_datatype_name(datatype))
+    constant_text(colltune_datatype_name(datatype))
 }
 
 /// A constant of `shim.c`, or null.
-fn text(name: *const c_char) -> Option<&'static str> {
+fn constant_text(name: *const c_char) -> Option<&'static str> {
     if name.is_null() {
         return None;
     }
@@ -85,7 +85,7 @@ pub(crate) enum Class {
     Other,
 }
 
-pub(crate) fn class(datatype: MPI_Datatype) -> Class {
+pub(crate) fn datatype_class(datatype: MPI_Datatype) -> Class {
     match colltune_class(datatype) {
         1 => Class::Signed,
         2 => Class::Unsigned,
@@ -106,7 +106,7 @@ pub fn is_defined(operator: MPI_Op, datatype: MPI_Datatype) -> bool {
     if !is_predefined(operator) {
         return true;
     }
-    let class = class(datatype);
+    let class = datatype_class(datatype);
     match built_in(operator) {
         // MPI_MAXLOC and MPI_MINLOC; others combine nothing.
         None => class == Class::Pair && operator_name(operator).is_some_and(|n| n.ends_with("LOC")),

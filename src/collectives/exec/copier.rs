@@ -71,7 +71,11 @@ impl Copier {
 impl Copier {
     /// The address of a message whose packed data are in one piece of memory; `base` is the origin of the runs.
     #[inline]
-    pub(crate) fn address(&self, base: *mut u8, [run, rest]: &[Run; 2]) -> Option<*mut u8> {
+    pub(crate) fn contiguous_address(
+        &self,
+        base: *mut u8,
+        [run, rest]: &[Run; 2],
+    ) -> Option<*mut u8> {
         let is_whole = self.unit.sparse.is_none() && run.count == 1 && rest.is_empty();
         is_whole.then(|| base.wrapping_add(run.start as usize))
     }
@@ -89,12 +93,12 @@ impl Copier {
         offset: usize,
         packet: &mut SendBuffer<'_>,
     ) -> Result<(), ExecError> {
-        if let Some(address) = self.address(base.cast_mut(), runs) {
+        if let Some(address) = self.contiguous_address(base.cast_mut(), runs) {
             // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
             unsafe { packet.copy_from(address.wrapping_add(offset)) };
             return Ok(());
         }
-        self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
+        self.for_each_piece(runs, offset, packet.len(), |copier, start, within, at| {
             // SAFETY: the caller's.
             unsafe { copier.take_out_piece(base.wrapping_add(start), within, packet.part(at)) }
         })
@@ -113,13 +117,13 @@ impl Copier {
         offset: usize,
         packet: &[u8],
     ) -> Result<(), ExecError> {
-        if let Some(address) = self.address(base, runs) {
+        if let Some(address) = self.contiguous_address(base, runs) {
             let into = address.wrapping_add(offset);
             // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
             unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
-        self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
+        self.for_each_piece(runs, offset, packet.len(), |copier, start, within, at| {
             // SAFETY: the caller's.
             unsafe { copier.put_in_piece(base.wrapping_add(start), within, &packet[at]) }
         })
@@ -128,7 +132,7 @@ impl Copier {
     /// Calls `with` for each piece of memory that contains a part of `length` message bytes from `offset` on. Passes
     /// the start of the piece, the number of packed bytes of the piece before this part, and the range of the part
     /// among the `length` bytes.
-    fn each_piece(
+    fn for_each_piece(
         &mut self,
         runs: &[Run; 2],
         mut offset: usize,
@@ -142,7 +146,7 @@ impl Copier {
                 offset -= all;
                 continue;
             }
-            let of_piece = self.unit.packed(run.length);
+            let of_piece = self.unit.packed_bytes(run.length);
             while offset < all && done < length {
                 let (piece, within) = (offset / of_piece, offset % of_piece);
                 let start = run.start as usize + piece * run.stride as usize;
@@ -173,7 +177,8 @@ impl Copier {
         };
         let mut done = 0;
         while done < packet.len() {
-            let part = Part::of(datatype.size(), within + done, packet.len() - done);
+            let part =
+                PackedPart::containing_bytes(datatype.size(), within + done, packet.len() - done);
             let from = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
             // SAFETY: the caller's.
@@ -202,7 +207,8 @@ impl Copier {
         };
         let mut done = 0;
         while done < packet.len() {
-            let part = Part::of(datatype.size(), within + done, packet.len() - done);
+            let part =
+                PackedPart::containing_bytes(datatype.size(), within + done, packet.len() - done);
             let into = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
             // SAFETY: the caller's.
@@ -221,17 +227,17 @@ impl Copier {
 }
 
 /// The units to pack at once in order to access some packed bytes.
-struct Part {
+struct PackedPart {
     first: usize,
     units: usize,
     /// The range of these bytes among the packed bytes of the units.
     bytes: Range<usize>,
 }
 
-impl Part {
+impl PackedPart {
     /// The units that contain `length` packed bytes from `start` on, counted from the start of a unit; `size` is a
     /// unit's.
-    fn of(size: usize, start: usize, length: usize) -> Self {
+    fn containing_bytes(size: usize, start: usize, length: usize) -> Self {
         let (first, skipped) = (start / size, start % size);
         let units = (skipped + length).div_ceil(size).min(piece_units(size));
         Self {

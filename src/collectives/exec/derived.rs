@@ -6,31 +6,31 @@ use mpi::ffi;
 use schedule::Run;
 
 use crate::ExecError;
-use crate::api::{check, count, is_finalized};
+use crate::api::{check_code, is_finalized, mpi_count};
 use crate::unit::Unit;
 
 /// A datatype that we created; freed when dropped.
 #[derive(Debug)]
-pub(crate) struct Derived {
+pub(crate) struct DerivedDatatype {
     raw: ffi::MPI_Datatype,
 }
 
-impl Derived {
+impl DerivedDatatype {
     /// A datatype with one element, made of pieces of a buffer, with offsets in bytes from the buffer's start.
     // Long programs make such datatypes in every round, so nothing is allocated here.
-    pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
+    pub(crate) fn from_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
         let lengths = [
-            unit.count(runs[0].length as usize)?,
-            unit.count(runs[1].length as usize)?,
+            unit.message_count(runs[0].length as usize)?,
+            unit.message_count(runs[1].length as usize)?,
         ];
         let starts = runs.map(|run| run.start as ffi::MPI_Aint);
         if runs.iter().all(|run| run.count <= 1) {
-            return Self::new(&lengths, &starts, unit.datatype);
+            return Self::from_blocks(&lengths, &starts, unit.datatype);
         }
         let [first, second] = runs;
         let vectors = [
-            Self::of_run(first, lengths[0], unit.datatype)?,
-            Self::of_run(second, lengths[1], unit.datatype)?,
+            Self::vector_from_run(first, lengths[0], unit.datatype)?,
+            Self::vector_from_run(second, lengths[1], unit.datatype)?,
         ];
         let datatypes = vectors.each_ref().map(Self::raw);
         let one_each = [1; 2];
@@ -44,34 +44,38 @@ impl Derived {
                 datatypes.as_ptr(),
                 &mut raw,
             );
-            check("MPI_Type_create_struct", code)?;
-            Self::committed(raw)
+            check_code("MPI_Type_create_struct", code)?;
+            Self::commit_raw(raw)
         }
     }
 
     /// A vector datatype of the pieces of a run, each of `elements` elements, starting at the first piece. Not
     /// committed, as it is only used inside other datatypes.
-    fn of_run(run: Run, elements: c_int, datatype: ffi::MPI_Datatype) -> Result<Self, ExecError> {
-        let (pieces, stride) = (count(run.count)?, run.stride as ffi::MPI_Aint);
+    fn vector_from_run(
+        run: Run,
+        elements: c_int,
+        datatype: ffi::MPI_Datatype,
+    ) -> Result<Self, ExecError> {
+        let (pieces, stride) = (mpi_count(run.count)?, run.stride as ffi::MPI_Aint);
         // SAFETY: the handle is written by the call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
             let code = ffi::MPI_Type_create_hvector(pieces, elements, stride, datatype, &mut raw);
-            check("MPI_Type_create_hvector", code)?;
+            check_code("MPI_Type_create_hvector", code)?;
             Ok(Self { raw })
         }
     }
 
     /// A datatype with one element, made of several elements, at a distance in bytes from its nominal start.
-    pub(crate) fn of_elements(
+    pub(crate) fn from_elements(
         elements: c_int,
         displacement: ffi::MPI_Aint,
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
-        Self::new(&[elements], &[displacement], datatype)
+        Self::from_blocks(&[elements], &[displacement], datatype)
     }
 
-    fn new<const PIECES: usize>(
+    fn from_blocks<const PIECES: usize>(
         lengths: &[c_int; PIECES],
         starts: &[ffi::MPI_Aint; PIECES],
         datatype: ffi::MPI_Datatype,
@@ -81,8 +85,8 @@ impl Derived {
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
             let code = ffi::MPI_Type_create_hindexed(count, lengths, starts, datatype, &mut raw);
-            check("MPI_Type_create_hindexed", code)?;
-            Self::committed(raw)
+            check_code("MPI_Type_create_hindexed", code)?;
+            Self::commit_raw(raw)
         }
     }
 
@@ -90,10 +94,10 @@ impl Derived {
     ///
     /// # Safety
     /// The handle is of a datatype that was just created, and there is no other copy of it.
-    unsafe fn committed(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
+    unsafe fn commit_raw(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let derived = Self { raw };
         // SAFETY: the caller's.
-        check("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&mut raw) })?;
+        check_code("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&mut raw) })?;
         Ok(derived)
     }
 
@@ -102,7 +106,7 @@ impl Derived {
     }
 }
 
-impl Drop for Derived {
+impl Drop for DerivedDatatype {
     fn drop(&mut self) {
         if !is_finalized() {
             // SAFETY: the handle is ours; messages that use it may still be under way.

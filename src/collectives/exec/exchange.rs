@@ -21,7 +21,7 @@ use crate::copier::Copier;
 use crate::fused::Arrival;
 use crate::kernel::Addresses;
 use crate::requests::Requests;
-use crate::steps::{PacketMessage, Place, Step, Transfer};
+use crate::steps::{MemoryPlace, PacketMessage, Step, Transfer};
 use crate::{Communicator, ExecError, NodeChannels};
 
 /// The number of times that a rank polls for messages before it does anything else.
@@ -46,7 +46,7 @@ const FETCHED_AHEAD: usize = 2 * PIECE;
 
 /// The messages of a round that go through channels.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct ChannelExchange {
     channels: Rc<NodeChannels>,
     /// The progress of each message of the round, sends first.
     progress: Vec<TransferProgress>,
@@ -64,7 +64,7 @@ pub(crate) struct Memories<'a> {
     pub(crate) combiner: Option<&'a Combiner>,
 }
 
-impl Exchange {
+impl ChannelExchange {
     pub(crate) fn new(channels: Rc<NodeChannels>) -> Self {
         let places = channels.places().iter().flatten();
         let ranks = places.max().map_or(0, |last| *last as usize + 1);
@@ -88,7 +88,7 @@ impl Exchange {
     ///
     /// The memories are readable, and writable for receives, and no one else accesses them, as long as
     /// [`Self::advance`] is called for this round.
-    pub(crate) unsafe fn begin(&mut self, step: Step<'_>, memories: &Memories<'_>) {
+    pub(crate) unsafe fn begin_round(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         self.progress.clear();
         let start = |transfer: &Transfer| TransferProgress::of_size(transfer.message);
         self.progress.extend(step.sends.iter().map(start));
@@ -105,7 +105,7 @@ impl Exchange {
         let is_long = |transfer: &Transfer| transfer.message.is_long();
         if step.sends.iter().any(is_long) || step.recvs.iter().any(is_long) {
             // SAFETY: the caller's.
-            unsafe { self.begin_long(step, memories) };
+            unsafe { self.begin_long_messages(step, memories) };
         }
     }
 
@@ -115,7 +115,7 @@ impl Exchange {
     ///
     /// As for [`Self::begin`], which calls this.
     #[inline(never)]
-    unsafe fn begin_long(&mut self, step: Step<'_>, memories: &Memories<'_>) {
+    unsafe fn begin_long_messages(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();
         let can_offer = Self::can_offer(step, memories, is_exchange);
         let (sends, recvs) = self.progress.split_at_mut(step.sends.len());
@@ -152,7 +152,7 @@ impl Exchange {
     /// # Safety
     ///
     /// The messages are in the memories, which are readable, and writable for receives; the same step has been begun.
-    pub(crate) unsafe fn advance(
+    pub(crate) unsafe fn advance_messages(
         &mut self,
         step: Step<'_>,
         mut memories: Memories<'_>,
@@ -166,9 +166,10 @@ impl Exchange {
         let [sending, receiving] = &mut self.waiting;
         let mut has_ended = true;
         for (message, progress) in step.sends.iter().zip(sent) {
-            if let Some(place) = turn(message, progress, sending, look) {
+            if let Some(place) = peer_in_turn(message, progress, sending, look) {
                 // SAFETY: the caller's.
-                let is_over = unsafe { memories.send(&mut channels, place, message, progress)? };
+                let is_over =
+                    unsafe { memories.send_more(&mut channels, place, message, progress)? };
                 if !is_over {
                     sending[place] = look;
                     has_ended = false;
@@ -176,9 +177,10 @@ impl Exchange {
             }
         }
         for (message, progress) in step.recvs.iter().zip(received) {
-            if let Some(place) = turn(message, progress, receiving, look) {
+            if let Some(place) = peer_in_turn(message, progress, receiving, look) {
                 // SAFETY: the caller's.
-                let is_over = unsafe { memories.receive(&mut channels, place, message, progress)? };
+                let is_over =
+                    unsafe { memories.receive_more(&mut channels, place, message, progress)? };
                 if !is_over {
                     receiving[place] = look;
                     has_ended = false;
@@ -191,7 +193,7 @@ impl Exchange {
     /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round;
     /// `pending` are the round's messages through MPI that have not completed.
     #[inline]
-    pub(crate) fn pause(
+    pub(crate) fn pause_between_polls(
         &self,
         looks: u32,
         communicator: &Communicator,
@@ -218,7 +220,7 @@ impl Exchange {
             match pending.is_empty() {
                 // A peer may be waiting for another message of this rank, which needs MPI's progress.
                 true => communicator.make_progress()?,
-                false => pending.test().map(drop)?,
+                false => pending.test_all().map(drop)?,
             }
         }
         match looks > LONG || (is_crowded && looks > spins) {
@@ -231,7 +233,7 @@ impl Exchange {
 
 /// The index of the peer, if the message goes through a channel, has not ended, and follows no unfinished one.
 #[inline]
-fn turn(
+fn peer_in_turn(
     message: &Transfer,
     progress: &TransferProgress,
     waiting: &[u64],
@@ -262,7 +264,7 @@ impl Memories<'_> {
     /// The address of a message that is in one piece.
     fn address_of(&self, transfer: &Transfer) -> Option<*mut u8> {
         self.copier
-            .address(self.bases[transfer.slot], &transfer.runs)
+            .contiguous_address(self.bases[transfer.slot], &transfer.runs)
     }
 
     /// Sends a message in one packet, if there is room for it.
@@ -301,7 +303,7 @@ impl Memories<'_> {
                         copy_packet(packet.as_ptr(), into, packet.len());
                         Ok(())
                     }
-                    Some(arrival) => self.combine(arrival, 0, packet).map_err(Box::new),
+                    Some(arrival) => self.combine_packet(arrival, 0, packet).map_err(Box::new),
                 }
             },
         )
@@ -311,7 +313,7 @@ impl Memories<'_> {
     ///
     /// The message lies in memory that may be read.
     #[inline]
-    unsafe fn send(
+    unsafe fn send_more(
         &mut self,
         channels: &mut Channels,
         place: usize,
@@ -334,7 +336,7 @@ impl Memories<'_> {
     ///
     /// The message lies in memory that may be written.
     #[inline]
-    unsafe fn receive(
+    unsafe fn receive_more(
         &mut self,
         channels: &mut Channels,
         place: usize,
@@ -344,7 +346,7 @@ impl Memories<'_> {
         let mut outcome = Ok(());
         let received = channels.receive(place, progress, |offset, packet| {
             // SAFETY: the caller's; the packet is a part of the message from the offset on.
-            let moved = unsafe { self.arrive(message, offset, packet) };
+            let moved = unsafe { self.store_or_combine(message, offset, packet) };
             if moved.is_err() {
                 outcome = moved;
             }
@@ -357,7 +359,7 @@ impl Memories<'_> {
     ///
     /// The packet is the message's data from the offset on, and the message's memory is writable.
     #[inline]
-    unsafe fn arrive(
+    unsafe fn store_or_combine(
         &mut self,
         message: &Transfer,
         offset: usize,
@@ -368,7 +370,7 @@ impl Memories<'_> {
         unsafe {
             match &message.arrival {
                 None => self.copier.put_in(base, &message.runs, offset, packet),
-                Some(arrival) => self.combine(arrival, offset, packet),
+                Some(arrival) => self.combine_packet(arrival, offset, packet),
             }
         }
     }
@@ -377,7 +379,7 @@ impl Memories<'_> {
     ///
     /// The packet has the message's units from the offset on, and the places are valid.
     #[inline(always)]
-    unsafe fn combine(
+    unsafe fn combine_packet(
         &mut self,
         arrival: &Arrival,
         offset: usize,
@@ -387,7 +389,7 @@ impl Memories<'_> {
             return Err(ExecError::NoOperator);
         };
         let bases = self.bases;
-        let address = |place: &Place| bases[place.slot].wrapping_add(place.start + offset);
+        let address = |place: &MemoryPlace| bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
         let (left, right) = match arrival.is_left {
             true => (packet.as_ptr(), other),
@@ -426,7 +428,7 @@ impl Memories<'_> {
                 .step_by(LINE)
                 .for_each(|line| channel::prefetch(line));
             // SAFETY: the caller's; a piece consists of whole numbers, since kernels know none that do not divide it.
-            unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
+            unsafe { combiner.combine(addresses.advanced_by(place), piece.len(), self.copier)? };
         }
         Ok(())
     }

@@ -65,8 +65,8 @@ impl ScheduleExecutor {
         through: Through,
         wait: Wait,
     ) -> Result<Self, ExecError> {
-        let unit = Unit::bytes(call.unit_bytes() as usize);
-        let combiner = Combiner::of(call)?;
+        let unit = Unit::of_bytes(call.unit_bytes() as usize);
+        let combiner = Combiner::for_call(call)?;
         Self::with_unit(schedule, unit, combiner, communicator, through, wait)
     }
 
@@ -93,7 +93,7 @@ impl ScheduleExecutor {
             packet_rounds: Vec::new(),
             round: Round::default(),
             window: [Steps::default(), Steps::default()],
-            lengths: lengths(&layout, &unit)?,
+            lengths: buffer_lengths(&layout, &unit)?,
             machine: Machine::new(&layout, &unit, combiner, wait, channels.cloned())?,
             resolver: Resolver::new(layout, unit, communicator, channels.cloned()),
         };
@@ -101,12 +101,12 @@ impl ScheduleExecutor {
             executor.resolve_all()?;
             let is_whole = |channels: &Rc<NodeChannels>| unit.stride <= channels.largest_unit();
             if unit.sparse.is_none() && channels.is_some_and(is_whole) {
-                executor.steps.fuse();
+                executor.steps.fuse_arrivals();
             }
             executor.steps.post_all_ahead();
             executor.packet_rounds = executor.steps.packet_rounds();
         } else if unit
-            .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
+            .message_count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
         {
             // A message that is too large must be found before others are under way.
@@ -124,7 +124,7 @@ impl ScheduleExecutor {
         for index in 0..self.program.rounds() {
             self.round.clear();
             self.program.round(index, &mut self.round);
-            self.resolver.resolve(&self.round, &mut self.steps)?;
+            self.resolver.resolve_round(&self.round, &mut self.steps)?;
         }
         Ok(())
     }
@@ -134,7 +134,8 @@ impl ScheduleExecutor {
             self.round.clear();
             self.program.round(index, &mut self.round);
             self.window[0].clear();
-            self.resolver.resolve(&self.round, &mut self.window[0])?;
+            self.resolver
+                .resolve_round(&self.round, &mut self.window[0])?;
         }
         Ok(())
     }
@@ -165,7 +166,7 @@ impl ScheduleExecutor {
             assert!(buffer.len() >= length && is_aligned);
         }
         // SAFETY: the buffers are as long as they must be and borrowed until the end.
-        unsafe { self.run(communicator, input.as_ptr(), output.as_mut_ptr()) }
+        unsafe { self.run_unchecked(communicator, input.as_ptr(), output.as_mut_ptr()) }
     }
 
     /// Carries out the program on memory of any kind.
@@ -175,14 +176,14 @@ impl ScheduleExecutor {
     /// `input` and `output` point to as many units as the layout's capacities, where these are not
     /// zero. The input may be read and the output written, and they do not overlap.
     #[inline(always)]
-    pub(crate) unsafe fn run(
+    pub(crate) unsafe fn run_unchecked(
         &mut self,
         communicator: &Communicator,
         input: *const u8,
         output: *mut u8,
     ) -> Result<(), ExecError> {
-        communicator.check()?;
-        self.machine.lend(input, output);
+        communicator.check_usable()?;
+        self.machine.lend_buffers(input, output);
         let outcome = match self.is_resolved {
             true => self.run_resolved(communicator),
             false => self.run_long(communicator),
@@ -191,12 +192,12 @@ impl ScheduleExecutor {
         // bytes.
         match outcome {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.abandoned(error, communicator)),
+            Err(error) => Err(self.abandon_after(error, communicator)),
         }
     }
 
     #[cold]
-    fn abandoned(&mut self, error: ExecError, communicator: &Communicator) -> ExecError {
+    fn abandon_after(&mut self, error: ExecError, communicator: &Communicator) -> ExecError {
         self.machine.abandon(communicator);
         error
     }
@@ -222,7 +223,7 @@ impl ScheduleExecutor {
         let Some(step) = self.steps.get(index) else {
             return Ok(());
         };
-        self.steps.prefetch(index + PREFETCH_LEAD);
+        self.steps.prefetch_round(index + PREFETCH_LEAD);
         let next = self.steps.posted_ahead(index + 1);
         self.machine.carry_out(step, next, communicator)
     }
@@ -236,12 +237,12 @@ impl ScheduleExecutor {
             next.clear();
             self.round.clear();
             self.program.round(index, &mut self.round);
-            self.resolver.resolve(&self.round, next)?;
+            self.resolver.resolve_round(&self.round, next)?;
             if next.len() == 0 {
                 continue;
             }
             if let (Some(step), Some(following)) = (current.get(0), next.get(0)) {
-                if step.admits(&following) {
+                if step.can_post_ahead(&following) {
                     next.post_ahead(0);
                 }
                 self.machine.carry_out(step, next.get(0), communicator)?;
@@ -256,7 +257,7 @@ impl ScheduleExecutor {
 }
 
 /// The sizes of the input and the output in bytes.
-fn lengths(layout: &Layout, unit: &Unit) -> Result<[usize; 2], ExecError> {
+fn buffer_lengths(layout: &Layout, unit: &Unit) -> Result<[usize; 2], ExecError> {
     let bytes = |buffer| {
         let units = layout.capacity(buffer);
         let bytes = units.checked_mul(unit.stride as u64);

@@ -96,23 +96,27 @@ impl RawCall {
         // SAFETY: the caller's.
         unsafe {
             match self.collective {
-                Collective::Bcast => BCAST.get()(recv, count, datatype, root, on),
-                Collective::Reduce => REDUCE.get()(send, recv, count, datatype, operator, root, on),
-                Collective::Allreduce => ALLREDUCE.get()(send, recv, count, datatype, operator, on),
-                Collective::Gather => {
-                    GATHER.get()(send, send_count, send_type, recv, count, datatype, root, on)
+                Collective::Bcast => BCAST.as_function()(recv, count, datatype, root, on),
+                Collective::Reduce => {
+                    REDUCE.as_function()(send, recv, count, datatype, operator, root, on)
                 }
-                Collective::Scatter => {
-                    SCATTER.get()(send, send_count, send_type, recv, count, datatype, root, on)
+                Collective::Allreduce => {
+                    ALLREDUCE.as_function()(send, recv, count, datatype, operator, on)
                 }
+                Collective::Gather => GATHER.as_function()(
+                    send, send_count, send_type, recv, count, datatype, root, on,
+                ),
+                Collective::Scatter => SCATTER.as_function()(
+                    send, send_count, send_type, recv, count, datatype, root, on,
+                ),
                 Collective::Allgather => {
-                    ALLGATHER.get()(send, send_count, send_type, recv, count, datatype, on)
+                    ALLGATHER.as_function()(send, send_count, send_type, recv, count, datatype, on)
                 }
                 Collective::ReduceScatter => {
-                    REDUCE_SCATTER.get()(send, recv, counts, datatype, operator, on)
+                    REDUCE_SCATTER.as_function()(send, recv, counts, datatype, operator, on)
                 }
                 Collective::ReduceScatterBlock => {
-                    REDUCE_SCATTER_BLOCK.get()(send, recv, count, datatype, operator, on)
+                    REDUCE_SCATTER_BLOCK.as_function()(send, recv, count, datatype, operator, on)
                 }
                 Collective::Alltoall => {
                     ffi::PMPI_Alltoall(send, send_count, send_type, recv, count, datatype, on)
@@ -145,28 +149,28 @@ impl RawCall {
         // SAFETY: the caller's.
         unsafe {
             match self.collective {
-                Collective::Bcast => LARGE_BCAST.get()(recv, count, datatype, root, on),
+                Collective::Bcast => LARGE_BCAST.as_function()(recv, count, datatype, root, on),
                 Collective::Reduce => {
-                    LARGE_REDUCE.get()(send, recv, count, datatype, operator, root, on)
+                    LARGE_REDUCE.as_function()(send, recv, count, datatype, operator, root, on)
                 }
                 Collective::Allreduce => {
-                    LARGE_ALLREDUCE.get()(send, recv, count, datatype, operator, on)
+                    LARGE_ALLREDUCE.as_function()(send, recv, count, datatype, operator, on)
                 }
-                Collective::Gather => {
-                    LARGE_GATHER.get()(send, send_count, send_type, recv, count, datatype, root, on)
-                }
-                Collective::Scatter => LARGE_SCATTER.get()(
+                Collective::Gather => LARGE_GATHER.as_function()(
                     send, send_count, send_type, recv, count, datatype, root, on,
                 ),
-                Collective::Allgather => {
-                    LARGE_ALLGATHER.get()(send, send_count, send_type, recv, count, datatype, on)
-                }
+                Collective::Scatter => LARGE_SCATTER.as_function()(
+                    send, send_count, send_type, recv, count, datatype, root, on,
+                ),
+                Collective::Allgather => LARGE_ALLGATHER.as_function()(
+                    send, send_count, send_type, recv, count, datatype, on,
+                ),
                 Collective::ReduceScatter => {
-                    LARGE_REDUCE_SCATTER.get()(send, recv, counts, datatype, operator, on)
+                    LARGE_REDUCE_SCATTER.as_function()(send, recv, counts, datatype, operator, on)
                 }
-                Collective::ReduceScatterBlock => {
-                    LARGE_REDUCE_SCATTER_BLOCK.get()(send, recv, count, datatype, operator, on)
-                }
+                Collective::ReduceScatterBlock => LARGE_REDUCE_SCATTER_BLOCK.as_function()(
+                    send, recv, count, datatype, operator, on,
+                ),
                 // Calls of these have no tables, and are not intercepted.
                 Collective::Alltoall | Collective::Barrier | Collective::Scan => {
                     ffi::MPI_ERR_OTHER as c_int
@@ -177,15 +181,15 @@ impl RawCall {
 }
 
 /// The address of a function of the library.
-struct Function<F> {
+struct LibraryFunction<F> {
     address: AtomicPtr<c_void>,
     has_type: PhantomData<F>,
 }
 
 // SAFETY: only an address.
-unsafe impl<F> Sync for Function<F> {}
+unsafe impl<F> Sync for LibraryFunction<F> {}
 
-impl<F: Copy> Function<F> {
+impl<F: Copy> LibraryFunction<F> {
     const fn new(address: *mut c_void) -> Self {
         Self {
             address: AtomicPtr::new(address),
@@ -197,7 +201,7 @@ impl<F: Copy> Function<F> {
     ///
     /// `F` is the function's type.
     #[inline(always)]
-    unsafe fn get(&self) -> F {
+    unsafe fn as_function(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: the caller's; a function pointer is an address.
         unsafe { std::mem::transmute_copy(&self.address.load(Ordering::Relaxed)) }
@@ -228,45 +232,55 @@ type Allgather<Count> =
 type ReduceScatter<Counts> =
     unsafe extern "C" fn(In, Out, Counts, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
 
-static BCAST: Function<Bcast<c_int>> = Function::new(ffi::PMPI_Bcast as *mut c_void);
-static REDUCE: Function<Reduce<c_int>> = Function::new(ffi::PMPI_Reduce as *mut c_void);
-static ALLREDUCE: Function<Allreduce<c_int>> = Function::new(ffi::PMPI_Allreduce as *mut c_void);
-static GATHER: Function<Gather<c_int>> = Function::new(ffi::PMPI_Gather as *mut c_void);
-static SCATTER: Function<Gather<c_int>> = Function::new(ffi::PMPI_Scatter as *mut c_void);
-static ALLGATHER: Function<Allgather<c_int>> = Function::new(ffi::PMPI_Allgather as *mut c_void);
-static REDUCE_SCATTER: Function<ReduceScatter<*const c_int>> =
-    Function::new(ffi::PMPI_Reduce_scatter as *mut c_void);
-static REDUCE_SCATTER_BLOCK: Function<Allreduce<c_int>> =
-    Function::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
+static BCAST: LibraryFunction<Bcast<c_int>> = LibraryFunction::new(ffi::PMPI_Bcast as *mut c_void);
+static REDUCE: LibraryFunction<Reduce<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Reduce as *mut c_void);
+static ALLREDUCE: LibraryFunction<Allreduce<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Allreduce as *mut c_void);
+static GATHER: LibraryFunction<Gather<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Gather as *mut c_void);
+static SCATTER: LibraryFunction<Gather<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Scatter as *mut c_void);
+static ALLGATHER: LibraryFunction<Allgather<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Allgather as *mut c_void);
+static REDUCE_SCATTER: LibraryFunction<ReduceScatter<*const c_int>> =
+    LibraryFunction::new(ffi::PMPI_Reduce_scatter as *mut c_void);
+static REDUCE_SCATTER_BLOCK: LibraryFunction<Allreduce<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
 
 // Not every library has those with large counts, so they are null until `redirect_large` sets them.
-static LARGE_BCAST: Function<Bcast<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_REDUCE: Function<Reduce<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_ALLREDUCE: Function<Allreduce<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_GATHER: Function<Gather<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_SCATTER: Function<Gather<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_ALLGATHER: Function<Allgather<i64>> = Function::new(std::ptr::null_mut());
-static LARGE_REDUCE_SCATTER: Function<ReduceScatter<*const i64>> =
-    Function::new(std::ptr::null_mut());
-static LARGE_REDUCE_SCATTER_BLOCK: Function<Allreduce<i64>> = Function::new(std::ptr::null_mut());
+static LARGE_BCAST: LibraryFunction<Bcast<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_REDUCE: LibraryFunction<Reduce<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_ALLREDUCE: LibraryFunction<Allreduce<i64>> =
+    LibraryFunction::new(std::ptr::null_mut());
+static LARGE_GATHER: LibraryFunction<Gather<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_SCATTER: LibraryFunction<Gather<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_ALLGATHER: LibraryFunction<Allgather<i64>> =
+    LibraryFunction::new(std::ptr::null_mut());
+static LARGE_REDUCE_SCATTER: LibraryFunction<ReduceScatter<*const i64>> =
+    LibraryFunction::new(std::ptr::null_mut());
+static LARGE_REDUCE_SCATTER_BLOCK: LibraryFunction<Allreduce<i64>> =
+    LibraryFunction::new(std::ptr::null_mut());
 
-pub(crate) type Create = unsafe extern "C" fn(MPI_Comm, ffi::MPI_Group, *mut MPI_Comm) -> c_int;
-pub(crate) type SplitType =
+pub(crate) type CommCreate = unsafe extern "C" fn(MPI_Comm, ffi::MPI_Group, *mut MPI_Comm) -> c_int;
+pub(crate) type CommSplitType =
     unsafe extern "C" fn(MPI_Comm, c_int, c_int, ffi::MPI_Info, *mut MPI_Comm) -> c_int;
 
-static CREATE: Function<Create> = Function::new(ffi::MPI_Comm_create as *mut c_void);
-static SPLIT_TYPE: Function<SplitType> = Function::new(ffi::MPI_Comm_split_type as *mut c_void);
+static CREATE: LibraryFunction<CommCreate> =
+    LibraryFunction::new(ffi::MPI_Comm_create as *mut c_void);
+static SPLIT_TYPE: LibraryFunction<CommSplitType> =
+    LibraryFunction::new(ffi::MPI_Comm_split_type as *mut c_void);
 
 /// `MPI_Comm_create`, or what [`redirect_creators`] has set.
-pub(crate) fn create() -> Create {
+pub(crate) fn comm_create() -> CommCreate {
     // SAFETY: its type.
-    unsafe { CREATE.get() }
+    unsafe { CREATE.as_function() }
 }
 
 /// `MPI_Comm_split_type`, or what [`redirect_creators`] has set.
-pub(crate) fn split_type() -> SplitType {
+pub(crate) fn comm_split_type() -> CommSplitType {
     // SAFETY: its type.
-    unsafe { SPLIT_TYPE.get() }
+    unsafe { SPLIT_TYPE.as_function() }
 }
 
 /// Sets the functions by which communicators are created, where MPI's names lead to tools, which must not see ours.
@@ -286,7 +300,7 @@ pub unsafe fn redirect_creators(create: *const c_void, split_type: *const c_void
 /// # Safety
 ///
 /// The address is that of the library's function for this collective.
-pub unsafe fn redirect(collective: Collective, function: *const c_void) {
+pub unsafe fn redirect_collective(collective: Collective, function: *const c_void) {
     let place = match collective {
         Collective::Bcast => &BCAST.address,
         Collective::Reduce => &REDUCE.address,

@@ -5,10 +5,10 @@ use std::ptr::NonNull;
 
 use mpi::ffi;
 
-use crate::api::{check, count};
-use crate::constants::{Class, MPI_Datatype, MPI_Op, built_in, class};
-use crate::derived::Derived;
-use crate::kernel::{BuiltIn, Element, Kernel, kernel};
+use crate::api::{check_code, mpi_count};
+use crate::constants::{Class, MPI_Datatype, MPI_Op, built_in, datatype_class};
+use crate::derived::DerivedDatatype;
+use crate::kernel::{BuiltIn, Element, Kernel, find_kernel};
 use crate::{Bytes, ExecError};
 
 /// A datatype's handle, with its properties as reported by the library.
@@ -46,25 +46,25 @@ impl DatatypeHandle {
         let (mut true_lower_bound, mut true_extent) = (0, 0);
         // SAFETY: the caller's; the results are written by the calls.
         unsafe {
-            check("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
+            check_code("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
             let code = ffi::MPI_Type_get_extent(raw, &mut lower_bound, &mut extent);
-            check("MPI_Type_get_extent", code)?;
+            check_code("MPI_Type_get_extent", code)?;
             let code = ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
-            check("MPI_Type_get_true_extent", code)?;
+            check_code("MPI_Type_get_true_extent", code)?;
         }
         // The library returns MPI_UNDEFINED, which is negative.
         let size = usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?;
         let mut handle = Self {
             raw,
             size,
-            extent: bytes(extent)?,
-            true_lower_bound: bytes(true_lower_bound)?,
-            true_extent: bytes(true_extent)?,
+            extent: distance_bytes(extent)?,
+            true_lower_bound: distance_bytes(true_lower_bound)?,
+            true_extent: distance_bytes(true_extent)?,
             // SAFETY: the caller's.
             is_named: unsafe { is_named(raw)? },
             is_dense: false,
         };
-        let bounds = [bytes(lower_bound)?, handle.true_lower_bound];
+        let bounds = [distance_bytes(lower_bound)?, handle.true_lower_bound];
         let lengths = [handle.extent, handle.true_extent];
         handle.is_dense = bounds == [0; 2]
             && lengths == [size as isize; 2]
@@ -103,7 +103,7 @@ impl DatatypeHandle {
     }
 
     /// The number type of an element, if our loops can combine it.
-    pub fn element(&self) -> Option<Element> {
+    pub fn element_type(&self) -> Option<Element> {
         if !(self.is_named && self.is_dense) {
             return None;
         }
@@ -113,7 +113,7 @@ impl DatatypeHandle {
                 Class::Signed | Class::FortranInteger | Class::Address
             )
         };
-        Some(match (class(self.raw), self.size) {
+        Some(match (datatype_class(self.raw), self.size) {
             (class, 1) if is_signed(class) => Element::Int8,
             (class, 2) if is_signed(class) => Element::Int16,
             (class, 4) if is_signed(class) => Element::Int32,
@@ -131,17 +131,17 @@ impl DatatypeHandle {
     }
 
     /// Our loop that combines elements by an operator, if there is one.
-    pub(crate) fn kernel(&self, operator: &OperatorHandle) -> Option<Kernel> {
+    pub(crate) fn kernel_for_operator(&self, operator: &OperatorHandle) -> Option<Kernel> {
         let operator = operator.built_in()?;
         // A sum of complex numbers consists of the sums of their parts.
         let is_sum_of_complex =
-            operator == BuiltIn::Sum && self.is_dense && class(self.raw) == Class::Complex;
+            operator == BuiltIn::Sum && self.is_dense && datatype_class(self.raw) == Class::Complex;
         let element = match self.size {
             8 if is_sum_of_complex => Some(Element::Float32),
             16 if is_sum_of_complex => Some(Element::Float64),
-            _ => self.element(),
+            _ => self.element_type(),
         };
-        kernel(element?, operator)
+        find_kernel(element?, operator)
     }
 
     /// Whether packing an element just copies it. Equal size and extent do not imply this: the type may contain a
@@ -177,22 +177,22 @@ impl DatatypeHandle {
         elements: usize,
         packed: &mut [u8],
     ) -> Result<(), ExecError> {
-        let length = count(packed.len() as u64)?;
+        let length = mpi_count(packed.len() as u64)?;
         let mut position = 0;
-        let elements = self.elements(data, elements)?;
+        let elements = self.packable_elements(data, elements)?;
         // SAFETY: the caller's; the library writes no more than `length` bytes.
         let code = unsafe {
             ffi::MPI_Pack(
                 elements.data.cast(),
                 elements.count,
-                elements.raw(self),
+                elements.raw_datatype(self),
                 packed.as_mut_ptr().cast(),
                 length,
                 &mut position,
                 ffi::RSMPI_COMM_SELF,
             )
         };
-        check("MPI_Pack", code)?;
+        check_code("MPI_Pack", code)?;
         if position == length {
             Ok(())
         } else {
@@ -216,26 +216,26 @@ impl DatatypeHandle {
     ) -> Result<(), ExecError> {
         let mut position = 0;
         let packed_data: *const c_void = packed.as_ptr().cast();
-        let elements = self.elements(data, elements)?;
+        let elements = self.packable_elements(data, elements)?;
         // SAFETY: the caller's; the library reads no more than the slice.
         let code = unsafe {
             ffi::MPI_Unpack(
                 packed_data,
-                count(packed.len() as u64)?,
+                mpi_count(packed.len() as u64)?,
                 &mut position,
                 elements.data.cast_mut().cast(),
                 elements.count,
-                elements.raw(self),
+                elements.raw_datatype(self),
                 ffi::RSMPI_COMM_SELF,
             )
         };
-        check("MPI_Unpack", code)
+        check_code("MPI_Unpack", code)
     }
 
     /// Elements to be packed or unpacked. MPICH 4.0 takes `MPI_BOTTOM`, which is zero, for a missing buffer; such
     /// elements become one element of a type with an offset.
-    fn elements(&self, data: *const u8, elements: usize) -> Result<Packable, ExecError> {
-        let elements = count(elements as u64)?;
+    fn packable_elements(&self, data: *const u8, elements: usize) -> Result<Packable, ExecError> {
+        let elements = mpi_count(elements as u64)?;
         if !data.is_null() {
             return Ok(Packable {
                 data,
@@ -248,7 +248,7 @@ impl DatatypeHandle {
         Ok(Packable {
             data,
             count: 1,
-            moved: Some(Derived::of_elements(elements, below, self.raw)?),
+            moved: Some(DerivedDatatype::from_elements(elements, below, self.raw)?),
         })
     }
 }
@@ -258,17 +258,17 @@ struct Packable {
     data: *const u8,
     count: c_int,
     /// Their datatype, if it is not the original one.
-    moved: Option<Derived>,
+    moved: Option<DerivedDatatype>,
 }
 
 impl Packable {
-    fn raw(&self, own: &DatatypeHandle) -> MPI_Datatype {
-        self.moved.as_ref().map_or(own.raw, Derived::raw)
+    fn raw_datatype(&self, own: &DatatypeHandle) -> MPI_Datatype {
+        self.moved.as_ref().map_or(own.raw, DerivedDatatype::raw)
     }
 }
 
 /// Converts a distance to the library's address type.
-fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
+fn distance_bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
     length
         .try_into()
         .map_err(|_| ExecError::TooLarge { bytes: u64::MAX })
@@ -291,7 +291,7 @@ pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
     let mut is_named = 0;
     // SAFETY: the caller's; the result is written by the call.
     let code = unsafe { colltune_is_named(raw, &mut is_named) };
-    check("MPI_Type_get_envelope", code)?;
+    check_code("MPI_Type_get_envelope", code)?;
     Ok(is_named != 0)
 }
 
@@ -317,7 +317,7 @@ impl OperatorHandle {
         let mut commutes = 0;
         // SAFETY: the caller's.
         let code = unsafe { ffi::MPI_Op_commutative(raw, &mut commutes) };
-        check("MPI_Op_commutative", code)?;
+        check_code("MPI_Op_commutative", code)?;
         Ok(Self {
             raw,
             is_commutative: commutes != 0,

@@ -46,7 +46,7 @@ pub enum Element {
 
 impl Element {
     /// The number type of a datatype; `None` for [`Datatype::Byte`], which cannot be combined.
-    pub fn of(datatype: Datatype) -> Option<Self> {
+    pub fn from_datatype(datatype: Datatype) -> Option<Self> {
         match datatype {
             Datatype::Byte => None,
             Datatype::Int8 => Some(Self::Int8),
@@ -85,7 +85,7 @@ pub enum BuiltIn {
 
 impl BuiltIn {
     /// The corresponding predefined operator, if there is one.
-    fn of(operator: Operator) -> Option<Self> {
+    fn from_operator(operator: Operator) -> Option<Self> {
         match operator {
             Operator::Sum => Some(Self::Sum),
             Operator::Max => Some(Self::Maximum),
@@ -124,7 +124,7 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     /// The same, `bytes` further on.
-    pub(crate) fn after(self, bytes: usize) -> Self {
+    pub(crate) fn advanced_by(self, bytes: usize) -> Self {
         Self {
             left: self.left.wrapping_add(bytes),
             right: self.right.wrapping_add(bytes),
@@ -258,7 +258,7 @@ macro_rules! floats {
 }
 
 /// The loop for an element and an operator, where the operator is defined.
-pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
+pub fn find_kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
     match element {
         Element::Int8 => integers!(i8, operator),
         Element::Int16 => integers!(i16, operator),
@@ -274,8 +274,13 @@ pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
 }
 
 /// The loop for a measured call. Fails if the operator is not defined for the datatype.
-pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
-    let built_in = || kernel(Element::of(datatype)?, BuiltIn::of(operator)?);
+pub(crate) fn kernel_for_call(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
+    let built_in = || {
+        find_kernel(
+            Element::from_datatype(datatype)?,
+            BuiltIn::from_operator(operator)?,
+        )
+    };
     let own = match (operator, datatype.size_bytes()) {
         (Operator::Noncommutative, 4) => Some(loops!(u32, Function::after)),
         (Operator::Noncommutative, 8) => Some(loops!(u64, Function::after)),
@@ -295,12 +300,12 @@ pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kerne
 ///
 /// If a slice is not aligned for the datatype or does not hold a whole number of elements, or the slices differ in
 /// length.
-pub fn combine(
+pub fn combine_vectors(
     datatype: Datatype,
     operator: Operator,
     operands: Operands<'_>,
 ) -> Result<(), ExecError> {
-    kernel_for(datatype, operator)?.combine(operands);
+    kernel_for_call(datatype, operator)?.combine(operands);
     Ok(())
 }
 

@@ -56,7 +56,7 @@ mod tool;
 mod transports;
 mod unit;
 
-pub use api::{check, is_running, library, library_text};
+pub use api::{check_code, identify_library, is_running, library_text};
 pub use application::ApplicationCall;
 pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;
@@ -65,18 +65,18 @@ pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::ScheduleExecutor;
-pub use forward::{redirect, redirect_creators, redirect_large};
+pub use forward::{redirect_collective, redirect_creators, redirect_large};
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};
-pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
+pub use kernel::{BuiltIn, Element, Kernel, Operands, combine_vectors, find_kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
     NativeCall, RulesInFiles, StartSettings, allow_forcing, change_environment, enabling_variables,
-    natives, preset,
+    list_natives, preset_natives,
 };
 pub use node_channels::{NoChannels, NodeChannels};
 pub use raw::{GivenCounts, PartCounts, RawCall};
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
 pub use settings::control_variables;
-pub use transports::transports;
+pub use transports::reported_transports;

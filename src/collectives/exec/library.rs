@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use schedule::Collective;
 
-use crate::api::{check, count, datatype, length, operator};
+use crate::api::{buffer_length, check_code, datatype_handle, mpi_count, operator_handle};
 use crate::{Call, Communicator, ExecError, RawCall, constants};
 
 /// A collective carried out by the library's own decision.
@@ -31,7 +31,7 @@ impl LibraryCall {
     pub fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
         let operator = call
             .operator
-            .map(|of_call| operator(of_call, call.datatype))
+            .map(|of_call| operator_handle(of_call, call.datatype))
             .transpose()?;
         let collective = call.collective;
         if collective.is_reduction() && operator.is_none() {
@@ -41,21 +41,21 @@ impl LibraryCall {
             Collective::ReduceScatter => 0..ranks,
             _ => 0..0,
         };
-        let elements = count(call.bytes / call.datatype.size_bytes())?;
-        let datatype = datatype(call.datatype);
+        let elements = mpi_count(call.bytes / call.datatype.size_bytes())?;
+        let datatype = datatype_handle(call.datatype);
         let (nowhere, room) = (std::ptr::null(), std::ptr::null_mut());
         let arguments = RawCall::new(collective, nowhere, room, elements, datatype)
-            .sending(elements, datatype)
-            .at(call.root as c_int);
+            .with_sent_elements(elements, datatype)
+            .with_root(call.root as c_int);
         Ok(Self {
-            name: name(collective),
-            arguments: operator.map_or(arguments, |operator| arguments.by(operator)),
+            name: mpi_name(collective),
+            arguments: operator.map_or(arguments, |operator| arguments.with_operator(operator)),
             counts: counts
-                .map(|rank| count(call.part_elements(rank, ranks)))
+                .map(|rank| mpi_count(call.part_elements(rank, ranks)))
                 .collect::<Result<_, _>>()?,
             lengths: [
-                length(call.input_bytes(rank, ranks))?,
-                length(call.output_bytes(rank, ranks))?,
+                buffer_length(call.input_bytes(rank, ranks))?,
+                buffer_length(call.output_bytes(rank, ranks))?,
             ],
             is_in_place: call.in_place
                 && collective.allows_in_place()
@@ -74,7 +74,7 @@ impl LibraryCall {
     ///
     /// If a buffer is too short for the call.
     #[inline]
-    pub fn arguments(&self, input: &[u8], output: &mut [u8]) -> RawCall {
+    pub fn arguments_on(&self, input: &[u8], output: &mut [u8]) -> RawCall {
         assert!(input.len() >= self.lengths[0] && output.len() >= self.lengths[1]);
         let mut arguments = self.arguments;
         arguments.send = input.as_ptr().cast();
@@ -103,9 +103,9 @@ impl LibraryCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        let arguments = self.arguments(input, output);
+        let arguments = self.arguments_on(input, output);
         // SAFETY: the buffers hold what the call says on this rank and do not overlap.
-        check(self.name, unsafe { arguments.call(communicator.raw()) })
+        check_code(self.name, unsafe { arguments.call(communicator.raw()) })
     }
 
     /// Makes the root's call of a broadcast, which only reads.
@@ -125,12 +125,12 @@ impl LibraryCall {
             ..self.arguments
         };
         // SAFETY: the data is as long as the call says, and a root writes nothing.
-        check(self.name, unsafe { arguments.call(communicator.raw()) })
+        check_code(self.name, unsafe { arguments.call(communicator.raw()) })
     }
 }
 
 /// The name of a collective in MPI's C interface.
-fn name(collective: Collective) -> &'static str {
+fn mpi_name(collective: Collective) -> &'static str {
     match collective {
         Collective::Bcast => "MPI_Bcast",
         Collective::Reduce => "MPI_Reduce",

@@ -6,11 +6,11 @@ use schedule::{Buffer, Layout};
 
 use crate::combiner::Combiner;
 use crate::copier::Copier;
-use crate::exchange::{Exchange, Memories};
+use crate::exchange::{ChannelExchange, Memories};
 use crate::kernel::Addresses;
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
-use crate::steps::{INPUT, OUTPUT, PacketRound, Place, SCRATCH, Step, Transfer, Ways, Work};
+use crate::steps::{INPUT, MemoryPlace, OUTPUT, PacketRound, SCRATCH, Step, Transfer, Ways, Work};
 use crate::unit::Unit;
 use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
@@ -33,7 +33,7 @@ pub(crate) struct Machine {
     copier: Copier,
     wait: Wait,
     /// The messages that go through channels.
-    exchange: Option<Box<Exchange>>,
+    exchange: Option<Box<ChannelExchange>>,
 }
 
 /// Local work on less than this many bytes is done before the messages and not in between, since it takes less time
@@ -51,7 +51,7 @@ impl Machine {
         let mut machine = Self::without_scratch(unit, combiner, wait, channels);
         for index in 0..layout.scratch_rooms().len() {
             let units = layout.capacity(Buffer::Scratch(index as u8));
-            let (memory, base) = unit.allocate(units)?;
+            let (memory, base) = unit.allocate_units(units)?;
             machine.bases.push(base);
             machine.scratch.push(memory);
         }
@@ -73,7 +73,7 @@ impl Machine {
             combiner: combiner.map(Box::new),
             copier: Copier::new(*unit),
             wait,
-            exchange: channels.map(Exchange::new).map(Box::new),
+            exchange: channels.map(ChannelExchange::new).map(Box::new),
         }
     }
 
@@ -87,13 +87,13 @@ impl Machine {
 
     /// Sets the call's buffers.
     #[inline(always)]
-    pub(crate) fn lend(&mut self, input: *const u8, output: *mut u8) {
+    pub(crate) fn lend_buffers(&mut self, input: *const u8, output: *mut u8) {
         self.bases[INPUT] = input.cast_mut();
         self.bases[OUTPUT] = output;
     }
 
     #[inline]
-    fn message(&self, transfer: &Transfer) -> Message {
+    fn make_message(&self, transfer: &Transfer) -> Message {
         let base = self.bases[transfer.slot];
         Message {
             data: base.wrapping_add(transfer.start).cast(),
@@ -120,7 +120,7 @@ impl Machine {
             {
                 return Ok(());
             }
-            return self.exchange(step, next, communicator);
+            return self.exchange_round(step, next, communicator);
         }
         if self.wait == Wait::Yield || step.is_posted_ahead || next.is_some() {
             return self.start_and_finish(step, next, communicator);
@@ -128,21 +128,22 @@ impl Machine {
         // SAFETY: in bounds and disjoint, see `Machine`.
         unsafe {
             match (step.sends, step.recvs, step.work) {
-                ([send], [], []) => communicator.send(self.message(send)),
-                ([], [recv], []) => communicator.recv(self.message(recv)),
+                ([send], [], []) => communicator.send(self.make_message(send)),
+                ([], [recv], []) => communicator.recv(self.make_message(recv)),
                 ([send], [recv], []) => {
-                    communicator.exchange(self.message(send), self.message(recv))
+                    communicator.exchange(self.make_message(send), self.make_message(recv))
                 }
-                ([], [], [work]) => self.work(work),
-                ([], [recv], [work]) if recv.bytes() < BESIDE_BYTES => {
-                    self.work(work)?;
-                    communicator.recv(self.message(recv))
+                ([], [], [work]) => self.do_work(work),
+                ([], [recv], [work]) if recv.moved_bytes() < BESIDE_BYTES => {
+                    self.do_work(work)?;
+                    communicator.recv(self.make_message(recv))
                 }
                 ([send], [recv], [copy @ Work::Copy { into, .. }])
-                    if into.length.max(send.bytes()).max(recv.bytes()) < BESIDE_BYTES =>
+                    if into.length.max(send.moved_bytes()).max(recv.moved_bytes())
+                        < BESIDE_BYTES =>
                 {
-                    self.work(copy)?;
-                    communicator.exchange(self.message(send), self.message(recv))
+                    self.do_work(copy)?;
+                    communicator.exchange(self.make_message(send), self.make_message(recv))
                 }
                 _ => self.start_and_finish(step, next, communicator),
             }
@@ -162,10 +163,10 @@ impl Machine {
         // and local work while the receives of the next round are under way.
         match (step.sends, step.recvs, step.work, next) {
             ([], [_], [], None) if step.is_posted_ahead => {
-                return self.ahead.end(Ok(()), self.wait);
+                return self.ahead.finish_or_cancel(Ok(()), self.wait);
             }
             ([], [], work, Some(next)) => {
-                self.reserve(next.recvs.len());
+                self.reserve_requests(next.recvs.len());
                 let outcome = self.start_recvs(next.recvs, communicator);
                 return outcome.and(self.memories().work_all(work).map_err(|error| *error));
             }
@@ -176,16 +177,16 @@ impl Machine {
             // All receives have been posted, so a blocking send cannot deadlock.
             [send] if self.wait == Wait::Block && step.work.is_empty() => {
                 // SAFETY: in bounds, and read only, see `Machine`.
-                outcome = outcome.and(unsafe { communicator.send(self.message(send)) });
+                outcome = outcome.and(unsafe { communicator.send(self.make_message(send)) });
             }
             sends => outcome = outcome.and(self.start_sends(sends, communicator)),
         }
         outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
-        self.current.end(outcome, self.wait)
+        self.current.finish_or_cancel(outcome, self.wait)
     }
 
     /// Reserves memory for requests, both of this round and of the next one: the two lists are swapped in many rounds.
-    fn reserve(&mut self, requests: usize) {
+    fn reserve_requests(&mut self, requests: usize) {
         for list in [&mut self.current, &mut self.ahead] {
             list.reserve(requests);
         }
@@ -199,7 +200,7 @@ impl Machine {
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
         let ahead = next.map_or(0, |next| next.recvs.len());
-        self.reserve(ahead.max(step.recvs.len()) + step.sends.len());
+        self.reserve_requests(ahead.max(step.recvs.len()) + step.sends.len());
         // Even after an error, start everything that can be started, as peers may be waiting for it.
         let mut outcome = Ok(());
         if !step.is_posted_ahead {
@@ -248,7 +249,7 @@ impl Machine {
             // SAFETY: in bounds and disjoint, see `Machine`.
             while !unsafe { memories.receive_packet(&mut peer, recv)? } {
                 looks += 1;
-                let paused = exchange.pause(looks, communicator, &mut self.current);
+                let paused = exchange.pause_between_polls(looks, communicator, &mut self.current);
                 paused.map_err(Box::new)?;
             }
         }
@@ -256,7 +257,7 @@ impl Machine {
     }
 
     /// Carries out a round with messages through channels, and perhaps others.
-    fn exchange(
+    fn exchange_round(
         &mut self,
         step: Step<'_>,
         next: Option<Step<'_>>,
@@ -272,7 +273,7 @@ impl Machine {
 
     fn exchange_with(
         &mut self,
-        exchange: &mut Exchange,
+        exchange: &mut ChannelExchange,
         step: Step<'_>,
         next: Option<Step<'_>>,
         communicator: &Communicator,
@@ -284,28 +285,32 @@ impl Machine {
             outcome = outcome.and(self.start_sends(step.sends, communicator));
         }
         // SAFETY: in bounds and disjoint, see `Machine`; the messages are carried out below.
-        unsafe { exchange.begin(step, &self.memories()) };
+        unsafe { exchange.begin_round(step, &self.memories()) };
         // Send first, as peers wait for that.
-        let mut has_ended = self.advance(exchange, step);
+        let mut has_ended = self.advance_exchange(exchange, step);
         outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
         let mut looks = 0;
         while let Ok(false) = has_ended {
             looks += 1;
-            let paused = exchange.pause(looks, communicator, &mut self.current);
-            has_ended = paused.and_then(|()| self.advance(exchange, step));
+            let paused = exchange.pause_between_polls(looks, communicator, &mut self.current);
+            has_ended = paused.and_then(|()| self.advance_exchange(exchange, step));
         }
         outcome = outcome.and(has_ended.map(drop));
         match has_others {
-            true => self.current.end(outcome, self.wait),
+            true => self.current.finish_or_cancel(outcome, self.wait),
             false => outcome,
         }
     }
 
     /// Moves all messages of a round. Returns whether those through channels have ended.
     #[inline]
-    fn advance(&mut self, exchange: &mut Exchange, step: Step<'_>) -> Result<bool, ExecError> {
+    fn advance_exchange(
+        &mut self,
+        exchange: &mut ChannelExchange,
+        step: Step<'_>,
+    ) -> Result<bool, ExecError> {
         // SAFETY: in bounds and disjoint, see `Machine`.
-        unsafe { exchange.advance(step, self.memories()) }
+        unsafe { exchange.advance_messages(step, self.memories()) }
     }
 
     fn start_sends(
@@ -316,7 +321,7 @@ impl Machine {
         let mut outcome = Ok(());
         for send in sends.iter().filter(|send| send.place.is_none()) {
             // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `end`.
-            let request = unsafe { communicator.start_send(self.message(send)) };
+            let request = unsafe { communicator.start_send(self.make_message(send)) };
             outcome = outcome.and(request.map(|request| self.current.push(request)));
         }
         outcome
@@ -331,7 +336,7 @@ impl Machine {
         let mut outcome = Ok(());
         for recv in recvs.iter().filter(|recv| recv.place.is_none()) {
             // SAFETY: in bounds and not touched before `end` or `cancel`, see `Machine`.
-            let request = unsafe { communicator.start_recv(self.message(recv)) };
+            let request = unsafe { communicator.start_recv(self.make_message(recv)) };
             outcome = outcome.and(request.map(|request| self.ahead.push(request)));
         }
         outcome
@@ -339,8 +344,8 @@ impl Machine {
 
     /// After an error: cancels receives that were posted ahead, and abandons the communicator.
     pub(crate) fn abandon(&mut self, communicator: &Communicator) {
-        self.ahead.cancel();
-        communicator.lose();
+        self.ahead.cancel_all();
+        communicator.mark_lost();
     }
 
     fn memories(&mut self) -> Memories<'_> {
@@ -351,13 +356,13 @@ impl Machine {
         }
     }
 
-    fn work(&mut self, work: &Work) -> Result<(), ExecError> {
-        self.memories().work(work)
+    fn do_work(&mut self, work: &Work) -> Result<(), ExecError> {
+        self.memories().do_work(work)
     }
 }
 
 impl Memories<'_> {
-    fn address(&self, place: &Place) -> *mut u8 {
+    fn place_address(&self, place: &MemoryPlace) -> *mut u8 {
         self.bases[place.slot].wrapping_add(place.start)
     }
 
@@ -366,26 +371,26 @@ impl Memories<'_> {
     fn work_all(&mut self, work: &[Work]) -> Result<(), Box<ExecError>> {
         let mut outcome = Ok(());
         for work in work {
-            if let Err(error) = self.work(work) {
+            if let Err(error) = self.do_work(work) {
                 outcome = outcome.and(Err(Box::new(error)));
             }
         }
         outcome
     }
 
-    fn work(&mut self, work: &Work) -> Result<(), ExecError> {
+    fn do_work(&mut self, work: &Work) -> Result<(), ExecError> {
         match work {
             Work::Nothing => Ok(()),
             Work::Copy { from, into } => {
-                let addresses = (self.address(from), self.address(into));
+                let addresses = (self.place_address(from), self.place_address(into));
                 // SAFETY: in bounds and disjoint, see `Machine`.
                 unsafe { self.copier.copy(addresses.0, addresses.1, into.length) }
             }
             Work::Combine { left, right, into } => {
                 let addresses = Addresses {
-                    left: self.address(left),
-                    right: self.address(right),
-                    into: self.address(into),
+                    left: self.place_address(left),
+                    right: self.place_address(right),
+                    into: self.place_address(into),
                 };
                 let Some(combiner) = self.combiner else {
                     return Err(ExecError::NoOperator);

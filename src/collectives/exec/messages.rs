@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi::ffi;
 
-use crate::api::{byte, check, count, status_ignore};
+use crate::api::{byte_datatype, check_code, mpi_count, status_ignore};
 use crate::requests::Requests;
 use crate::{Communicator, ExecError, Wait};
 
@@ -21,25 +21,25 @@ pub(crate) struct Message {
 
 impl Communicator {
     /// One end of a message of bytes.
-    fn bytes(&self, data: *mut u8, length: usize, peer: u32) -> Result<Message, ExecError> {
+    fn from_bytes(&self, data: *mut u8, length: usize, peer: u32) -> Result<Message, ExecError> {
         Ok(Message {
             data: data.cast(),
-            count: count(length as u64)?,
-            datatype: byte(),
+            count: mpi_count(length as u64)?,
+            datatype: byte_datatype(),
             peer: self.address(peer),
         })
     }
 
     /// Sends bytes; may block until they are received.
     pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
-        let message = self.bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
+        let message = self.from_bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.send(message) }
     }
 
     /// Receives exactly the length of the slice.
     pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
-        let message = self.bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
+        let message = self.from_bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.recv(message) }
     }
@@ -52,8 +52,8 @@ impl Communicator {
         recv: &mut [u8],
         from: u32,
     ) -> Result<(), ExecError> {
-        let send = self.bytes(send.as_ptr().cast_mut(), send.len(), to)?;
-        let recv = self.bytes(recv.as_mut_ptr(), recv.len(), from)?;
+        let send = self.from_bytes(send.as_ptr().cast_mut(), send.len(), to)?;
+        let recv = self.from_bytes(recv.as_mut_ptr(), recv.len(), from)?;
         // SAFETY: the slices are valid for the lengths given and do not overlap.
         unsafe { self.exchange(send, recv) }
     }
@@ -66,7 +66,7 @@ impl Communicator {
             let any = ffi::RSMPI_ANY_SOURCE;
             ffi::MPI_Iprobe(any, self.tag(), self.raw(), &mut is_there, status_ignore())
         };
-        check("MPI_Iprobe", code)
+        check_code("MPI_Iprobe", code)
     }
 
     /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once. A rank that occurs
@@ -84,7 +84,7 @@ impl Communicator {
         requests.reserve(to.len() + from.len());
         // SAFETY: the slices are borrowed until all requests have ended.
         let outcome = unsafe { self.start_transfer(send, to, recv, from, &mut requests) };
-        requests.end(outcome, wait)
+        requests.finish_or_cancel(outcome, wait)
     }
 
     /// Starts the messages of [`Self::transfer_bytes`], receives first.
@@ -103,12 +103,12 @@ impl Communicator {
         let piece = recv.len() / from.len().max(1);
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
-            let message = self.bytes(data.wrapping_add(index * piece), piece, peer)?;
+            let message = self.from_bytes(data.wrapping_add(index * piece), piece, peer)?;
             // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
             requests.push(unsafe { self.start_recv(message) }?);
         }
         for &peer in to {
-            let message = self.bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
+            let message = self.from_bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
             // SAFETY: the slice is only read; the rest is the caller's.
             requests.push(unsafe { self.start_send(message) }?);
         }
@@ -128,7 +128,7 @@ impl Communicator {
         } = message;
         // SAFETY: the caller's.
         let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, self.tag(), self.raw()) };
-        check("MPI_Send", code)
+        check_code("MPI_Send", code)
     }
 
     /// # Safety
@@ -146,7 +146,7 @@ impl Communicator {
         // SAFETY: the caller's.
         let code =
             unsafe { ffi::MPI_Recv(data, count, datatype, peer, self.tag(), self.raw(), ignore) };
-        check("MPI_Recv", code)
+        check_code("MPI_Recv", code)
     }
 
     /// # Safety
@@ -171,7 +171,7 @@ impl Communicator {
                 status_ignore(),
             )
         };
-        check("MPI_Sendrecv", code)
+        check_code("MPI_Sendrecv", code)
     }
 
     /// # Safety
@@ -199,7 +199,7 @@ impl Communicator {
                 self.raw(),
                 &mut request,
             );
-            check("MPI_Isend", code).map(|()| request)
+            check_code("MPI_Isend", code).map(|()| request)
         }
     }
 
@@ -228,7 +228,7 @@ impl Communicator {
                 self.raw(),
                 &mut request,
             );
-            check("MPI_Irecv", code).map(|()| request)
+            check_code("MPI_Irecv", code).map(|()| request)
         }
     }
 }

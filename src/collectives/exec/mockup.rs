@@ -10,7 +10,7 @@ use mpi::ffi;
 use schedule::Collective;
 use vocabulary::{Candidate, Datatype, Operator};
 
-use crate::api::{check, count, datatype, length};
+use crate::api::{buffer_length, check_code, datatype_handle, mpi_count};
 use crate::{Bytes, Call, Communicator, ExecError, LibraryCall};
 
 /// A composed collective, prepared for one rank.
@@ -44,7 +44,7 @@ enum Recipe {
 }
 
 impl Recipe {
-    fn find(collective: Collective, name: &str) -> Option<Self> {
+    fn from_name(collective: Collective, name: &str) -> Option<Self> {
         let name = name.strip_prefix(Candidate::MOCKUP)?;
         let id = name.strip_prefix(collective.name())?.strip_prefix('/')?;
         Some(match (collective, id) {
@@ -77,7 +77,7 @@ struct Scatterv {
 impl MockupCall {
     /// Prepares the mock-up for one of `ranks` ranks.
     pub(crate) fn new(name: &str, call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
-        let recipe = Recipe::find(call.collective, name)
+        let recipe = Recipe::from_name(call.collective, name)
             .ok_or_else(|| ExecError::UnknownAlgorithm(name.to_owned()))?;
         if call.in_place && call.collective.allows_in_place() {
             return Err(ExecError::NotInPlace(name.to_owned()));
@@ -102,18 +102,18 @@ impl MockupCall {
             Recipe::ReduceScatterv if rank == 0 => whole,
             _ => 0,
         };
-        let calls = parts(recipe, call, [whole, part], is_even)
+        let calls = constituent_calls(recipe, call, [whole, part], is_even)
             .into_iter()
             .map(|call| LibraryCall::new(&call, rank, ranks))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             recipe,
             calls,
-            scratch: Bytes::filled(length(scratch)?, 0),
+            scratch: Bytes::filled(buffer_length(scratch)?, 0),
             rank: rank as usize,
             is_root,
-            whole: length(whole)?,
-            part: length(part)?,
+            whole: buffer_length(whole)?,
+            part: buffer_length(part)?,
             is_even,
             scatterv: match recipe {
                 Recipe::ReduceScatterv => Some(Scatterv::new(call, rank, ranks)?),
@@ -134,10 +134,12 @@ impl MockupCall {
         output: &mut [u8],
     ) -> Result<(), ExecError> {
         match self.recipe {
-            Recipe::ScatterAllgather if self.is_even => self.bcast(communicator, output),
+            Recipe::ScatterAllgather if self.is_even => {
+                self.scatter_and_allgather(communicator, output)
+            }
             Recipe::ScatterAllgather => {
                 if self.is_root {
-                    self.pad(output);
+                    self.pad_vector(output);
                 }
                 self.divide_and_gather(communicator, output)
             }
@@ -147,7 +149,7 @@ impl MockupCall {
                 self.calls[1].call(communicator, &[], output)
             }
             Recipe::ReduceScatterAllgather => {
-                self.pad(input);
+                self.pad_vector(input);
                 self.divide_and_gather(communicator, output)
             }
             Recipe::ReduceBcast | Recipe::GatherBcast => {
@@ -167,12 +169,16 @@ impl MockupCall {
                 scratch[mine..][..self.part].copy_from_slice(&input[..self.part]);
                 self.calls[0].call(communicator, scratch, output)
             }
-            Recipe::Bcast => self.scatter(communicator, input, output),
-            Recipe::ReduceScatterv => self.reduce_scatter(communicator, input, output),
+            Recipe::Bcast => self.bcast_and_pick(communicator, input, output),
+            Recipe::ReduceScatterv => self.reduce_and_scatterv(communicator, input, output),
         }
     }
 
-    fn bcast(&mut self, communicator: &Communicator, output: &mut [u8]) -> Result<(), ExecError> {
+    fn scatter_and_allgather(
+        &mut self,
+        communicator: &Communicator,
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
         let mine = self.rank * self.part;
         match self.is_root {
             true => self.calls[0].call(communicator, output, &mut [])?,
@@ -185,7 +191,7 @@ impl MockupCall {
     }
 
     /// Copies a vector to scratch, before the padding.
-    fn pad(&mut self, vector: &[u8]) {
+    fn pad_vector(&mut self, vector: &[u8]) {
         self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&vector[..self.whole]);
     }
 
@@ -204,7 +210,7 @@ impl MockupCall {
         Ok(())
     }
 
-    fn scatter(
+    fn bcast_and_pick(
         &mut self,
         communicator: &Communicator,
         input: &[u8],
@@ -226,7 +232,7 @@ impl MockupCall {
         Ok(())
     }
 
-    fn reduce_scatter(
+    fn reduce_and_scatterv(
         &mut self,
         communicator: &Communicator,
         input: &[u8],
@@ -242,7 +248,12 @@ impl MockupCall {
 }
 
 /// The calls of a recipe. In data movement their datatype is bytes.
-fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -> Vec<Call> {
+fn constituent_calls(
+    recipe: Recipe,
+    call: &Call,
+    [whole, part]: [u64; 2],
+    in_place: bool,
+) -> Vec<Call> {
     let of = |collective, bytes, root| Call {
         collective,
         bytes,
@@ -297,7 +308,7 @@ fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -
 impl Scatterv {
     fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
         let counts = (0..ranks)
-            .map(|rank| count(call.part_elements(rank, ranks)))
+            .map(|rank| mpi_count(call.part_elements(rank, ranks)))
             .collect::<Result<Vec<_>, _>>()?;
         let displacements = counts.iter().scan(0, |next, count| {
             let here = *next;
@@ -307,7 +318,7 @@ impl Scatterv {
         Ok(Self {
             displacements: displacements.collect(),
             mine: counts[rank as usize],
-            datatype: datatype(call.datatype),
+            datatype: datatype_handle(call.datatype),
             counts,
         })
     }
@@ -336,6 +347,6 @@ impl Scatterv {
                 communicator.raw(),
             )
         };
-        check("MPI_Scatterv", code)
+        check_code("MPI_Scatterv", code)
     }
 }

@@ -19,7 +19,7 @@ use crate::{Call, Communicator, ExecError, LibraryCall};
 
 /// An algorithm of the library.
 #[derive(Clone, Debug)]
-struct Listed {
+struct ListedAlgorithm {
     algorithm: NativeAlgorithm,
     /// The value of the control variable that forces it.
     number: i32,
@@ -76,7 +76,7 @@ impl StartSettings {
     /// # Errors
     ///
     /// If the tool interface reports an error.
-    pub fn ask() -> Result<Self, ExecError> {
+    pub fn query_library() -> Result<Self, ExecError> {
         let mut found = Self {
             rules: Vec::new(),
             is_forcing_allowed: true,
@@ -91,7 +91,7 @@ impl StartSettings {
             return Ok(found);
         };
         let tool = Tool::open()?;
-        let text = |name: &str| match tool.variable(name)? {
+        let text = |name: &str| match tool.find_variable(name)? {
             Some(variable) => variable.read_text(),
             None => Ok(String::new()),
         };
@@ -137,8 +137,8 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
 /// # Errors
 ///
 /// If the tool interface reports an error.
-pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
-    let listed = list(&Tool::open()?)?.into_iter();
+pub fn list_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
+    let listed = list_all_algorithms(&Tool::open()?)?.into_iter();
     Ok(listed.map(|listed| listed.algorithm).collect())
 }
 
@@ -148,24 +148,24 @@ pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
 /// # Errors
 ///
 /// If the tool interface reports an error.
-pub fn preset() -> Result<Vec<NativeAlgorithm>, ExecError> {
+pub fn preset_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     let tool = Tool::open()?;
     let mut preset = Vec::new();
-    for Listed { algorithm, number } in list(&tool)? {
-        let name = match openmpi::is_it(&tool)? {
-            true => openmpi::name(algorithm.collective, ""),
-            false => mpich::name(algorithm.collective),
+    for ListedAlgorithm { algorithm, number } in list_all_algorithms(&tool)? {
+        let name = match openmpi::is_open_mpi(&tool)? {
+            true => openmpi::algorithm_variable(algorithm.collective, ""),
+            false => mpich::algorithm_variable(algorithm.collective),
         };
-        if required(&tool, &name)?.read()? == number {
+        if required_variable(&tool, &name)?.read_number()? == number {
             preset.push(algorithm);
         }
     }
     Ok(preset)
 }
 
-fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
-    let mut listed = openmpi::list(tool)?;
-    listed.extend(mpich::list(tool)?);
+fn list_all_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
+    let mut listed = openmpi::list_algorithms(tool)?;
+    listed.extend(mpich::list_algorithms(tool)?);
     Ok(listed)
 }
 
@@ -173,12 +173,12 @@ fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
 #[derive(Debug)]
 pub struct NativeCall {
     call: LibraryCall,
-    way: Way,
+    way: ForcingWay,
 }
 
 /// The way the algorithm is forced.
 #[derive(Debug)]
-enum Way {
+enum ForcingWay {
     /// Open MPI: while this communicator exists.
     Communicator(Communicator),
     /// MPICH: while these variables have these values.
@@ -194,7 +194,7 @@ impl NativeCall {
         communicator: &Communicator,
     ) -> Result<Self, ExecError> {
         let tool = Tool::open()?;
-        let listed = list(&tool)?.into_iter().find(|listed| {
+        let listed = list_all_algorithms(&tool)?.into_iter().find(|listed| {
             listed.algorithm.collective == call.collective
                 && listed.algorithm.full_name() == algorithm
         });
@@ -214,24 +214,31 @@ impl NativeCall {
             return Err(ExecError::NativeParameters(Box::new(asked)));
         }
         let call = LibraryCall::new(call, communicator.rank(), communicator.size())?;
-        let way = match openmpi::is_it(&tool)? {
-            true => Way::Communicator(openmpi::duplicate(&tool, communicator, &listed, &wanted)?),
-            false => Way::Switches(mpich::switches(&tool, &listed)?),
+        let way = match openmpi::is_open_mpi(&tool)? {
+            true => ForcingWay::Communicator(openmpi::duplicate_with_forcing(
+                &tool,
+                communicator,
+                &listed,
+                &wanted,
+            )?),
+            false => ForcingWay::Switches(mpich::forcing_switches(&tool, &listed)?),
         };
         Ok(Self { call, way })
     }
 
     /// Forces the algorithm until the value is dropped, if it is not forced permanently. Other collectives must not
     /// be called meanwhile.
-    pub(crate) fn force(
+    pub(crate) fn force_algorithm(
         &self,
     ) -> Result<(&LibraryCall, Option<&Communicator>, Switched<'_>), ExecError> {
         let mut switched = Switched::default();
         match &self.way {
-            Way::Communicator(communicator) => Ok((&self.call, Some(communicator), switched)),
-            Way::Switches(switches) => {
+            ForcingWay::Communicator(communicator) => {
+                Ok((&self.call, Some(communicator), switched))
+            }
+            ForcingWay::Switches(switches) => {
                 for (variable, value) in switches {
-                    switched.set(variable, *value)?;
+                    switched.set_variable(variable, *value)?;
                 }
                 Ok((&self.call, None, switched))
             }
@@ -240,7 +247,7 @@ impl NativeCall {
 }
 
 /// A variable that must exist.
-fn required(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
-    let found = tool.variable(name)?;
+fn required_variable(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
+    let found = tool.find_variable(name)?;
     found.ok_or_else(|| ExecError::NoVariable(name.to_owned()))
 }

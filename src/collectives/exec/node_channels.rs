@@ -12,7 +12,7 @@ use channel::{Channels, SegmentError, SegmentLayout, SharedSegment, Ticket};
 use mpi::ffi;
 use thiserror::Error;
 
-use crate::api::{byte, check};
+use crate::api::{byte_datatype, check_code};
 use crate::{Communicator, ExecError};
 
 /// The reason why a communicator has no channels; the same on all of its ranks. If there are several, the last one of
@@ -55,7 +55,7 @@ pub struct NodeChannels {
     /// For each rank of the communicator, its index on this rank's node; `None` for this rank and for ranks on other
     /// nodes.
     places: Box<[Option<u32>]>,
-    taken: Taken,
+    taken: TakenMemory,
     is_crowded: bool,
     /// Whether an error has left messages in them, or on a communicator that uses them.
     pub(crate) is_lost: Rc<Cell<bool>>,
@@ -63,16 +63,16 @@ pub struct NodeChannels {
 
 /// Memory that counts towards the limit while this value exists.
 #[derive(Debug)]
-struct Taken(u64);
+struct TakenMemory(u64);
 
-impl Taken {
+impl TakenMemory {
     fn new(bytes: u64) -> Self {
         TAKEN.fetch_add(bytes, Ordering::Relaxed);
         Self(bytes)
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenMemory {
     fn drop(&mut self) {
         TAKEN.fetch_sub(self.0, Ordering::Relaxed);
     }
@@ -95,11 +95,11 @@ impl NodeChannels {
         limit: u64,
         is_crowded: bool,
     ) -> Result<Result<Rc<Self>, NoChannels>, ExecError> {
-        let places = places(communicator, node)?;
-        let opened = open_on(node, limit)?;
+        let places = gather_places(communicator, node)?;
+        let opened = open_on_node(node, limit)?;
         let reason = opened.as_ref().err().map_or(0, |reason| *reason as u64);
         let shares = u64::from(node.size() > 1);
-        let [worst, shares] = greatest(communicator, [reason, shares])?;
+        let [worst, shares] = maxima_over_ranks(communicator, [reason, shares])?;
         let reason = match shares {
             0 => worst.max(NoChannels::Alone as u64),
             _ => worst,
@@ -123,7 +123,7 @@ impl NodeChannels {
     }
 
     /// The size of the channels' memory on this node in bytes, for all of its ranks.
-    pub fn bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         self.taken.0
     }
 
@@ -151,20 +151,23 @@ impl NodeChannels {
     }
 }
 
-type Opened = (Option<Channels>, Taken);
+type OpenedChannels = (Option<Channels>, TakenMemory);
 
 /// Opens the channels of one node. Collective over its ranks, which may get different results.
-fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>, ExecError> {
+fn open_on_node(
+    node: &Communicator,
+    limit: u64,
+) -> Result<Result<OpenedChannels, NoChannels>, ExecError> {
     let left = limit.saturating_sub(TAKEN.load(Ordering::Relaxed));
     // The minimum of each, computed as the complement of the maximum of complements.
-    let least = greatest(node, [!limit, !left])?;
+    let least = maxima_over_ranks(node, [!limit, !left])?;
     let [limit, left] = least.map(|complement| !complement);
     if limit == 0 {
         return Ok(Err(NoChannels::SwitchedOff));
     }
     let ranks = node.size() as usize;
     if ranks == 1 {
-        return Ok(Ok((None, Taken::new(0))));
+        return Ok(Ok((None, TakenMemory::new(0))));
     }
     let within = |bytes: u64| {
         SegmentLayout::within_limit(ranks, usize::try_from(bytes).unwrap_or(usize::MAX))
@@ -181,11 +184,11 @@ fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>
             ticket = segment.ticket().to_bytes();
         }
     }
-    share(node, &mut ticket)?;
+    broadcast_from_first(node, &mut ticket)?;
     if node.rank() > 0 {
         segment = SharedSegment::open(&Ticket::from_bytes(ticket)).map_err(Some);
     }
-    let taken = Taken::new(layout.bytes() as u64);
+    let taken = TakenMemory::new(layout.bytes() as u64);
     let channels = segment
         .and_then(|segment| Channels::new(segment, layout, node.rank() as usize).map_err(Some));
     Ok(match channels {
@@ -198,14 +201,14 @@ fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>
 // ours.
 
 /// For each rank of a communicator, its index on this rank's node. Collective over the node.
-fn places(
+fn gather_places(
     communicator: &Communicator,
     node: &Communicator,
 ) -> Result<Box<[Option<u32>]>, ExecError> {
     let mine = communicator.rank();
     let mut members = vec![0_u32; node.size() as usize];
     // SAFETY: each rank gives one number, and there is room for one of each.
-    check("MPI_Allgather", unsafe {
+    check_code("MPI_Allgather", unsafe {
         ffi::PMPI_Allgather(
             (&raw const mine).cast(),
             1,
@@ -226,10 +229,13 @@ fn places(
 }
 
 /// The maximum of each number over all ranks. Collective.
-fn greatest(communicator: &Communicator, numbers: [u64; 2]) -> Result<[u64; 2], ExecError> {
+fn maxima_over_ranks(
+    communicator: &Communicator,
+    numbers: [u64; 2],
+) -> Result<[u64; 2], ExecError> {
     let mut most = numbers;
     // SAFETY: both hold two numbers.
-    check("MPI_Allreduce", unsafe {
+    check_code("MPI_Allreduce", unsafe {
         ffi::PMPI_Allreduce(
             numbers.as_ptr().cast(),
             most.as_mut_ptr().cast(),
@@ -243,11 +249,11 @@ fn greatest(communicator: &Communicator, numbers: [u64; 2]) -> Result<[u64; 2], 
 }
 
 /// Broadcasts the first rank's bytes. Collective.
-fn share(communicator: &Communicator, bytes: &mut [u8]) -> Result<(), ExecError> {
+fn broadcast_from_first(communicator: &Communicator, bytes: &mut [u8]) -> Result<(), ExecError> {
     let length = bytes.len() as c_int;
     // SAFETY: as many bytes as there are.
-    check("MPI_Bcast", unsafe {
+    check_code("MPI_Bcast", unsafe {
         let data = bytes.as_mut_ptr().cast();
-        ffi::PMPI_Bcast(data, length, byte(), 0, communicator.raw())
+        ffi::PMPI_Bcast(data, length, byte_datatype(), 0, communicator.raw())
     })
 }

@@ -10,7 +10,7 @@ use mpi::ffi;
 use vocabulary::{Datatype, Operator};
 
 use crate::ExecError;
-use crate::api::check;
+use crate::api::check_code;
 
 /// Functions `a x + b` on numbers of half an element's width; `a` is the lower half of the element.
 pub(crate) trait Function: Copy {
@@ -47,7 +47,7 @@ thread_local! {
 /// # Errors
 ///
 /// If elements do not have two numeric halves, or the library reports an error.
-pub(crate) fn handle(datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
+pub(crate) fn library_operator(datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
     let (place, function): (usize, UserFunction) = match datatype.size_bytes() {
         4 => (0, combine::<u32>),
         8 => (1, combine::<u64>),
@@ -64,7 +64,7 @@ pub(crate) fn handle(datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
     let handle = unsafe {
         let mut handle = ffi::RSMPI_SUM;
         let code = ffi::MPI_Op_create(Some(function), 0, &mut handle);
-        check("MPI_Op_create", code)?;
+        check_code("MPI_Op_create", code)?;
         handle
     };
     handles[place] = Some(handle);
@@ -139,7 +139,8 @@ mod tests {
         let (mut into_left, mut into_right) = ([left], [right]);
         let mut into = [0_u64];
         let combine = |operands| {
-            crate::combine(Datatype::Float64, Operator::Noncommutative, operands).expect("defined");
+            crate::combine_vectors(Datatype::Float64, Operator::Noncommutative, operands)
+                .expect("defined");
         };
         let bytes = |element: &[u64; 1]| element[0].to_ne_bytes();
         let [of_left, of_right] = [[left], [right]];
@@ -160,7 +161,7 @@ mod tests {
             assert_eq!(bytes(found), expected);
         }
         assert!(
-            crate::combine(
+            crate::combine_vectors(
                 Datatype::Byte,
                 Operator::Noncommutative,
                 Operands::IntoLeft(&mut [0], &[0])

@@ -94,7 +94,7 @@ impl PartCounts<'_> {
     }
 
     /// The part of a rank.
-    pub fn of(&self, rank: c_int) -> Option<i64> {
+    pub fn count_of_rank(&self, rank: c_int) -> Option<i64> {
         self.iter().nth(rank as usize)
     }
 
@@ -103,7 +103,7 @@ impl PartCounts<'_> {
     /// Empty slices are not compared: glibc's `memcmp` uses masked loads, and an empty mask on the unmapped address
     /// of an empty slice costs a hundred nanoseconds.
     #[inline(always)]
-    pub fn are(&self, others: &[c_int]) -> bool {
+    pub fn are_same_as(&self, others: &[c_int]) -> bool {
         match self {
             Self::Int(counts) => {
                 counts.len() == others.len() && (counts.is_empty() || *counts == others)
@@ -151,19 +151,19 @@ impl RawCall {
 
     /// Sets the root.
     #[inline(always)]
-    pub fn at(self, root: c_int) -> Self {
+    pub fn with_root(self, root: c_int) -> Self {
         Self { root, ..self }
     }
 
     /// Sets the operator.
     #[inline(always)]
-    pub fn by(self, operator: MPI_Op) -> Self {
+    pub fn with_operator(self, operator: MPI_Op) -> Self {
         Self { operator, ..self }
     }
 
     /// Sets the number and the datatype of the sent elements.
     #[inline(always)]
-    pub fn sending(self, send_count: impl Into<i64>, send_type: MPI_Datatype) -> Self {
+    pub fn with_sent_elements(self, send_count: impl Into<i64>, send_type: MPI_Datatype) -> Self {
         Self {
             send_count: send_count.into(),
             send_type,
@@ -173,7 +173,7 @@ impl RawCall {
 
     /// Sets the parts of an `MPI_Reduce_scatter`.
     #[inline(always)]
-    pub fn parts(self, counts: impl Into<GivenCounts>) -> Self {
+    pub fn with_part_counts(self, counts: impl Into<GivenCounts>) -> Self {
         Self {
             counts: counts.into(),
             ..self
@@ -182,12 +182,12 @@ impl RawCall {
 
     /// Makes it a call by the function with large counts, such as `MPI_Bcast_c`.
     #[inline(always)]
-    pub fn large(self) -> Self {
+    pub fn with_large_counts(self) -> Self {
         let counts = match self.counts {
             GivenCounts::Large(counts) => counts,
             GivenCounts::Int(_) => std::ptr::null(),
         };
-        self.parts(counts)
+        self.with_part_counts(counts)
     }
 
     /// The parts of an `MPI_Reduce_scatter`; none for other collectives, and without counts.

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mpi::ffi;
 
 use crate::ExecError;
-use crate::api::{check, library_text, status_ignore};
+use crate::api::{check_code, library_text, status_ignore};
 use crate::tool::Tool;
 
 /// The way a rank waits for messages.
@@ -30,8 +30,10 @@ pub fn leaves_core() -> Result<bool, ExecError> {
         return Ok(false);
     };
     let tool = Tool::open()?;
-    let variable = tool.variable(name)?;
-    let value = variable.map(|variable| variable.read()).transpose()?;
+    let variable = tool.find_variable(name)?;
+    let value = variable
+        .map(|variable| variable.read_number())
+        .transpose()?;
     Ok(value.is_some_and(|value| value != 0))
 }
 
@@ -52,24 +54,24 @@ impl Requests {
     }
 
     /// Waits for all of them; after an error of this rank, cancels them instead, as peers may never send or receive.
-    pub(crate) fn end(
+    pub(crate) fn finish_or_cancel(
         &mut self,
         outcome: Result<(), ExecError>,
         wait: Wait,
     ) -> Result<(), ExecError> {
-        let outcome = outcome.and_then(|()| self.finish(wait));
+        let outcome = outcome.and_then(|()| self.complete_all(wait));
         if outcome.is_err() {
-            self.cancel();
+            self.cancel_all();
         }
         outcome
     }
 
-    fn finish(&mut self, wait: Wait) -> Result<(), ExecError> {
+    fn complete_all(&mut self, wait: Wait) -> Result<(), ExecError> {
         match (wait, &mut self.started[..]) {
             (_, []) => return Ok(()),
-            (Wait::Block, [only]) => wait_for(only),
+            (Wait::Block, [only]) => wait_for_one(only),
             (Wait::Block, _) => self.wait_for_all(),
-            (Wait::Yield, _) => self.ask_for_all(),
+            (Wait::Yield, _) => self.poll_all(),
         }?;
         self.started.clear();
         Ok(())
@@ -84,11 +86,11 @@ impl Requests {
                 ffi::RSMPI_STATUSES_IGNORE,
             )
         };
-        check("MPI_Waitall", code)
+        check_code("MPI_Waitall", code)
     }
 
-    fn ask_for_all(&mut self) -> Result<(), ExecError> {
-        while !self.test()? {
+    fn poll_all(&mut self) -> Result<(), ExecError> {
+        while !self.test_all()? {
             std::thread::yield_now();
         }
         Ok(())
@@ -96,7 +98,7 @@ impl Requests {
 
     /// Whether all of them have completed. They are then forgotten, since testing completed ones lets Open MPI make no
     /// progress.
-    pub(crate) fn test(&mut self) -> Result<bool, ExecError> {
+    pub(crate) fn test_all(&mut self) -> Result<bool, ExecError> {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
         let code = unsafe {
@@ -107,7 +109,7 @@ impl Requests {
                 ffi::RSMPI_STATUSES_IGNORE,
             )
         };
-        check("MPI_Testall", code)?;
+        check_code("MPI_Testall", code)?;
         if done != 0 {
             self.started.clear();
         }
@@ -119,7 +121,7 @@ impl Requests {
     }
 
     /// Cancels those that have not completed. Open MPI completes sends nevertheless.
-    pub(crate) fn cancel(&mut self) {
+    pub(crate) fn cancel_all(&mut self) {
         for request in &mut self.started {
             // SAFETY: a valid request, or null if it has completed. Cancelling is local and lets the wait end.
             unsafe {
@@ -132,8 +134,8 @@ impl Requests {
     }
 }
 
-fn wait_for(request: &mut ffi::MPI_Request) -> Result<(), ExecError> {
+fn wait_for_one(request: &mut ffi::MPI_Request) -> Result<(), ExecError> {
     // SAFETY: a valid request, which becomes null when it has ended, or null.
     let code = unsafe { ffi::MPI_Wait(request, status_ignore()) };
-    check("MPI_Wait", code)
+    check_code("MPI_Wait", code)
 }

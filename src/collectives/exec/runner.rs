@@ -54,7 +54,7 @@ impl Runner {
                 algorithm,
                 parameters,
             } => {
-                let schedule = call.schedule(algorithm, parameters, communicator.nodes())?;
+                let schedule = call.schedule_with(algorithm, parameters, communicator.nodes())?;
                 ScheduleExecutor::new(&schedule, call, communicator, parameters.through, wait)
                     .map(Box::new)
                     .map(Self::Ours)
@@ -68,15 +68,15 @@ impl Runner {
     /// # Errors
     ///
     /// If the library's algorithm cannot be forced.
-    pub fn turn(&mut self) -> Result<Turn<'_>, ExecError> {
+    pub fn begin_turn(&mut self) -> Result<Turn<'_>, ExecError> {
         Ok(Turn(match self {
-            Self::Library(call) => Ready::Library(call, None, Switched::default()),
+            Self::Library(call) => ReadyCall::Library(call, None, Switched::default()),
             Self::Native(call) => {
-                let (call, communicator, switched) = call.force()?;
-                Ready::Library(call, communicator, switched)
+                let (call, communicator, switched) = call.force_algorithm()?;
+                ReadyCall::Library(call, communicator, switched)
             }
-            Self::Mockup(call) => Ready::Mockup(call),
-            Self::Ours(executor) => Ready::Ours(executor),
+            Self::Mockup(call) => ReadyCall::Mockup(call),
+            Self::Ours(executor) => ReadyCall::Ours(executor),
         }))
     }
 
@@ -89,13 +89,13 @@ impl Runner {
     /// # Panics
     ///
     /// As [`Turn::call`].
-    pub fn call(
+    pub fn call_once(
         &mut self,
         communicator: &Communicator,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        let mut turn = self.turn()?;
+        let mut turn = self.begin_turn()?;
         turn.call(communicator, input, output)?;
         turn.end()
     }
@@ -103,10 +103,10 @@ impl Runner {
 
 /// A candidate during its turn, ready for repeated calls.
 #[derive(Debug)]
-pub struct Turn<'a>(Ready<'a>);
+pub struct Turn<'a>(ReadyCall<'a>);
 
 #[derive(Debug)]
-enum Ready<'a> {
+enum ReadyCall<'a> {
     /// A call of the library, on the candidate's own communicator if it has one.
     Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
     Mockup(&'a mut MockupCall),
@@ -132,9 +132,11 @@ impl Turn<'_> {
         output: &mut [u8],
     ) -> Result<(), ExecError> {
         match &mut self.0 {
-            Ready::Library(call, own, _) => call.call(own.unwrap_or(communicator), input, output),
-            Ready::Mockup(call) => call.call(communicator, input, output),
-            Ready::Ours(executor) => executor.call(communicator, input, output),
+            ReadyCall::Library(call, own, _) => {
+                call.call(own.unwrap_or(communicator), input, output)
+            }
+            ReadyCall::Mockup(call) => call.call(communicator, input, output),
+            ReadyCall::Ours(executor) => executor.call(communicator, input, output),
         }
     }
 
@@ -145,8 +147,8 @@ impl Turn<'_> {
     /// If the library reports an error.
     pub fn end(self) -> Result<(), ExecError> {
         match self.0 {
-            Ready::Library(_, _, switched) => switched.restore(),
-            Ready::Mockup(_) | Ready::Ours(_) => Ok(()),
+            ReadyCall::Library(_, _, switched) => switched.restore(),
+            ReadyCall::Mockup(_) | ReadyCall::Ours(_) => Ok(()),
         }
     }
 }

@@ -17,11 +17,15 @@ pub fn control_variables(
 ) -> Result<BTreeMap<String, String>, ExecError> {
     let tool = Tool::open()?;
     let mut values = BTreeMap::new();
-    for name in tool.names()?.into_iter().filter(|name| wanted(name)) {
-        let Some(variable) = tool.variable(&name)? else {
+    for name in tool
+        .variable_names()?
+        .into_iter()
+        .filter(|name| wanted(name))
+    {
+        let Some(variable) = tool.find_variable(&name)? else {
             continue;
         };
-        if let Some(value) = variable.show()? {
+        if let Some(value) = variable.read_as_text()? {
             values.insert(name, value);
         }
     }

@@ -1,46 +1,50 @@
 //! Packed copies of buffers that have elements with gaps.
 
-use crate::api::count;
+use crate::api::mpi_count;
 use crate::arguments::{Arguments, Elements};
 use crate::handle::DatatypeHandle;
 use crate::{Bytes, ExecError};
 
 /// A buffer of an application's call that moves elements with gaps.
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct StagedBuffer {
     datatype: DatatypeHandle,
     /// The number of elements in one rank's part, or in the whole vector if it has no parts.
     elements: usize,
     packed: Bytes,
     /// The parts with data before the call.
-    before: Parts,
+    before: BufferParts,
     /// The parts that get data during the call.
-    after: Parts,
+    after: BufferParts,
 }
 
 /// Parts of a buffer.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct BufferParts {
     first: usize,
     count: usize,
 }
 
-const NONE: Parts = Parts { first: 0, count: 0 };
+const NONE: BufferParts = BufferParts { first: 0, count: 0 };
 
-impl Side {
+impl StagedBuffer {
     /// `None` if the elements are dense, which are worked on where they are.
-    fn new(elements: Elements, before: Parts, after: Parts) -> Result<Option<Self>, ExecError> {
+    fn new(
+        elements: Elements,
+        before: BufferParts,
+        after: BufferParts,
+    ) -> Result<Option<Self>, ExecError> {
         let parts = [before, after].map(|parts| parts.first + parts.count);
         let parts = parts.into_iter().max().unwrap_or(0) as u64;
         let datatype = elements.datatype;
-        let bytes = elements.bytes()?.checked_mul(parts);
+        let bytes = elements.size_bytes()?.checked_mul(parts);
         let bytes = bytes.ok_or(ExecError::TooLarge { bytes: u64::MAX })?;
         if datatype.is_dense() {
             return Ok(None);
         }
         // The library's packing functions count bytes in a C `int`.
-        count(bytes)?;
-        count(elements.count.saturating_mul(parts))?;
+        mpi_count(bytes)?;
+        mpi_count(elements.count.saturating_mul(parts))?;
         Ok(Some(Self {
             datatype,
             elements: elements.count as usize,
@@ -51,20 +55,20 @@ impl Side {
     }
 
     /// The input and the output of a rank, if it has them and their elements have gaps.
-    pub(crate) fn of(
+    pub(crate) fn for_arguments(
         arguments: &Arguments<'_>,
         rank: u32,
         ranks: u32,
         in_place: bool,
     ) -> Result<[Option<Self>; 2], ExecError> {
         let is_root = rank == arguments.root();
-        let one = Parts { first: 0, count: 1 };
-        let all = Parts {
+        let one = BufferParts { first: 0, count: 1 };
+        let all = BufferParts {
             first: 0,
             count: ranks as usize,
         };
         let own = match in_place {
-            true => Parts {
+            true => BufferParts {
                 first: rank as usize,
                 count: 1,
             },
@@ -112,12 +116,12 @@ impl Side {
     /// # Safety
     ///
     /// `data` points to the buffer.
-    pub(crate) unsafe fn enter(&mut self, data: *const u8) -> Result<*mut u8, ExecError> {
-        let Range {
+    pub(crate) unsafe fn pack_input(&mut self, data: *const u8) -> Result<*mut u8, ExecError> {
+        let LocatedParts {
             address,
             elements,
             bytes,
-        } = self.range(self.before, data.cast_mut());
+        } = self.locate_parts(self.before, data.cast_mut());
         if elements > 0 {
             // SAFETY: the caller's.
             unsafe {
@@ -133,12 +137,12 @@ impl Side {
     /// # Safety
     ///
     /// `data` points to the buffer, which is writable if it gets any data.
-    pub(crate) unsafe fn leave(&mut self, data: *mut u8) -> Result<(), ExecError> {
-        let Range {
+    pub(crate) unsafe fn unpack_output(&mut self, data: *mut u8) -> Result<(), ExecError> {
+        let LocatedParts {
             address,
             elements,
             bytes,
-        } = self.range(self.after, data);
+        } = self.locate_parts(self.after, data);
         if elements > 0 {
             // SAFETY: the caller's.
             unsafe {
@@ -149,10 +153,10 @@ impl Side {
         Ok(())
     }
 
-    fn range(&self, parts: Parts, data: *mut u8) -> Range {
+    fn locate_parts(&self, parts: BufferParts, data: *mut u8) -> LocatedParts {
         let part = self.elements * self.datatype.size();
         let first = (parts.first * self.elements) as isize;
-        Range {
+        LocatedParts {
             address: data.wrapping_offset(first * self.datatype.extent()),
             elements: parts.count * self.elements,
             bytes: parts.first * part..(parts.first + parts.count) * part,
@@ -161,7 +165,7 @@ impl Side {
 }
 
 /// Some parts of a buffer, in the application's memory and in the packed copy.
-struct Range {
+struct LocatedParts {
     address: *mut u8,
     elements: usize,
     bytes: std::ops::Range<usize>,

@@ -10,34 +10,34 @@ use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
 use crate::communicator::address;
-use crate::derived::Derived;
+use crate::derived::DerivedDatatype;
 use crate::fused::Arrival;
 use crate::unit::Unit;
 use crate::{Communicator, ExecError, NodeChannels};
 
 /// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MemoryPlace {
     /// The number of the memory, see [`Buffer::index`].
     pub(crate) slot: usize,
     pub(crate) start: usize,
     pub(crate) length: usize,
 }
 
-impl Place {
+impl MemoryPlace {
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.slot == other.slot
             && self.start < other.start + other.length
             && other.start < self.start + self.length
     }
 
-    pub(crate) fn run(&self) -> (usize, Run) {
+    pub(crate) fn as_run(&self) -> (usize, Run) {
         let bytes = self.start as u64..(self.start + self.length) as u64;
         (self.slot, Run::from(bytes))
     }
 
-    pub(crate) fn meets(&self, (slot, run): &(usize, Run)) -> bool {
-        let (own_slot, own) = self.run();
+    pub(crate) fn overlaps_run(&self, (slot, run): &(usize, Run)) -> bool {
+        let (own_slot, own) = self.as_run();
         own_slot == *slot && run.overlaps(own)
     }
 }
@@ -85,12 +85,12 @@ impl Transfer {
         })
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn moved_bytes(&self) -> usize {
         self.runs.iter().map(|run| run.units() as usize).sum()
     }
 
     /// The moved bytes, with their memory.
-    fn runs(&self) -> impl Iterator<Item = (usize, Run)> + Clone {
+    fn touched_runs(&self) -> impl Iterator<Item = (usize, Run)> + Clone {
         let slot = self.slot;
         self.runs.into_iter().map(move |run| (slot, run))
     }
@@ -100,13 +100,13 @@ impl Transfer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     Combine {
-        left: Place,
-        right: Place,
-        into: Place,
+        left: MemoryPlace,
+        right: MemoryPlace,
+        into: MemoryPlace,
     },
     Copy {
-        from: Place,
-        into: Place,
+        from: MemoryPlace,
+        into: MemoryPlace,
     },
     /// Done by an [`Arrival`].
     Nothing,
@@ -114,13 +114,13 @@ pub(crate) enum Work {
 
 impl Work {
     /// The bytes that are read and written, with their memories.
-    fn runs(&self) -> impl Iterator<Item = (usize, Run)> {
+    fn touched_runs(&self) -> impl Iterator<Item = (usize, Run)> {
         let places = match self {
             Self::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
             Self::Copy { from, into } => [Some(from), Some(into), None],
             Self::Nothing => [None; 3],
         };
-        places.into_iter().flatten().map(Place::run)
+        places.into_iter().flatten().map(MemoryPlace::as_run)
     }
 }
 
@@ -129,15 +129,15 @@ impl Work {
 /// Keeps its memory when it is cleared, so that rounds can be resolved without allocating.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    rounds: Vec<Ranges>,
+    rounds: Vec<RoundRanges>,
     sends: Vec<Transfer>,
     recvs: Vec<Transfer>,
     work: Vec<Work>,
-    derived: Vec<Derived>,
+    derived: Vec<DerivedDatatype>,
 }
 
 #[derive(Debug)]
-struct Ranges {
+struct RoundRanges {
     sends: Range<usize>,
     recvs: Range<usize>,
     work: Range<usize>,
@@ -159,7 +159,7 @@ pub(crate) enum Ways {
 }
 
 impl Ways {
-    pub(crate) fn of(sends: &[Transfer], recvs: &[Transfer], unit: &Unit) -> Self {
+    pub(crate) fn for_messages(sends: &[Transfer], recvs: &[Transfer], unit: &Unit) -> Self {
         let is_packet = |message: &Transfer| {
             let [run, rest] = message.runs;
             let is_whole = run.count <= 1 && rest.is_empty() && unit.sparse.is_none();
@@ -232,16 +232,16 @@ impl Step<'_> {
 
     /// Whether the receives of the next round may be posted together with those of this one. Receives through
     /// channels are not posted.
-    pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
+    pub(crate) fn can_post_ahead(&self, next: &Step<'_>) -> bool {
         let transfers = self.sends.iter().chain(self.recvs);
-        let work = self.work.iter().flat_map(Work::runs);
-        let arrivals = self.arrivals().flat_map(Arrival::runs);
+        let work = self.work.iter().flat_map(Work::touched_runs);
+        let arrivals = self.arrivals().flat_map(Arrival::touched_runs);
         let used = transfers
-            .flat_map(Transfer::runs)
+            .flat_map(Transfer::touched_runs)
             .chain(work)
             .chain(arrivals);
-        let bytes: usize = next.mpi_recvs().map(Transfer::bytes).sum();
-        let arriving = next.mpi_recvs().flat_map(Transfer::runs);
+        let bytes: usize = next.mpi_recvs().map(Transfer::moved_bytes).sum();
+        let arriving = next.mpi_recvs().flat_map(Transfer::touched_runs);
         is_posted_ahead(bytes as u64, used, arriving, |a, b| {
             a.0 == b.0 && a.1.overlaps(b.1)
         })
@@ -277,7 +277,7 @@ impl Steps {
     /// Fetches the description of a round that follows soon into the cache. In long programs the data of the messages
     /// have displaced it since the last call.
     #[inline]
-    pub(crate) fn prefetch(&self, index: usize) {
+    pub(crate) fn prefetch_round(&self, index: usize) {
         /// The lead in rounds with which the round itself, with the indices of its transfers and work, is fetched.
         const LEAD: usize = 2;
         if let Some(round) = self.rounds.get(index + LEAD) {
@@ -308,13 +308,13 @@ impl Steps {
     #[inline(always)]
     pub(crate) fn work_of(&self, round: &PacketRound, index: usize) -> &[Work] {
         match round.has_work {
-            true => &self.work[self.works(index)],
+            true => &self.work[self.work_range(index)],
             false => &[],
         }
     }
 
     /// The range of a round's work among all work.
-    pub(crate) fn works(&self, index: usize) -> Range<usize> {
+    pub(crate) fn work_range(&self, index: usize) -> Range<usize> {
         self.rounds[index].work.clone()
     }
 
@@ -323,12 +323,12 @@ impl Steps {
     }
 
     /// The range of a round's receives among all receives.
-    pub(crate) fn recvs(&self, index: usize) -> Range<usize> {
+    pub(crate) fn recv_range(&self, index: usize) -> Range<usize> {
         self.rounds[index].recvs.clone()
     }
 
     /// Combines a receive on arrival instead of later.
-    pub(crate) fn arrive(&mut self, recv: usize, arrival: Arrival, work: usize) {
+    pub(crate) fn combine_on_arrival(&mut self, recv: usize, arrival: Arrival, work: usize) {
         self.recvs[recv].arrival = Some(arrival);
         self.work[work] = Work::Nothing;
     }
@@ -347,7 +347,7 @@ impl Steps {
     pub(crate) fn post_all_ahead(&mut self) {
         for next in 1..self.len() {
             if let (Some(step), Some(following)) = (self.get(next - 1), self.get(next))
-                && step.admits(&following)
+                && step.can_post_ahead(&following)
             {
                 self.post_ahead(next);
             }
@@ -437,32 +437,32 @@ impl Resolver {
     /// # Panics
     ///
     /// If a span exceeds its buffer, or operands overlap partly, which no verified schedule does.
-    pub(crate) fn resolve(&self, round: &Round, steps: &mut Steps) -> Result<(), ExecError> {
+    pub(crate) fn resolve_round(&self, round: &Round, steps: &mut Steps) -> Result<(), ExecError> {
         let before = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         for action in round.actions() {
             match action {
                 Action::Send { to, span } => {
-                    self.transfer(*to, span, &mut steps.sends, &mut steps.derived)?;
+                    self.add_transfer(*to, span, &mut steps.sends, &mut steps.derived)?;
                 }
                 Action::Recv { from, span } => {
-                    self.transfer(*from, span, &mut steps.recvs, &mut steps.derived)?;
+                    self.add_transfer(*from, span, &mut steps.recvs, &mut steps.derived)?;
                 }
-                Action::Signal { to } => steps.sends.push(self.signal(*to)),
-                Action::Await { from } => steps.recvs.push(self.signal(*from)),
+                Action::Signal { to } => steps.sends.push(self.signal_transfer(*to)),
+                Action::Await { from } => steps.recvs.push(self.signal_transfer(*from)),
                 Action::Combine { left, right, into } => {
-                    self.combine(left, right, into, &mut steps.work);
+                    self.add_combination(left, right, into, &mut steps.work);
                 }
-                Action::Copy { from, into } => self.copy(from, into, &mut steps.work),
+                Action::Copy { from, into } => self.add_copy(from, into, &mut steps.work),
             }
         }
         mark_repeated(&mut steps.sends[before[0]..]);
         let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         if before != after {
-            steps.rounds.push(Ranges {
+            steps.rounds.push(RoundRanges {
                 sends: before[0]..after[0],
                 recvs: before[1]..after[1],
                 work: before[2]..after[2],
-                ways: Ways::of(
+                ways: Ways::for_messages(
                     &steps.sends[before[0]..],
                     &steps.recvs[before[1]..],
                     &self.unit,
@@ -474,7 +474,7 @@ impl Resolver {
     }
 
     /// The memory and the byte ranges of a span.
-    fn runs(&self, span: &Span) -> (usize, [Run; 2]) {
+    fn locate_span(&self, span: &Span) -> (usize, [Run; 2]) {
         let place = self.layout.locate(span);
         let Some(place) = place else {
             panic!("{span} leaves its buffer");
@@ -484,26 +484,28 @@ impl Resolver {
         (place.memory.index(), runs)
     }
 
-    fn place(&self, span: &Span) -> Place {
-        let (slot, [run, rest]) = self.runs(span);
+    fn locate_contiguous(&self, span: &Span) -> MemoryPlace {
+        let (slot, [run, rest]) = self.locate_span(span);
         assert!(rest.is_empty() && run.count <= 1, "{span} is in pieces");
-        Place {
+        MemoryPlace {
             slot,
             start: run.start as usize,
             length: run.length as usize,
         }
     }
 
-    fn transfer(
+    fn add_transfer(
         &self,
         peer: u32,
         span: &Span,
         transfers: &mut Vec<Transfer>,
-        derived: &mut Vec<Derived>,
+        derived: &mut Vec<DerivedDatatype>,
     ) -> Result<(), ExecError> {
-        let (slot, runs) = self.runs(span);
+        let (slot, runs) = self.locate_span(span);
         let [first, second] = runs;
-        let count = self.unit.count((first.units() + second.units()) as usize)?;
+        let count = self
+            .unit
+            .message_count((first.units() + second.units()) as usize)?;
         if count == 0 {
             return Ok(());
         }
@@ -517,10 +519,10 @@ impl Resolver {
             datatype: self.unit.datatype,
             is_repeated: false,
             arrival: None,
-            message: self.unit.message(&runs),
+            message: self.unit.message_size(&runs),
         };
         if transfer.place.is_none() && (first.count > 1 || !second.is_empty()) {
-            let datatype = Derived::of_runs(&self.unit, runs)?;
+            let datatype = DerivedDatatype::from_runs(&self.unit, runs)?;
             transfer.start = 0;
             transfer.count = 1;
             transfer.datatype = datatype.raw();
@@ -530,7 +532,7 @@ impl Resolver {
         Ok(())
     }
 
-    fn signal(&self, peer: u32) -> Transfer {
+    fn signal_transfer(&self, peer: u32) -> Transfer {
         Transfer {
             peer: address(self.members.as_ref(), peer),
             place: self.place_of(peer),
@@ -541,12 +543,12 @@ impl Resolver {
             datatype: self.unit.datatype,
             is_repeated: false,
             arrival: None,
-            message: self.unit.message(&[]),
+            message: self.unit.message_size(&[]),
         }
     }
 
-    fn combine(&self, left: &Span, right: &Span, into: &Span, work: &mut Vec<Work>) {
-        let [left, right, into] = [left, right, into].map(|span| self.place(span));
+    fn add_combination(&self, left: &Span, right: &Span, into: &Span, work: &mut Vec<Work>) {
+        let [left, right, into] = [left, right, into].map(|span| self.locate_contiguous(span));
         for operand in [left, right] {
             assert!(
                 operand == into || !operand.overlaps(&into),
@@ -559,8 +561,8 @@ impl Resolver {
         }
     }
 
-    fn copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
-        let [from, into] = [from, into].map(|span| self.place(span));
+    fn add_copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
+        let [from, into] = [from, into].map(|span| self.locate_contiguous(span));
         assert_eq!(from.length, into.length, "a copy of another length");
         assert!(
             from == into || !from.overlaps(&into),

@@ -28,47 +28,47 @@ const TEXT_BYTES: usize = 1 << 16;
 /// `MPI_Finalize` if any instance is left. So [`crate::Universe`] keeps one from start to end.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
-    _session: Rc<Session>,
+    _session: Rc<ToolSession>,
 }
 
 #[derive(Debug)]
-struct Session;
+struct ToolSession;
 
 impl Tool {
     pub(crate) fn open() -> Result<Self, ExecError> {
         let mut provided = 0;
         // SAFETY: may be called at any time; `provided` is written.
         let code = unsafe { ffi::MPI_T_init_thread(ffi::RSMPI_THREAD_FUNNELED, &mut provided) };
-        check("MPI_T_init_thread", "", code)?;
+        check_tool_code("MPI_T_init_thread", "", code)?;
         Ok(Self {
-            _session: Rc::new(Session),
+            _session: Rc::new(ToolSession),
         })
     }
 
     /// The control variable of a name, if the library has it.
-    pub(crate) fn variable(&self, name: &str) -> Result<Option<Variable>, ExecError> {
-        let text = CString::new(name).map_err(|_| error("MPI_T_cvar_get_index", name, -1))?;
+    pub(crate) fn find_variable(&self, name: &str) -> Result<Option<Variable>, ExecError> {
+        let text = CString::new(name).map_err(|_| tool_error("MPI_T_cvar_get_index", name, -1))?;
         let mut index = 0;
         // SAFETY: the name ends with a zero, `index` is written.
         let code = unsafe { ffi::MPI_T_cvar_get_index(text.as_ptr(), &mut index) };
         if code == ffi::MPI_T_ERR_INVALID_NAME as c_int {
             return Ok(None);
         }
-        check("MPI_T_cvar_get_index", name, code)?;
+        check_tool_code("MPI_T_cvar_get_index", name, code)?;
         Variable::open(self, name, index).map(Some)
     }
 
     /// The names of all variables that are not bound to an object.
-    pub(crate) fn names(&self) -> Result<Vec<String>, ExecError> {
+    pub(crate) fn variable_names(&self) -> Result<Vec<String>, ExecError> {
         let mut count = 0;
         // SAFETY: `count` is written.
         let code = unsafe { ffi::MPI_T_cvar_get_num(&mut count) };
-        check("MPI_T_cvar_get_num", "", code)?;
-        Ok((0..count).filter_map(name_of).collect())
+        check_tool_code("MPI_T_cvar_get_num", "", code)?;
+        Ok((0..count).filter_map(variable_name).collect())
     }
 }
 
-impl Drop for Session {
+impl Drop for ToolSession {
     fn drop(&mut self) {
         // SAFETY: opened once per instance. Errors are ignored.
         unsafe { ffi::MPI_T_finalize() };
@@ -77,7 +77,7 @@ impl Drop for Session {
 
 /// The name of the variable with this index, unless it is bound to an object or belongs to a component that was
 /// closed.
-fn name_of(index: c_int) -> Option<String> {
+fn variable_name(index: c_int) -> Option<String> {
     let mut name = [0 as c_char; NAME_BYTES];
     let (mut name_length, mut text_length) = (NAME_BYTES as c_int, 0);
     let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
@@ -98,7 +98,7 @@ fn name_of(index: c_int) -> Option<String> {
             &mut scope,
         )
     };
-    (code == 0 && colltune_is_object(bind) == 0).then(|| text(&name))
+    (code == 0 && colltune_is_object(bind) == 0).then(|| text_before_zero(&name))
 }
 
 /// A control variable that is not bound to an object.
@@ -139,12 +139,12 @@ impl Variable {
                 &mut bind,
                 &mut scope,
             );
-            check("MPI_T_cvar_get_info", name, code)?;
+            check_tool_code("MPI_T_cvar_get_info", name, code)?;
             (datatype, enumeration)
         };
         let items = match colltune_is_enumeration(enumeration) {
             0 => Vec::new(),
-            _ => items(enumeration, name)?,
+            _ => enumeration_items(enumeration, name)?,
         };
         let mut count = 0;
         // SAFETY: the handle is written; the variable belongs to no object.
@@ -152,7 +152,7 @@ impl Variable {
             let mut handle = std::mem::zeroed();
             let none = std::ptr::null_mut();
             let code = ffi::MPI_T_cvar_handle_alloc(index, none, &mut handle, &mut count);
-            check("MPI_T_cvar_handle_alloc", name, code)?;
+            check_tool_code("MPI_T_cvar_handle_alloc", name, code)?;
             handle
         };
         Ok(Self {
@@ -162,15 +162,15 @@ impl Variable {
             is_int: colltune_is_int(datatype) != 0,
             layout: colltune_layout(datatype),
             items,
-            description: text(&description),
+            description: text_before_zero(&description),
             _tool: tool.clone(),
         })
     }
 
     /// The value; 0 or 1 for a boolean.
-    pub(crate) fn read(&self) -> Result<i32, ExecError> {
+    pub(crate) fn read_number(&self) -> Result<i32, ExecError> {
         if self.count > 1 {
-            return Err(error("MPI_T_cvar_read", &self.name, -1));
+            return Err(tool_error("MPI_T_cvar_read", &self.name, -1));
         }
         let mut value = [0_u64; 4];
         self.read_into(&mut value)?;
@@ -191,7 +191,7 @@ impl Variable {
 
     /// The value as text: names of enumeration items, several numbers separated by colons. `None` if the type is
     /// unknown.
-    pub(crate) fn show(&self) -> Result<Option<String>, ExecError> {
+    pub(crate) fn read_as_text(&self) -> Result<Option<String>, ExecError> {
         let is_text = self.layout == 5 && self.count != 1;
         if self.layout == 0 || is_text {
             return is_text.then(|| self.read_text()).transpose();
@@ -200,11 +200,11 @@ impl Variable {
         self.read_into(&mut words)?;
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let element = |place: usize| match self.layout {
-            1 => self.name(bytemuck::cast_slice::<_, i32>(bytes)[place]),
+            1 => self.name_of_value(bytemuck::cast_slice::<_, i32>(bytes)[place]),
             2 => bytemuck::cast_slice::<_, u32>(bytes)[place].to_string(),
             3 => words[place].to_string(),
             4 => (words[place] as i64).to_string(),
-            5 | 7 => self.name(i32::from(bytes[place])),
+            5 | 7 => self.name_of_value(i32::from(bytes[place])),
             _ => f64::from_bits(words[place]).to_string(),
         };
         let elements: Vec<String> = (0..self.count).map(element).collect();
@@ -212,7 +212,7 @@ impl Variable {
     }
 
     /// The name of a value, or the value as text.
-    fn name(&self, value: i32) -> String {
+    fn name_of_value(&self, value: i32) -> String {
         let named = self.items.iter().find(|(number, _)| *number == value);
         named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
@@ -221,18 +221,18 @@ impl Variable {
     fn read_into(&self, value: &mut [u64]) -> Result<(), ExecError> {
         // SAFETY: the handle is valid, the value has room for `count` elements.
         let code = unsafe { ffi::MPI_T_cvar_read(self.handle, value.as_mut_ptr().cast()) };
-        check("MPI_T_cvar_read", &self.name, code)
+        check_tool_code("MPI_T_cvar_read", &self.name, code)
     }
 
     /// Sets a numeric value.
-    pub(crate) fn write(&self, value: i32) -> Result<(), ExecError> {
+    pub(crate) fn write_number(&self, value: i32) -> Result<(), ExecError> {
         if !self.is_int || self.count > 1 {
-            return Err(error("MPI_T_cvar_write", &self.name, -1));
+            return Err(tool_error("MPI_T_cvar_write", &self.name, -1));
         }
         let value: *const i32 = &value;
         // SAFETY: the handle is valid and the variable is one number.
         let code = unsafe { ffi::MPI_T_cvar_write(self.handle, value.cast()) };
-        check("MPI_T_cvar_write", &self.name, code)
+        check_tool_code("MPI_T_cvar_write", &self.name, code)
     }
 }
 
@@ -243,14 +243,17 @@ impl Drop for Variable {
     }
 }
 
-fn items(enumeration: ffi::MPI_T_enum, name: &str) -> Result<Vec<(i32, String)>, ExecError> {
+fn enumeration_items(
+    enumeration: ffi::MPI_T_enum,
+    name: &str,
+) -> Result<Vec<(i32, String)>, ExecError> {
     let mut count = 0;
     let mut length = 0;
     // SAFETY: all is written by the library; a length of 0 asks for no name.
     let code = unsafe {
         ffi::MPI_T_enum_get_info(enumeration, &mut count, std::ptr::null_mut(), &mut length)
     };
-    check("MPI_T_enum_get_info", name, code)?;
+    check_tool_code("MPI_T_enum_get_info", name, code)?;
     let item = |index| {
         let mut value = 0;
         let mut item = [0 as c_char; NAME_BYTES];
@@ -265,14 +268,14 @@ fn items(enumeration: ffi::MPI_T_enum, name: &str) -> Result<Vec<(i32, String)>,
                 &mut length,
             )
         };
-        check("MPI_T_enum_get_item", name, code)?;
-        Ok((value, text(&item)))
+        check_tool_code("MPI_T_enum_get_item", name, code)?;
+        Ok((value, text_before_zero(&item)))
     };
     (0..count).map(item).collect()
 }
 
 /// The text before the first zero.
-fn text(characters: &[c_char]) -> String {
+fn text_before_zero(characters: &[c_char]) -> String {
     let bytes: Vec<u8> = characters
         .iter()
         .map(|character| *character as u8)
@@ -281,14 +284,14 @@ fn text(characters: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn check(call: &'static str, variable: &str, code: c_int) -> Result<(), ExecError> {
+fn check_tool_code(call: &'static str, variable: &str, code: c_int) -> Result<(), ExecError> {
     match code {
         0 => Ok(()),
-        _ => Err(error(call, variable, code)),
+        _ => Err(tool_error(call, variable, code)),
     }
 }
 
-fn error(call: &'static str, variable: &str, code: c_int) -> ExecError {
+fn tool_error(call: &'static str, variable: &str, code: c_int) -> ExecError {
     ExecError::Tool {
         call,
         variable: variable.to_owned(),
@@ -304,22 +307,26 @@ pub(crate) struct Switched<'a> {
 }
 
 impl<'a> Switched<'a> {
-    pub(crate) fn set(&mut self, variable: &'a Variable, value: i32) -> Result<(), ExecError> {
-        let before = variable.read()?;
-        variable.write(value)?;
+    pub(crate) fn set_variable(
+        &mut self,
+        variable: &'a Variable,
+        value: i32,
+    ) -> Result<(), ExecError> {
+        let before = variable.read_number()?;
+        variable.write_number(value)?;
         self.before.push((variable, before));
         Ok(())
     }
 
     /// Restores all values.
     pub(crate) fn restore(mut self) -> Result<(), ExecError> {
-        self.undo()
+        self.restore_all()
     }
 
-    fn undo(&mut self) -> Result<(), ExecError> {
+    fn restore_all(&mut self) -> Result<(), ExecError> {
         let mut outcome = Ok(());
         while let Some((variable, value)) = self.before.pop() {
-            outcome = outcome.and(variable.write(value));
+            outcome = outcome.and(variable.write_number(value));
         }
         outcome
     }
@@ -328,6 +335,6 @@ impl<'a> Switched<'a> {
 impl Drop for Switched<'_> {
     fn drop(&mut self) {
         // Another error is being returned, which is more important.
-        let _ = self.undo();
+        let _ = self.restore_all();
     }
 }

@@ -11,11 +11,11 @@ use crate::{ExecError, api};
 /// # Errors
 ///
 /// If the tool interface reports an error.
-pub fn transports() -> Result<Vec<String>, ExecError> {
+pub fn reported_transports() -> Result<Vec<String>, ExecError> {
     let tool = Tool::open()?;
     let description = api::library_description();
     let mut outcome = Ok(());
-    let mut has_variable = |name: &str| match tool.variable(name) {
+    let mut has_variable = |name: &str| match tool.find_variable(name) {
         Ok(found) => found.is_some(),
         Err(error) => {
             outcome = Err(error);

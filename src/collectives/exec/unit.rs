@@ -4,7 +4,7 @@ use channel::MessageSize;
 use mpi::ffi;
 use schedule::Run;
 
-use crate::api::{byte, count};
+use crate::api::{byte_datatype, mpi_count};
 use crate::handle::DatatypeHandle;
 use crate::{Bytes, ExecError};
 
@@ -24,10 +24,10 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// A unit of `length` bytes.
-    pub(crate) fn bytes(length: usize) -> Self {
+    pub(crate) fn of_bytes(length: usize) -> Self {
         Self {
             stride: length,
-            datatype: byte(),
+            datatype: byte_datatype(),
             first_byte: 0,
             span: length,
             sparse: None,
@@ -35,9 +35,9 @@ impl Unit {
     }
 
     /// An element of a datatype.
-    pub(crate) fn element(datatype: &DatatypeHandle) -> Result<Self, ExecError> {
+    pub(crate) fn of_element(datatype: &DatatypeHandle) -> Result<Self, ExecError> {
         if datatype.is_dense() {
-            return Ok(Self::bytes(datatype.size()));
+            return Ok(Self::of_bytes(datatype.size()));
         }
         let extent = datatype.extent();
         let span = usize::try_from(datatype.true_extent());
@@ -54,11 +54,11 @@ impl Unit {
     }
 
     /// The number of elements of the message's datatype in `length` bytes of memory.
-    pub(crate) fn count(&self, length: usize) -> Result<i32, ExecError> {
+    pub(crate) fn message_count(&self, length: usize) -> Result<i32, ExecError> {
         match self.sparse {
             // No division, since messages of long programs are counted while they are timed.
-            None => count(length as u64),
-            Some(_) => count((length / self.stride) as u64),
+            None => mpi_count(length as u64),
+            Some(_) => mpi_count((length / self.stride) as u64),
         }
     }
 
@@ -68,7 +68,7 @@ impl Unit {
     }
 
     /// The packed size of `length` bytes of memory.
-    pub(crate) fn packed(&self, length: u64) -> usize {
+    pub(crate) fn packed_bytes(&self, length: u64) -> usize {
         match self.sparse {
             None => length as usize,
             Some(datatype) => length as usize / self.stride * datatype.size(),
@@ -77,18 +77,18 @@ impl Unit {
 
     /// The packed size of a run.
     pub(crate) fn packed_length(&self, run: Run) -> usize {
-        self.packed(run.length) * run.count as usize
+        self.packed_bytes(run.length) * run.count as usize
     }
 
     /// A message of units through a channel; `runs` are its ranges of memory.
-    pub(crate) fn message(&self, runs: &[Run]) -> MessageSize {
+    pub(crate) fn message_size(&self, runs: &[Run]) -> MessageSize {
         let bytes = runs.iter().map(|run| self.packed_length(*run)).sum();
         MessageSize::new(bytes, self.packed_size())
     }
 
     /// Allocates memory for units. Returns it with the address of the first unit, which has the alignment of the
     /// allocation, as data may be below that address.
-    pub(crate) fn allocate(&self, units: u64) -> Result<(Bytes, *mut u8), ExecError> {
+    pub(crate) fn allocate_units(&self, units: u64) -> Result<(Bytes, *mut u8), ExecError> {
         const ALIGNMENT: isize = align_of::<u128>() as isize;
         let below = self.first_byte.div_euclid(ALIGNMENT) * ALIGNMENT;
         let length = usize::try_from(units)

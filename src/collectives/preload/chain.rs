@@ -48,7 +48,7 @@ impl Link {
     }
 
     /// The address of the MPI library's function, if it has been found.
-    pub(crate) fn found(&self) -> Option<*const c_void> {
+    pub(crate) fn found_function(&self) -> Option<*const c_void> {
         let address = self.library();
         (!std::ptr::addr_eq(address, lacking as *const c_void)).then_some(address)
     }
@@ -56,7 +56,7 @@ impl Link {
     /// Whether the MPI library's function has been found in the library that another one is in.
     #[cfg(large_counts)]
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        let object = |link: &Self| Some(definition(link.found()?)?.object);
+        let object = |link: &Self| Some(definition_at(link.found_function()?)?.object);
         object(self).is_some() && object(self) == object(other)
     }
 
@@ -74,14 +74,14 @@ impl Link {
     }
 
     /// Finds both.
-    pub(crate) fn find(&self) {
-        let Some(library) = next(self.name) else {
+    pub(crate) fn find_functions(&self) {
+        let Some(library) = next_definition(self.name) else {
             return;
         };
         self.library
             .store(library.address.cast_mut(), Ordering::Relaxed);
         let tool = CStr::from_bytes_with_nul(&self.name.to_bytes_with_nul()[1..]);
-        let tool = tool.ok().and_then(next);
+        let tool = tool.ok().and_then(next_definition);
         if let Some(tool) = tool.filter(|tool| tool.object != library.object) {
             self.tool.store(tool.address.cast_mut(), Ordering::Relaxed);
             // Only the first one is named.
@@ -93,17 +93,17 @@ impl Link {
 /// Takes the place of functions that the MPI library lacks because it is older than the one that this was built for.
 /// Ends the program, as the dynamic linker does when a function is missing.
 pub(crate) extern "C" fn lacking() -> c_int {
-    capi::warn("the program calls a function that this MPI library lacks");
+    capi::print_warning("the program calls a function that this MPI library lacks");
     std::process::abort()
 }
 
 /// The file of a tool that comes after this library, if there is one.
-pub(crate) fn tool() -> Option<&'static PathBuf> {
+pub(crate) fn first_tool() -> Option<&'static PathBuf> {
     TOOL.get()
 }
 
 /// A function of another library or of the program.
-struct Definition {
+struct FunctionDefinition {
     address: *const c_void,
     /// The address at which its library is loaded.
     object: usize,
@@ -111,13 +111,13 @@ struct Definition {
 }
 
 /// The next definition of a name after this library's, or the first one if this library comes after it.
-fn next(name: &CStr) -> Option<Definition> {
-    let own = definition((&raw const TOOL).cast())?.object;
+fn next_definition(name: &CStr) -> Option<FunctionDefinition> {
+    let own = definition_at((&raw const TOOL).cast())?.object;
     let places = [libc::RTLD_NEXT, libc::RTLD_DEFAULT];
     let mut found = places.into_iter().filter_map(|place| {
         // SAFETY: a text that ends in zero.
         let address = unsafe { libc::dlsym(place, name.as_ptr()) };
-        definition(address.cast_const())
+        definition_at(address.cast_const())
     });
     found.find(|found| found.object != own)
 }
@@ -125,11 +125,11 @@ fn next(name: &CStr) -> Option<Definition> {
 /// The address of a function of the MPI library.
 #[cfg(large_counts)]
 pub(crate) fn function_of_library(name: &CStr) -> Option<*const c_void> {
-    next(name).map(|found| found.address)
+    next_definition(name).map(|found| found.address)
 }
 
 /// The library that contains an address.
-fn definition(address: *const c_void) -> Option<Definition> {
+fn definition_at(address: *const c_void) -> Option<FunctionDefinition> {
     if address.is_null() {
         return None;
     }
@@ -145,7 +145,7 @@ fn definition(address: *const c_void) -> Option<Definition> {
         } else {
             OsStr::from_bytes(CStr::from_ptr(about.dli_fname).to_bytes())
         };
-        Some(Definition {
+        Some(FunctionDefinition {
             address,
             object: about.dli_fbase.addr(),
             file: file.into(),

@@ -110,7 +110,7 @@ pub(crate) mod newer {
             (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) room(on);
     }
 
-    /// The functions that take their place where the library has none, as in [`crate::hooks::large::find`], and the names
+    /// The functions that take their place where the library has none, as in [`crate::hooks::large::find_large_functions`], and the names
     /// of those that they call.
     const OLDER: [(&CStr, *const c_void); 4] = [
         (c"PMPI_Comm_idup", older_idup as *const c_void),
@@ -123,9 +123,9 @@ pub(crate) mod newer {
     ];
 
     /// Finds the library's functions. Where the library has none, older ones take their place.
-    pub(crate) fn find() {
+    pub(crate) fn find_newer_creators() {
         for (link, (name, older)) in LINKS.iter().zip(OLDER) {
-            link.find();
+            link.find_functions();
             if !super::link(name).is_some_and(|plain| link.is_beside(plain)) {
                 link.replace(older);
             }
@@ -283,8 +283,8 @@ fn link(name: &CStr) -> Option<&'static Link> {
 }
 
 /// Lets `exec` create communicators by the library's functions, since tools must not see ours.
-pub(crate) fn redirect() {
-    let address = |name: &CStr| link(name).and_then(Link::found);
+pub(crate) fn redirect_exec() {
+    let address = |name: &CStr| link(name).and_then(Link::found_function);
     let found = [c"PMPI_Comm_create", c"PMPI_Comm_split_type"].map(address);
     if let [Some(create), Some(split_type)] = found {
         // SAFETY: the library's functions with these names.

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use crate::chain::chained;
-use crate::lifetime::{end, start};
+use crate::lifetime::{start_using_table, stop_using_table};
 
 type Count = *mut c_int;
 type Words = *mut *mut *mut c_char;
@@ -27,7 +27,7 @@ unsafe fn init(
     // SAFETY: the caller's.
     let code = unsafe { library(argc, argv) };
     if code == 0 {
-        start();
+        start_using_table();
     }
     code
 }
@@ -42,13 +42,13 @@ unsafe fn init_thread(
     // SAFETY: the caller's.
     let code = unsafe { library(argc, argv, required, provided) };
     if code == 0 {
-        start();
+        start_using_table();
     }
     code
 }
 
 unsafe fn finalize(library: unsafe extern "C" fn() -> c_int) -> c_int {
-    end();
+    stop_using_table();
     // SAFETY: the caller's.
     unsafe { library() }
 }

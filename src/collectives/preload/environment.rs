@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use capi::{given, is_set};
+use capi::{is_set, variable_value};
 
 #[cfg(sessions)]
 use crate::sessions;
@@ -29,19 +29,21 @@ extern "C" fn at_load() {
     // SAFETY: a constant.
     debug_assert!(unsafe { colltune_calls_by_profiling_names } == 1);
     for links in [hooks::LINKS, ends::LINKS, creators::LINKS] {
-        links.iter().for_each(|link| link.find());
+        links.iter().for_each(|link| link.find_functions());
     }
     #[cfg(sessions)]
-    sessions::LINKS.iter().for_each(|link| link.find());
+    sessions::LINKS
+        .iter()
+        .for_each(|link| link.find_functions());
     #[cfg(large_counts)]
     {
         creators::newer::find();
-        hooks::large::find();
-        hooks::large::redirect();
+        hooks::large::find_large_functions();
+        hooks::large::redirect_large_functions();
     }
-    hooks::redirect();
-    creators::redirect();
-    if given("COLLTUNE_TABLE").is_some()
+    hooks::redirect_forwarding();
+    creators::redirect_exec();
+    if variable_value("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {
         // The library is loaded once.
@@ -70,26 +72,26 @@ pub(crate) struct Environment {
 impl Environment {
     /// Reads the settings; `None` if there is no table. Done once, when MPI starts, as the program may change the
     /// environment.
-    pub(crate) fn read() -> Option<Self> {
+    pub(crate) fn from_process() -> Option<Self> {
         if is_set("COLLTUNE_DISABLE") {
             return None;
         }
         Some(Self {
-            table: path(given("COLLTUNE_TABLE")?),
-            log: given("COLLTUNE_LOG").and_then(log),
+            table: path_from_start(variable_value("COLLTUNE_TABLE")?),
+            log: variable_value("COLLTUNE_LOG").and_then(log_from_value),
         })
     }
 }
 
-fn log(value: OsString) -> Option<Log> {
+fn log_from_value(value: OsString) -> Option<Log> {
     match value.to_str() {
         Some("0") => None,
         Some("1" | "stderr") => Some(Log::Standard),
-        _ => Some(Log::File(path(value))),
+        _ => Some(Log::File(path_from_start(value))),
     }
 }
 
-fn path(value: OsString) -> PathBuf {
+fn path_from_start(value: OsString) -> PathBuf {
     match STARTED_IN.get() {
         Some(folder) => folder.join(value),
         None => value.into(),

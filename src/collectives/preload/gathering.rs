@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capi::warn;
+use capi::print_warning;
 use mpi::ffi;
 
 /// The delay after `MPI_Init` at which a warning is printed.
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(1);
 
 /// Waits for all ranks of `MPI_COMM_WORLD`. If this takes long, one rank per node reports it. Collective.
-pub(crate) fn gather(table: &Path) {
+pub(crate) fn wait_for_all_ranks(table: &Path) {
     let start = Instant::now();
     let (mut is_done, mut looks) = (0, 0_u32);
     // SAFETY: MPI is running; the results are written by the calls, and the request lives until it ends.
@@ -63,7 +63,7 @@ impl Speaker {
             .is_some_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
         if !is_taken {
             let seconds = PATIENCE.as_secs();
-            warn(&format!(
+            print_warning(&format!(
                 "waiting for other ranks for {seconds} s in MPI_Init: libcolltune.so and COLLTUNE_TABLE must be \
                  given to all ranks of the program, or to none"
             ));

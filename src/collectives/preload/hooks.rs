@@ -160,11 +160,11 @@ macro_rules! collective {
 capi::for_each_collective!(intercept);
 
 /// Lets [`RawCall::forward`] call the library's functions instead of those of this library.
-pub(crate) fn redirect() {
+pub(crate) fn redirect_forwarding() {
     for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
-        if let Some(function) = link.found() {
+        if let Some(function) = link.found_function() {
             // SAFETY: the collective's function in the MPI library.
-            unsafe { exec::redirect(*collective, function) };
+            unsafe { exec::redirect_collective(*collective, function) };
         }
     }
 }
@@ -182,7 +182,7 @@ pub(crate) mod large {
 
     #[inline(always)]
     fn in_form(call: RawCall) -> RawCall {
-        call.large()
+        call.with_large_counts()
     }
 
     capi::for_each_collective!(
@@ -200,9 +200,9 @@ pub(crate) mod large {
     /// Finds the library's functions. Where the library has none, which a program can only call because this library
     /// defines their names, those with `int` take their place. A function of another MPI library, which this build needs,
     /// does not count.
-    pub(crate) fn find() {
+    pub(crate) fn find_large_functions() {
         for link in LINKS {
-            link.find();
+            link.find_functions();
         }
         let plain = super::LINKS.iter();
         for ((link, plain), narrowing) in LINKS.iter().zip(plain).zip(narrowing()) {
@@ -298,7 +298,7 @@ pub(crate) mod large {
     }
 
     /// Lets [`RawCall::forward`] call the library's functions, or those that take their place.
-    pub(crate) fn redirect() {
+    pub(crate) fn redirect_large_functions() {
         for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
             // SAFETY: the collective's function in the MPI library, or one with its arguments.
             unsafe { exec::redirect_large(*collective, link.library()) };

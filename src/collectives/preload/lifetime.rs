@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use capi::{built_for, other_library, read, warn};
+use capi::{built_for, other_library, print_warning, read_with_settings};
 use exec::constants::MPI_Comm;
 use files::Plain;
 use libraries::LibraryName;
@@ -17,7 +17,7 @@ use runtime::{By, Dispatcher, FallbackReason, Settings};
 
 use crate::chain;
 use crate::environment::{Environment, Log};
-use crate::gathering::gather;
+use crate::gathering::wait_for_all_ranks;
 #[cfg(sessions)]
 use crate::sessions;
 
@@ -51,17 +51,17 @@ pub(crate) unsafe fn at_work() -> &'static Dispatcher {
 }
 
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
-pub(crate) fn start() {
+pub(crate) fn start_using_table() {
     if STARTED_IN.swap(std::process::id(), Ordering::Relaxed) != 0 {
         return;
     }
-    let Some(mut environment) = Environment::read() else {
+    let Some(mut environment) = Environment::from_process() else {
         return;
     };
     if let Some(other) = other_library() {
         if is_launched_first() {
             let built_for = built_for();
-            warn(&format!(
+            print_warning(&format!(
                 "this libcolltune.so was built for {built_for}, but the program runs with {other}"
             ));
         }
@@ -70,22 +70,24 @@ pub(crate) fn start() {
     if is_spawned() {
         return;
     }
-    gather(&environment.table);
+    wait_for_all_ranks(&environment.table);
     if let Some(log) = &environment.log
         && files_are_same(log, &environment.table)
     {
         if is_first() {
-            warn("COLLTUNE_LOG names the table, so the summary is not written: name another file");
+            print_warning(
+                "COLLTUNE_LOG names the table, so the summary is not written: name another file",
+            );
         }
         environment.log = None;
     }
-    let (loaded, settings) = read(&environment.table);
+    let (loaded, settings) = read_with_settings(&environment.table);
     let settings = Settings {
         timed: environment.log.is_some(),
         ..settings
     };
     // SAFETY: MPI is initialised, and this the right library.
-    let dispatcher = unsafe { Dispatcher::new(loaded, world(), settings) };
+    let dispatcher = unsafe { Dispatcher::new(loaded, world_communicator(), settings) };
     match dispatcher {
         Ok(dispatcher) => {
             if let Some(log) = environment.log {
@@ -95,9 +97,9 @@ pub(crate) fn start() {
             DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Relaxed);
         }
         Err(error) if is_first() => {
-            warn(&format!("all collectives are the library's own: {error}"));
+            print_warning(&format!("all collectives are the library's own: {error}"));
             if let Some(log @ Log::File(_)) = &environment.log {
-                write(log, &format!("colltune: the table is not used: {error}\n"));
+                write_log(log, &format!("colltune: the table is not used: {error}\n"));
             }
         }
         Err(_) => {}
@@ -131,14 +133,14 @@ extern "C" fn at_exit() {
         Some(why) => format!("colltune: the table is not used: {why}\n"),
         None => "colltune: no summary: the program ended without MPI_Finalize\n".to_owned(),
     };
-    let Some(environment) = Environment::read().filter(|_| is_launched_first()) else {
+    let Some(environment) = Environment::from_process().filter(|_| is_launched_first()) else {
         return;
     };
     match environment.log {
-        Some(log) if !files_are_same(&log, &environment.table) => write(&log, &line),
+        Some(log) if !files_are_same(&log, &environment.table) => write_log(&log, &line),
         _ => {
             if let Some(why) = why {
-                warn(&format!("all collectives are the library's own: {why}"));
+                print_warning(&format!("all collectives are the library's own: {why}"));
             }
         }
     }
@@ -157,7 +159,7 @@ fn why_unserved() -> Option<String> {
     if code != 0 || initialized == 0 {
         return None;
     }
-    Some(match chain::tool() {
+    Some(match chain::first_tool() {
         Some(tool) => format!(
             "{}, which comes after libcolltune.so, calls the MPI library past it: put it before libcolltune.so in LD_PRELOAD",
             tool.display()
@@ -182,7 +184,7 @@ fn files_are_same(log: &Log, table: &Path) -> bool {
 }
 
 /// Stops using the table, before MPI is finalised. Collective.
-pub(crate) fn end() {
+pub(crate) fn stop_using_table() {
     let dispatcher = DISPATCHER.swap(std::ptr::null_mut(), Ordering::Relaxed);
     if dispatcher.is_null() {
         return;
@@ -192,19 +194,19 @@ pub(crate) fn end() {
     if let Some(log) = LOG.get()
         && is_first()
     {
-        write(log, &text(&dispatcher));
+        write_log(log, &summary_text(&dispatcher));
     }
 }
 
-fn text(dispatcher: &Dispatcher) -> String {
-    let (table, ranks) = (&dispatcher.table().name, ranks());
+fn summary_text(dispatcher: &Dispatcher) -> String {
+    let (table, ranks) = (&dispatcher.table().name, count_ranks());
     let summary = dispatcher.summary();
     let mut lines = vec![format!(
         "table {table}, calls of rank 0 of {ranks}; the expected gain is from the table's times, not measured here"
     )];
     lines.extend(summary.to_string().lines().map(str::to_owned));
-    lines.extend(dispatcher.unused());
-    if let Some(tool) = chain::tool() {
+    lines.extend(dispatcher.report_unused_rules());
+    if let Some(tool) = chain::first_tool() {
         let tool = tool.display();
         lines.push(format!(
             "{tool} intercepts MPI, too, and sees the program's calls first"
@@ -223,7 +225,7 @@ fn text(dispatcher: &Dispatcher) -> String {
         1 => lines.push("the table was replaced once".to_owned()),
         often => lines.push(format!("the table was replaced {often} times")),
     }
-    if summary.calls() == 0 {
+    if summary.total_calls() == 0 {
         lines.push("no collective was intercepted".to_owned());
     }
     lines
@@ -233,7 +235,7 @@ fn text(dispatcher: &Dispatcher) -> String {
 }
 
 /// Writes to the log, with unprintable characters escaped.
-fn write(log: &Log, text: &str) {
+fn write_log(log: &Log, text: &str) {
     let text = &Plain(text).to_string();
     let outcome = match log {
         Log::Standard => io::stderr().write_all(text.as_bytes()),
@@ -242,7 +244,7 @@ fn write(log: &Log, text: &str) {
         }),
     };
     if let Err(error) = outcome {
-        warn(&error.to_string());
+        print_warning(&error.to_string());
     }
 }
 
@@ -257,7 +259,7 @@ fn write_to(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn world() -> MPI_Comm {
+fn world_communicator() -> MPI_Comm {
     // SAFETY: a constant of the library.
     unsafe { ffi::RSMPI_COMM_WORLD }
 }
@@ -274,13 +276,13 @@ fn is_spawned() -> bool {
 fn is_first() -> bool {
     let mut rank = 0;
     // SAFETY: MPI is running.
-    unsafe { ffi::PMPI_Comm_rank(world(), &mut rank) };
+    unsafe { ffi::PMPI_Comm_rank(world_communicator(), &mut rank) };
     rank == 0
 }
 
-fn ranks() -> i32 {
+fn count_ranks() -> i32 {
     let mut ranks = 0;
     // SAFETY: MPI is running.
-    unsafe { ffi::PMPI_Comm_size(world(), &mut ranks) };
+    unsafe { ffi::PMPI_Comm_size(world_communicator(), &mut ranks) };
     ranks
 }

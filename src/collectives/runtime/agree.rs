@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
-use exec::{ExecError, check};
+use exec::{ExecError, check_code};
 use mpi::ffi;
 
 /// Whether all ranks pass the same numbers. Collective.
@@ -30,7 +30,7 @@ pub(crate) unsafe fn are_same(
     let mut both: Vec<u64> = numbers.to_vec();
     both.extend(numbers.iter().map(|number| !number));
     // SAFETY: the caller's.
-    unsafe { greatest(communicator, &mut both)? };
+    unsafe { maximum_over_ranks(communicator, &mut both)? };
     let (greatest, complements) = both.split_at(numbers.len());
     let pairs = greatest.iter().zip(complements);
     Ok(pairs
@@ -53,14 +53,14 @@ pub(crate) unsafe fn first_text(
         let text = mine.map_or(&[][..], |text| text.as_bytes());
         // The maximum of these is the first rank's.
         let mut most = [mine.map_or(0, |_| ranks - rank), text.len() as c_int];
-        greatest(communicator, &mut most)?;
+        maximum_over_ranks(communicator, &mut most)?;
         let [from_end, length] = most;
         if from_end == 0 {
             return Ok(None);
         }
         let mut buffer = text.to_vec();
         buffer.resize(length as usize, 0);
-        check(
+        check_code(
             "MPI_Bcast",
             ffi::PMPI_Bcast(
                 buffer.as_mut_ptr().cast(),
@@ -85,9 +85,9 @@ pub(crate) unsafe fn rank_and_size(communicator: MPI_Comm) -> Result<(c_int, c_i
     // SAFETY: the caller's; the results are written by the calls.
     unsafe {
         let code = ffi::PMPI_Comm_rank(communicator, &mut rank);
-        check("MPI_Comm_rank", code)?;
+        check_code("MPI_Comm_rank", code)?;
         let code = ffi::PMPI_Comm_size(communicator, &mut size);
-        check("MPI_Comm_size", code)?;
+        check_code("MPI_Comm_size", code)?;
     }
     Ok((rank, size))
 }
@@ -108,12 +108,12 @@ pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError>
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn greatest<N: Number>(
+pub(crate) unsafe fn maximum_over_ranks<N: Number>(
     communicator: MPI_Comm,
     numbers: &mut [N],
 ) -> Result<(), ExecError> {
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, numbers, ffi::RSMPI_MAX) }
+    unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_MAX) }
 }
 
 /// Numbers that can be reduced.
@@ -141,9 +141,12 @@ impl Number for u64 {
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn sum(communicator: MPI_Comm, numbers: &mut [i32]) -> Result<(), ExecError> {
+pub(crate) unsafe fn sum_over_ranks(
+    communicator: MPI_Comm,
+    numbers: &mut [i32],
+) -> Result<(), ExecError> {
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, numbers, ffi::RSMPI_SUM) }
+    unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_SUM) }
 }
 
 /// Computes the bitwise disjunction of each number over all ranks. Collective.
@@ -151,15 +154,18 @@ pub(crate) unsafe fn sum(communicator: MPI_Comm, numbers: &mut [i32]) -> Result<
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn union(communicator: MPI_Comm, numbers: &mut [u64]) -> Result<(), ExecError> {
+pub(crate) unsafe fn union_over_ranks(
+    communicator: MPI_Comm,
+    numbers: &mut [u64],
+) -> Result<(), ExecError> {
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, numbers, ffi::RSMPI_BOR) }
+    unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_BOR) }
 }
 
 /// # Safety
 ///
 /// The communicator is valid.
-unsafe fn reduce<N: Number>(
+unsafe fn reduce_over_ranks<N: Number>(
     communicator: MPI_Comm,
     numbers: &mut [N],
     operator: MPI_Op,
@@ -167,7 +173,7 @@ unsafe fn reduce<N: Number>(
     let mine = numbers.to_vec();
     let count = numbers.len() as c_int;
     // SAFETY: both have the same length. PMPI, since MPI's own name may be intercepted by us.
-    check("MPI_Allreduce", unsafe {
+    check_code("MPI_Allreduce", unsafe {
         ffi::PMPI_Allreduce(
             mine.as_ptr().cast(),
             numbers.as_mut_ptr().cast(),

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use exec::constants::MPI_Datatype;
-use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check};
+use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check_code};
 use mpi::ffi;
 use schedule::Collective;
 
@@ -14,7 +14,7 @@ use crate::FallbackReason;
 /// In data movement, ranks may describe equal data by different counts and datatypes; they agree only on the size of
 /// the data in bytes.
 #[inline(always)]
-pub(crate) fn measured(call: &RawCall, rank: c_int) -> (i64, MPI_Datatype) {
+pub(crate) fn measured_elements(call: &RawCall, rank: c_int) -> (i64, MPI_Datatype) {
     let sends = match call.collective {
         Collective::Gather => call.root != rank,
         Collective::Scatter => call.root == rank,
@@ -37,12 +37,12 @@ pub(crate) fn measured(call: &RawCall, rank: c_int) -> (i64, MPI_Datatype) {
 /// # Safety
 ///
 /// The handles are valid, and `counts` has one count per rank where it is significant.
-pub(crate) unsafe fn length(
+pub(crate) unsafe fn call_length(
     call: &RawCall,
     rank: c_int,
     ranks: c_int,
 ) -> Result<Result<u64, FallbackReason>, ExecError> {
-    let (count, datatype) = measured(call, rank);
+    let (count, datatype) = measured_elements(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_named = (0..ranks).contains(&call.root);
@@ -63,7 +63,7 @@ pub(crate) unsafe fn length(
     }
     let mut size = 0;
     // SAFETY: a valid datatype; the result is written by the call.
-    check("MPI_Type_size", unsafe {
+    check_code("MPI_Type_size", unsafe {
         ffi::PMPI_Type_size(datatype, &mut size)
     })?;
     // MPI_UNDEFINED, a negative number, for sizes that do not fit into an int.
@@ -87,7 +87,7 @@ pub(crate) unsafe fn length(
 /// # Safety
 ///
 /// The handles are valid where they are significant, and stay valid while the result is in use.
-pub(crate) unsafe fn arguments<'a>(
+pub(crate) unsafe fn executor_arguments<'a>(
     call: &RawCall,
     counts: &'a [u64],
 ) -> Result<Arguments<'a>, ExecError> {

@@ -12,7 +12,7 @@
 use std::cell::Cell;
 
 use exec::constants::MPI_Comm;
-use exec::{ExecError, check};
+use exec::{ExecError, check_code};
 use mpi::ffi;
 use schedule::{Algorithm, Collective, Nodes, Placed};
 use table::OperatorClass;
@@ -20,11 +20,11 @@ use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 
 use crate::FallbackReason;
-use crate::agree::{greatest, sum};
+use crate::agree::{maximum_over_ranks, sum_over_ranks};
 use crate::devices;
-use crate::place::{firsts, place};
+use crate::place::{find_node_place, first_ranks_on_nodes};
 use crate::plan::Plans;
-use crate::state::{Attached, Common, Networks, Reasons, none};
+use crate::state::{AttachContext, Attached, NetworkCheck, Reasons, pass_on_all};
 use crate::versions::Version;
 
 /// The placement of a communicator's ranks.
@@ -39,12 +39,12 @@ struct Placement {
 }
 
 /// A communicator with its error handler replaced while we use it.
-pub(crate) struct Silenced {
+pub(crate) struct SilencedCommunicator {
     communicator: MPI_Comm,
     handler: ffi::MPI_Errhandler,
 }
 
-impl Silenced {
+impl SilencedCommunicator {
     /// # Safety
     ///
     /// A valid communicator.
@@ -53,9 +53,9 @@ impl Silenced {
         unsafe {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
             let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
-            check("MPI_Comm_get_errhandler", code)?;
+            check_code("MPI_Comm_get_errhandler", code)?;
             let code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
-            check("MPI_Comm_set_errhandler", code)?;
+            check_code("MPI_Comm_set_errhandler", code)?;
             Ok(Self {
                 communicator,
                 handler,
@@ -71,20 +71,21 @@ impl Silenced {
     /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
     pub(crate) unsafe fn attach(
         &self,
-        common: &Common<'_>,
+        common: &AttachContext<'_>,
     ) -> Result<Result<Attached, Reasons>, ExecError> {
         // SAFETY: the caller's.
         unsafe {
-            let placement = match self.placement(common)? {
+            let placement = match self.find_placement(common)? {
                 Ok(placement) => placement,
-                Err(reason) => return Ok(none(reason)),
+                Err(reason) => return Ok(pass_on_all(reason)),
             };
-            let version = common.versions.agree(self.communicator)?;
-            let rules = version.rules(placement.shape, placement.order, placement.is_even);
+            let version = common.versions.agree_on_version(self.communicator)?;
+            let rules =
+                version.rules_for_shape(placement.shape, placement.order, placement.is_even);
             if !self.round_alike(&rules)? {
-                return Ok(none(FallbackReason::Rounding));
+                return Ok(pass_on_all(FallbackReason::Rounding));
             }
-            if !any(&rules, |choice| {
+            if !any_choice(&rules, |choice| {
                 matches!(choice.candidate, Candidate::Ours { .. })
             }) {
                 let reasons = Collective::MEASURED.map(|collective| {
@@ -93,9 +94,9 @@ impl Silenced {
                 return Ok(Err(Box::new(reasons)));
             }
             if placement.shape.nodes > 1 && !self.networks_fit(common.networks, &version)? {
-                return Ok(none(FallbackReason::Networks));
+                return Ok(pass_on_all(FallbackReason::Networks));
             }
-            let nodes = self.nodes(&placement, &rules)?;
+            let nodes = self.find_nodes(&placement, &rules)?;
             Ok(Ok(Attached {
                 version,
                 least_bytes: Collective::MEASURED.map(|collective| least_bytes(&rules, collective)),
@@ -114,17 +115,17 @@ impl Silenced {
     /// # Safety
     ///
     /// As in [`Self::attach`].
-    unsafe fn placement(
+    unsafe fn find_placement(
         &self,
-        common: &Common<'_>,
+        common: &AttachContext<'_>,
     ) -> Result<Result<Placement, FallbackReason>, ExecError> {
         // SAFETY: the caller's.
-        let place = unsafe { place(self.communicator) };
+        let place = unsafe { find_node_place(self.communicator) };
         let leads = place.as_ref().is_ok_and(|place| place.rank.lower == 0);
         let has_devices = !common.means.allows_devices && devices::may_be_in_use();
         let mut sums = [leads, place.is_err(), has_devices].map(i32::from);
         // SAFETY: the caller's.
-        unsafe { sum(self.communicator, &mut sums)? };
+        unsafe { sum_over_ranks(self.communicator, &mut sums)? };
         let [nodes, failed, with_devices] = sums;
         let node_ranks = place.as_ref().map_or(0, |place| place.node_ranks);
         let is_out = |is_in: &dyn Fn(RankPlace) -> bool| {
@@ -137,7 +138,7 @@ impl Silenced {
             is_out(&|place| place.is_in_turn(nodes as u32)),
         ];
         // SAFETY: the caller's.
-        unsafe { greatest(self.communicator, &mut most)? };
+        unsafe { maximum_over_ranks(self.communicator, &mut most)? };
         let [ppn, least, out_of_block, out_of_turn] = most;
         if with_devices > 0 {
             return Ok(Err(FallbackReason::Devices));
@@ -169,7 +170,7 @@ impl Silenced {
         }
         let mut ends = [rounding, -rounding];
         // SAFETY: the caller's.
-        unsafe { greatest(self.communicator, &mut ends)? };
+        unsafe { maximum_over_ranks(self.communicator, &mut ends)? };
         Ok(ends[0] == -ends[1])
     }
 
@@ -180,7 +181,7 @@ impl Silenced {
     /// As in [`Self::attach`].
     unsafe fn networks_fit(
         &self,
-        networks: &Networks<'_>,
+        networks: &NetworkCheck<'_>,
         version: &Version,
     ) -> Result<bool, ExecError> {
         let (host, table) = (networks.host, &version.loaded.table);
@@ -197,7 +198,7 @@ impl Silenced {
     /// # Safety
     ///
     /// As in [`Self::attach`].
-    unsafe fn nodes(
+    unsafe fn find_nodes(
         &self,
         placement: &Placement,
         rules: &CommunicatorRules,
@@ -221,16 +222,16 @@ impl Silenced {
             let found = schedule::find_algorithm(choice.candidate.algorithm());
             found.is_some_and(Algorithm::knows_nodes)
         };
-        if nodes.is_some() || !any(rules, knows_nodes) {
+        if nodes.is_some() || !any_choice(rules, knows_nodes) {
             return Ok(nodes);
         }
         // SAFETY: the caller's.
-        let firsts = unsafe { firsts(self.communicator, first)? };
+        let firsts = unsafe { first_ranks_on_nodes(self.communicator, first)? };
         Ok(Some(Nodes::from_labels(&firsts)))
     }
 }
 
-impl Silenced {
+impl SilencedCommunicator {
     /// Gives a communicator that was made of this one the handler that was replaced, if it has inherited the one that
     /// replaces it: libraries differ in which communicators inherit.
     ///
@@ -255,7 +256,7 @@ impl Silenced {
     }
 }
 
-impl Drop for Silenced {
+impl Drop for SilencedCommunicator {
     fn drop(&mut self) {
         // SAFETY: the previous handler; freeing it releases the reference from querying it.
         unsafe {
@@ -266,14 +267,14 @@ impl Drop for Silenced {
 }
 
 /// Whether the rules have such a choice for any collective.
-pub(crate) fn any(rules: &CommunicatorRules, is_such: impl Fn(&Choice) -> bool) -> bool {
+pub(crate) fn any_choice(rules: &CommunicatorRules, is_such: impl Fn(&Choice) -> bool) -> bool {
     let mut collectives = Collective::MEASURED.into_iter();
-    collectives.any(|collective| choices(rules, collective).any(&is_such))
+    collectives.any(|collective| choices_for_collective(rules, collective).any(&is_such))
 }
 
 /// The least size in bytes that the rules may not leave to the library's default; `u64::MAX` if there is none.
 fn least_bytes(rules: &CommunicatorRules, collective: Collective) -> u64 {
-    let choices = choices(rules, collective);
+    let choices = choices_for_collective(rules, collective);
     let others = choices.filter(|choice| choice.candidate != Candidate::Default);
     others
         .map(|choice| choice.from_bytes)
@@ -282,7 +283,10 @@ fn least_bytes(rules: &CommunicatorRules, collective: Collective) -> u64 {
 }
 
 /// All choices of the rules for a collective.
-fn choices(rules: &CommunicatorRules, collective: Collective) -> impl Iterator<Item = &Choice> {
+fn choices_for_collective(
+    rules: &CommunicatorRules,
+    collective: Collective,
+) -> impl Iterator<Item = &Choice> {
     let of_class = move |class| rules.choices(collective, class).iter();
     OperatorClass::ALL.into_iter().flat_map(of_class)
 }

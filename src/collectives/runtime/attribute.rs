@@ -8,12 +8,12 @@ use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use exec::constants::MPI_Comm;
-use exec::{ExecError, check};
+use exec::{ExecError, check_code};
 use mpi::ffi;
 
 use crate::datatypes::Datatypes;
-use crate::recent::Recent;
-use crate::state::{Private, State};
+use crate::recent::RecentStates;
+use crate::state::{PrivateCommunicator, State};
 
 /// The states of communicators: found by handle, and freed with the communicator or when MPI ends.
 #[derive(Debug)]
@@ -24,11 +24,11 @@ pub(crate) struct Attributes {
     ending: Cell<c_int>,
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
-    live: RefCell<Vec<*mut State>>,
+    live_states: RefCell<Vec<*mut State>>,
     /// The library's communicator for our messages on all of the program's, once there is one.
-    pub(crate) base: RefCell<Option<Private>>,
+    pub(crate) base: RefCell<Option<PrivateCommunicator>>,
     /// The states of recently used communicators.
-    pub(crate) recent: Recent,
+    pub(crate) recent: RecentStates,
     /// The attributes of datatypes.
     pub(crate) datatypes: Datatypes,
 }
@@ -42,15 +42,15 @@ impl Attributes {
             keyval: Cell::new(0),
             ending: Cell::new(0),
             is_closed: Cell::new(false),
-            live: RefCell::default(),
+            live_states: RefCell::default(),
             base: RefCell::default(),
-            recent: Recent::new(),
+            recent: RecentStates::new(),
             datatypes: Datatypes::open()?,
         });
-        attributes.keyval.set(attributes.keyval(on_delete)?);
-        attributes.ending.set(attributes.keyval(on_end)?);
+        attributes.keyval.set(attributes.create_keyval(on_delete)?);
+        attributes.ending.set(attributes.create_keyval(on_end)?);
         // SAFETY: a valid communicator and a keyval of it.
-        check("MPI_Comm_set_attr", unsafe {
+        check_code("MPI_Comm_set_attr", unsafe {
             ffi::PMPI_Comm_set_attr(
                 ffi::RSMPI_COMM_SELF,
                 attributes.ending.get(),
@@ -60,11 +60,11 @@ impl Attributes {
         Ok(attributes)
     }
 
-    fn keyval(self: &Rc<Self>, on_delete: OnDelete) -> Result<c_int, ExecError> {
+    fn create_keyval(self: &Rc<Self>, on_delete: OnDelete) -> Result<c_int, ExecError> {
         let mut keyval = 0;
         let extra = Rc::as_ptr(self).cast_mut().cast();
         // SAFETY: the callbacks have the types that MPI gives them.
-        check("MPI_Comm_create_keyval", unsafe {
+        check_code("MPI_Comm_create_keyval", unsafe {
             ffi::PMPI_Comm_create_keyval(Some(do_not_copy), Some(on_delete), &mut keyval, extra)
         })?;
         Ok(keyval)
@@ -80,7 +80,7 @@ impl Attributes {
     /// # Safety
     ///
     /// The communicator is valid, and not null.
-    pub(crate) unsafe fn get(&self, communicator: MPI_Comm) -> *mut State {
+    pub(crate) unsafe fn find_state(&self, communicator: MPI_Comm) -> *mut State {
         let (mut value, mut flag) = (std::ptr::null_mut::<State>(), 0);
         // SAFETY: the caller's; what was set is a state's address.
         let code = unsafe {
@@ -94,30 +94,30 @@ impl Attributes {
         if code != 0 || flag == 0 {
             return std::ptr::null_mut();
         }
-        self.recent.set(communicator, value);
+        self.recent.add_state(communicator, value);
         value
     }
 
     /// Stores a state with its communicator.
-    pub(crate) fn set(&self, state: Box<State>) -> Result<*mut State, ExecError> {
+    pub(crate) fn store_state(&self, state: Box<State>) -> Result<*mut State, ExecError> {
         let communicator = state.communicator;
         let state = Box::into_raw(state);
         // SAFETY: a valid communicator; the address is taken back by `on_delete`, or here.
         unsafe {
             let code = ffi::PMPI_Comm_set_attr(communicator, self.keyval.get(), state.cast());
-            if let Err(error) = check("MPI_Comm_set_attr", code) {
+            if let Err(error) = check_code("MPI_Comm_set_attr", code) {
                 drop(Box::from_raw(state));
                 return Err(error);
             }
         }
-        self.live.borrow_mut().push(state);
-        self.recent.set(communicator, state);
+        self.live_states.borrow_mut().push(state);
+        self.recent.add_state(communicator, state);
         Ok(state)
     }
 
     /// All states in the order of their creation, which is the same on all ranks that two communicators share.
     pub(crate) fn live(&self) -> Vec<*mut State> {
-        self.live.borrow().clone()
+        self.live_states.borrow().clone()
     }
 
     /// Frees all states and the keys. Collective over all communicators that have a state.
@@ -131,10 +131,10 @@ impl Attributes {
             ffi::PMPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, ending);
             ffi::PMPI_Comm_free_keyval(&mut ending);
         }
-        self.free();
+        self.free_states();
     }
 
-    fn free(&self) {
+    fn free_states(&self) {
         if self.is_closed.replace(true) {
             return;
         }
@@ -155,7 +155,7 @@ type OnDelete = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) 
 /// Called when MPI ends, or when the table is no longer used.
 unsafe extern "C" fn on_end(_: MPI_Comm, _: c_int, _: *mut c_void, extra: *mut c_void) -> c_int {
     // SAFETY: given to MPI by `open`, and not freed before `close`.
-    unsafe { (*extra.cast::<Attributes>()).free() };
+    unsafe { (*extra.cast::<Attributes>()).free_states() };
     0
 }
 
@@ -184,8 +184,11 @@ unsafe extern "C" fn on_delete(
     unsafe {
         let attributes = &*extra.cast::<Attributes>();
         let state = value.cast::<State>();
-        attributes.recent.forget(state);
-        attributes.live.borrow_mut().retain(|other| *other != state);
+        attributes.recent.forget_state(state);
+        attributes
+            .live_states
+            .borrow_mut()
+            .retain(|other| *other != state);
         drop(Box::from_raw(state));
     }
     0

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::ffi::c_int;
 
 use exec::constants::MPI_Comm;
-use exec::{Communicator, ExecError, check};
+use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
 use crate::Dispatcher;
-use crate::agree::{greatest, rank_and_size};
-use crate::attach::Silenced;
+use crate::agree::{maximum_over_ranks, rank_and_size};
+use crate::attach::SilencedCommunicator;
 use crate::place::{group_ranks_in, world_ranks};
 use crate::room::{FEW_CREATIONS, has_room, is_intracommunicator, of_this_world};
 
@@ -43,7 +43,7 @@ impl Dispatcher {
             return;
         }
         self.count_creation();
-        self.undisturbed(|| {
+        self.with_library_collectives(|| {
             // An error concerns the call that follows, which reports it.
             // SAFETY: the caller's.
             let _ = unsafe { self.agree_across(bridge) };
@@ -60,14 +60,14 @@ impl Dispatcher {
                 return Ok(());
             }
             let ranks = world_ranks(bridge.own)?;
-            let _silenced = Silenced::new(bridge.own)?;
+            let _silenced = SilencedCommunicator::new(bridge.own)?;
             let ends = Ends::new(bridge)?;
             // Ranks of other worlds may be without colltune, so nothing is sent to them.
             let Some(members) = of_this_world(ranks.clone()) else {
                 return ends.decline();
             };
             let mut is_alone = [i32::from(ends.leads && ends.peers.is_none())];
-            greatest(bridge.own, &mut is_alone)?;
+            maximum_over_ranks(bridge.own, &mut is_alone)?;
             if is_alone != [0] {
                 return self.give_room_among(bridge.own, &members);
             }
@@ -90,7 +90,7 @@ impl Dispatcher {
 struct Ends<'a> {
     bridge: &'a Bridge,
     /// The communicator of both leaders, on these, if the other one is in this world.
-    peers: Option<Silenced>,
+    peers: Option<SilencedCommunicator>,
     leads: bool,
 }
 
@@ -104,7 +104,9 @@ impl<'a> Ends<'a> {
             let (rank, _) = rank_and_size(bridge.own)?;
             let leads = rank == bridge.leader;
             let has_peer = leads && is_peer_of_this_world(bridge)?;
-            let peers = has_peer.then(|| Silenced::new(bridge.peers)).transpose()?;
+            let peers = has_peer
+                .then(|| SilencedCommunicator::new(bridge.peers))
+                .transpose()?;
             Ok(Self {
                 bridge,
                 peers,
@@ -136,7 +138,7 @@ impl<'a> Ends<'a> {
         let (mut own, mut other) = ([number], [0]);
         // SAFETY: the caller's.
         unsafe {
-            greatest(self.bridge.own, &mut own)?;
+            maximum_over_ranks(self.bridge.own, &mut own)?;
             self.pass(&own, &mut other)?;
         }
         Ok(own[0].max(other[0]))
@@ -172,7 +174,7 @@ impl<'a> Ends<'a> {
             }
             let data = others.as_mut_ptr().cast();
             let code = ffi::PMPI_Bcast(data, count, ffi::RSMPI_INT32_T, place, self.bridge.own);
-            check("MPI_Bcast", code)
+            check_code("MPI_Bcast", code)
         }
     }
 
@@ -184,7 +186,7 @@ impl<'a> Ends<'a> {
     unsafe fn swap(&self, mine: &[c_int], others: &mut [c_int]) -> Result<(), ExecError> {
         let (other, tag) = (self.bridge.remote_leader, self.bridge.tag);
         // SAFETY: the caller's; the buffers have these lengths.
-        check("MPI_Sendrecv", unsafe {
+        check_code("MPI_Sendrecv", unsafe {
             ffi::PMPI_Sendrecv(
                 mine.as_ptr().cast(),
                 mine.len() as c_int,
@@ -219,7 +221,7 @@ unsafe fn is_peer_of_this_world(bridge: &Bridge) -> Result<bool, ExecError> {
             true => ffi::PMPI_Comm_group(bridge.peers, &mut group),
             false => ffi::PMPI_Comm_remote_group(bridge.peers, &mut group),
         };
-        check("MPI_Comm_group", code)?;
+        check_code("MPI_Comm_group", code)?;
         let ranks = group_ranks_in(ffi::RSMPI_COMM_WORLD, group);
         ffi::PMPI_Group_free(&mut group);
         let place = usize::try_from(bridge.remote_leader).ok();

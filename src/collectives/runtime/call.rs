@@ -12,7 +12,7 @@ use schedule::Collective;
 /// The key of a call in a few words: all its arguments except the buffers. Arguments that are not significant on this
 /// rank are blank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Key {
+pub(crate) struct CallKey {
     /// The collective, [`IN_PLACE`] and the flags after it, and the root in the upper half.
     kind: u64,
     /// The number of elements received, and that of those sent in the upper half.
@@ -35,7 +35,7 @@ const LARGE: u64 = 1 << 13;
 
 /// Blanks the arguments that are not significant on this rank, and returns the key.
 #[inline(always)]
-pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
+pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) {
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_root = call.root == rank;
@@ -91,9 +91,9 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     ];
     let flags = flags.map(|(is_set, flag)| if is_set { flag } else { 0 });
     let flags = flags.into_iter().fold(0, |all, flag| all | flag);
-    let key = Key {
-        kind: pair(call.root.into(), 0) | flags | call.collective as u64,
-        counts: pair(call.send_count, call.recv_count),
+    let key = CallKey {
+        kind: pack_halves(call.root.into(), 0) | flags | call.collective as u64,
+        counts: pack_halves(call.send_count, call.recv_count),
         send_type: call.send_type,
         recv_type: call.recv_type,
         operator: call.operator,
@@ -110,11 +110,11 @@ fn are_int(call: &RawCall) -> bool {
 
 /// The lower halves of two numbers.
 #[inline(always)]
-fn pair(upper: i64, lower: i64) -> u64 {
+fn pack_halves(upper: i64, lower: i64) -> u64 {
     u64::from(upper as u32) << 32 | u64::from(lower as u32)
 }
 
-impl Key {
+impl CallKey {
     /// Whether this rank gives `MPI_IN_PLACE`.
     pub(crate) fn is_in_place(&self) -> bool {
         self.kind & IN_PLACE != 0
@@ -130,23 +130,23 @@ impl Key {
     #[inline(always)]
     pub(crate) fn hash(&self) -> u64 {
         let mixed = self.counts
-            ^ bits(self.recv_type).rotate_left(17)
-            ^ bits(self.send_type).rotate_left(29)
-            ^ bits(self.operator).rotate_left(41)
+            ^ handle_bits(self.recv_type).rotate_left(17)
+            ^ handle_bits(self.send_type).rotate_left(29)
+            ^ handle_bits(self.operator).rotate_left(41)
             ^ self.kind.rotate_left(7);
-        mix(mixed)
+        mix_bits(mixed)
     }
 }
 
 /// Fibonacci hashing; the upper bits are the best (Knuth, The Art of Computer Programming 3, section 6.4).
 #[inline(always)]
-pub(crate) fn mix(number: u64) -> u64 {
+pub(crate) fn mix_bits(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Converts a handle, an integer or an address to a number.
 #[inline(always)]
-pub(crate) fn bits<Handle: Copy>(handle: Handle) -> u64 {
+pub(crate) fn handle_bits<Handle: Copy>(handle: Handle) -> u64 {
     const { assert!(size_of::<Handle>() <= size_of::<u64>()) };
     let mut number = 0_u64;
     // SAFETY: handles are plain integers or addresses, no longer than the number.

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use exec::constants::MPI_Datatype;
-use exec::{ExecError, check};
+use exec::{ExecError, check_code};
 use mpi::ffi;
 
 use crate::attribute::do_not_copy;
@@ -31,7 +31,7 @@ impl Datatypes {
     pub(crate) fn open() -> Result<Self, ExecError> {
         let mut keyval = 0;
         // SAFETY: the callbacks have the types that MPI gives them.
-        check("MPI_Type_create_keyval", unsafe {
+        check_code("MPI_Type_create_keyval", unsafe {
             let nothing = std::ptr::null_mut();
             ffi::PMPI_Type_create_keyval(Some(do_not_copy), Some(on_delete), &mut keyval, nothing)
         })?;
@@ -59,7 +59,7 @@ impl Datatypes {
     /// # Safety
     ///
     /// The datatype is valid.
-    pub(crate) unsafe fn knows(&self, datatype: MPI_Datatype) -> bool {
+    pub(crate) unsafe fn is_known(&self, datatype: MPI_Datatype) -> bool {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
         // SAFETY: the caller's; the results are written by the call.
         let code = unsafe {
@@ -74,7 +74,10 @@ impl Datatypes {
     /// # Safety
     ///
     /// The datatype is valid.
-    pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<HandleLiveness, ExecError> {
+    pub(crate) unsafe fn liveness_of(
+        &self,
+        datatype: MPI_Datatype,
+    ) -> Result<HandleLiveness, ExecError> {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
         let keyval = self.keyval;
         // SAFETY: the caller's; a stored value is the address of a liveness flag, of which the attribute owns a
@@ -82,7 +85,7 @@ impl Datatypes {
         unsafe {
             let code =
                 ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut value).cast(), &mut flag);
-            check("MPI_Type_get_attr", code)?;
+            check_code("MPI_Type_get_attr", code)?;
             if flag != 0 {
                 Rc::increment_strong_count(value);
                 return Ok(Rc::from_raw(value));
@@ -93,7 +96,7 @@ impl Datatypes {
             if code != 0 {
                 drop(Rc::from_raw(share));
             }
-            check("MPI_Type_set_attr", code)?;
+            check_code("MPI_Type_set_attr", code)?;
             let mut known = self.known.borrow_mut();
             known.retain(|(_, life)| life.get());
             known.push((datatype, Rc::clone(&life)));

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use environment::force::Force;
-use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check};
+use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check_code};
 use table::{
     Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
@@ -42,7 +42,7 @@ impl DeployedCall {
     ) -> Result<Self, RuntimeError> {
         if let Some((algorithm, parameters)) = candidate.as_ours() {
             // Report this error now: a table would silently leave such a call to the library.
-            call.schedule(algorithm, parameters, communicator.nodes())?;
+            call.schedule_with(algorithm, parameters, communicator.nodes())?;
         }
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
         let settings = Settings {
@@ -55,7 +55,7 @@ impl DeployedCall {
             attach_after_bytes: Some(0),
             ..Settings::default()
         };
-        let loaded = Loaded::from(only(candidate, call));
+        let loaded = Loaded::from(single_candidate_table(candidate, call));
         // SAFETY: MPI runs as long as there are communicators of ours.
         let mut dispatcher = unsafe { Dispatcher::new(Ok(loaded), communicator.raw(), settings)? };
         dispatcher.means.channels = channels.cloned();
@@ -84,13 +84,13 @@ impl DeployedCall {
     ) -> Result<(), ExecError> {
         // As in the hooks of `preload`: calls that are known to be left to the library are passed on at once, and a
         // separate function handles all others.
-        let arguments = self.call.arguments(input, output);
+        let arguments = self.call.arguments_on(input, output);
         let (dispatcher, raw) = (&self.dispatcher, communicator.raw());
         // SAFETY: the buffers are as long as the call says and do not overlap.
-        check(self.call.name(), unsafe {
+        check_code(self.call.name(), unsafe {
             match dispatcher.find(raw) {
                 Some(known) if dispatcher.passes_on(known, &arguments) => arguments.forward(raw),
-                Some(known) => self.decide(known, input, output),
+                Some(known) => self.serve_known(known, input, output),
                 None => dispatcher.call(raw, arguments),
             }
         })
@@ -100,8 +100,13 @@ impl DeployedCall {
     ///
     /// The buffers are as long as the call says and do not overlap, and the communicator is the call's.
     #[inline(never)]
-    unsafe fn decide(&self, known: KnownCommunicator, input: &[u8], output: &mut [u8]) -> c_int {
-        let arguments = self.call.arguments(input, output);
+    unsafe fn serve_known(
+        &self,
+        known: KnownCommunicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> c_int {
+        let arguments = self.call.arguments_on(input, output);
         // SAFETY: the caller's.
         unsafe { self.dispatcher.call_on(known, || arguments) }
     }
@@ -119,7 +124,7 @@ impl DeployedCall {
 }
 
 /// A table that chooses the candidate for every shape and size.
-fn only(candidate: &Candidate, call: &Call) -> Table {
+fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
     let entry = ShapeRules {
         shape: CommShape { nodes: 1, ppn: 1 },
         order: RankOrder::Unknown,
@@ -135,7 +140,7 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
         provenance: Provenance {
             campaign: String::new(),
             store: String::new(),
-            library: exec::library(),
+            library: exec::identify_library(),
             colltune: env!("CARGO_PKG_VERSION").to_owned(),
             date: String::new(),
             hosts: Vec::new(),

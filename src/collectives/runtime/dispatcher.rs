@@ -9,17 +9,19 @@ use std::rc::Rc;
 use environment::force::Force;
 use environment::shared_memory;
 use exec::constants::MPI_Comm;
-use exec::{ExecError, NoChannels, RawCall, Wait, check};
+use exec::{ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
-use crate::agree::{greatest, is_first, is_same};
-use crate::attach::Silenced;
+use crate::agree::{is_first, is_same, maximum_over_ranks};
+use crate::attach::SilencedCommunicator;
 use crate::attribute::Attributes;
 use crate::place::{is_oversubscribed, world_ranks};
-use crate::state::{Attached, Common, Means, Networks, Reasons, State, none};
+use crate::state::{
+    AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
+};
 use crate::table_mismatch::{Host, TableMismatch};
 use crate::versions::Versions;
 use crate::watch::Watch;
@@ -65,7 +67,7 @@ pub struct Dispatcher {
     versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
-    pub(crate) means: Means,
+    pub(crate) means: CommunicatorMeans,
     attach_after: u64,
     host: Host,
     force: Force,
@@ -122,10 +124,10 @@ impl Dispatcher {
         communicator: MPI_Comm,
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
-        let library = exec::library();
+        let library = exec::identify_library();
         let mut threads = 0;
         // SAFETY: the result is written by the call.
-        check("MPI_Query_thread", unsafe {
+        check_code("MPI_Query_thread", unsafe {
             ffi::PMPI_Query_thread(&mut threads)
         })?;
         let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
@@ -159,13 +161,13 @@ impl Dispatcher {
         let host = Host::new(library);
         if settings.force != Force::ALL || settings.warn.is_some() {
             // SAFETY: the caller's.
-            unsafe { admit(&host, &loaded.table, communicator, settings)? };
+            unsafe { check_mismatches(&host, &loaded.table, communicator, settings)? };
         }
         // SAFETY: the caller's.
-        let made = unsafe { Self::with(loaded, communicator, settings, host) };
+        let made = unsafe { Self::prepare_on_rank(loaded, communicator, settings, host) };
         let mut failed = [i32::from(made.is_err())];
         // SAFETY: the caller's.
-        unsafe { greatest(communicator, &mut failed)? };
+        unsafe { maximum_over_ranks(communicator, &mut failed)? };
         match made {
             Ok(_) if failed != [0] => Err(RuntimeError::Differs),
             made => {
@@ -189,8 +191,10 @@ impl Dispatcher {
     ) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         let is_first = unsafe { is_first(communicator)? };
-        let speaks = is_first && !settings.timed && self.usage().is_all_unused();
-        if let (Some(warn), Some(unused)) = (settings.warn.filter(|_| speaks), self.unused()) {
+        let speaks = is_first && !settings.timed && self.rule_usage().is_all_unused();
+        if let (Some(warn), Some(unused)) =
+            (settings.warn.filter(|_| speaks), self.report_unused_rules())
+        {
             warn(&format!("no rule of the table is used: {unused}"));
         }
         Ok(())
@@ -201,7 +205,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// As in [`Dispatcher::new`].
-    unsafe fn with(
+    unsafe fn prepare_on_rank(
         loaded: Loaded,
         communicator: MPI_Comm,
         settings: Settings,
@@ -222,8 +226,8 @@ impl Dispatcher {
             host,
             force: settings.force,
             timed: settings.timed,
-            wait: wait(is_oversubscribed)?,
-            means: Means {
+            wait: wait_mode(is_oversubscribed)?,
+            means: CommunicatorMeans {
                 allows_devices: settings.force.accelerators,
                 shared_bytes: memory.unwrap_or(shared_memory::DEFAULT_BYTES),
                 is_oversubscribed,
@@ -251,17 +255,17 @@ impl Dispatcher {
     }
 
     /// The rules of this table for communicators of a shape and order of ranks, with as many ranks on each node.
-    pub fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
-        self.versions.first().rules(shape, order, true)
+    pub fn rules_for_shape(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
+        self.versions.first().rules_for_shape(shape, order, true)
     }
 
     /// Whether shapes that were not measured use the rules of the nearest measured one.
-    pub fn extrapolates(&self) -> bool {
+    pub fn is_extrapolating(&self) -> bool {
         self.versions.first().policy.extrapolate
     }
 
     /// The number of rules that the policy deploys of the table that this rank used last.
-    fn usage(&self) -> Usage {
+    fn rule_usage(&self) -> Usage {
         let last = self.versions.last();
         last.loaded
             .table
@@ -270,8 +274,8 @@ impl Dispatcher {
 
     /// Reports the rules of the table that the policy does not deploy, with reasons and remedies; `None` if it
     /// deploys all.
-    pub fn unused(&self) -> Option<String> {
-        let usage = self.usage();
+    pub fn report_unused_rules(&self) -> Option<String> {
+        let usage = self.rule_usage();
         let mut text = match usage.unused_rules() {
             0 => return None,
             _ => usage.to_string(),
@@ -305,7 +309,7 @@ impl Dispatcher {
     }
 
     /// The number of calls of a row of the summary.
-    pub(crate) fn counter(&self, row: usize) -> Rc<Cell<u64>> {
+    pub(crate) fn row_counter(&self, row: usize) -> Rc<Cell<u64>> {
         Rc::clone(self.counters.borrow_mut().entry(row).or_default())
     }
 
@@ -372,7 +376,7 @@ impl Dispatcher {
         if self.is_busy.get() {
             return None;
         }
-        let state = NonNull::new(self.attributes.recent.get(communicator))?;
+        let state = NonNull::new(self.attributes.recent.find_state(communicator))?;
         Some(KnownCommunicator(state.cast()))
     }
 
@@ -389,7 +393,7 @@ impl Dispatcher {
             if has_no_others || self.attributes.is_closed() {
                 return None;
             }
-            let state = self.attributes.get(communicator);
+            let state = self.attributes.find_state(communicator);
             if !state.is_null() {
                 return Some(state);
             }
@@ -397,7 +401,7 @@ impl Dispatcher {
         // SAFETY: the caller's.
         let state = unsafe { State::new(communicator, &self.versions, self.attach_after) };
         // Errors here concern only this rank, and should not occur: the other ranks count the call, this one does not.
-        self.attributes.set(Box::new(state.ok()?)).ok()
+        self.attributes.store_state(Box::new(state.ok()?)).ok()
     }
 
     /// Attaches a communicator: its ranks agree on the rules for its calls. Collective, with the same outcome on all
@@ -406,26 +410,32 @@ impl Dispatcher {
     /// # Safety
     ///
     /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
-    pub(crate) unsafe fn attach(&self, communicator: MPI_Comm) -> Result<Attached, Reasons> {
-        let networks = Networks {
+    pub(crate) unsafe fn attach_communicator(
+        &self,
+        communicator: MPI_Comm,
+    ) -> Result<Attached, Reasons> {
+        let networks = NetworkCheck {
             host: &self.host,
             is_forced: self.force.networks,
             found: RefCell::default(),
         };
-        let common = Common {
+        let common = AttachContext {
             versions: &self.versions,
             means: &self.means,
             networks: &networks,
             calls: self.calls.get(),
         };
-        let attached = self.undisturbed(|| {
+        let attached = self.with_library_collectives(|| {
             // SAFETY: the caller's.
-            unsafe { Silenced::new(communicator).and_then(|silenced| silenced.attach(&common)) }
+            unsafe {
+                SilencedCommunicator::new(communicator)
+                    .and_then(|silenced| silenced.attach(&common))
+            }
         });
         if let Some(found) = networks.found.take() {
             self.tell_of_networks(&found);
         }
-        attached.unwrap_or_else(|_| none(FallbackReason::NoCommunicator))
+        attached.unwrap_or_else(|_| pass_on_all(FallbackReason::NoCommunicator))
     }
 
     /// Warns once that the table was made on other networks.
@@ -445,7 +455,7 @@ impl Dispatcher {
     }
 
     /// Does something during which all collectives are the library's: those by which ranks agree may be intercepted, too.
-    pub(crate) fn undisturbed<T>(&self, does: impl FnOnce() -> T) -> T {
+    pub(crate) fn with_library_collectives<T>(&self, does: impl FnOnce() -> T) -> T {
         let was_busy = self.is_busy.replace(true);
         let done = does();
         self.is_busy.set(was_busy);
@@ -475,7 +485,7 @@ impl Drop for Dispatcher {
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator, and its ranks have the same table and settings.
-unsafe fn admit(
+unsafe fn check_mismatches(
     host: &Host,
     table: &Table,
     communicator: MPI_Comm,
@@ -503,7 +513,7 @@ fn attach_after(settings: &Settings) -> u64 {
 }
 
 /// The way ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
-fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
+fn wait_mode(is_oversubscribed: bool) -> Result<Wait, ExecError> {
     Ok(match is_oversubscribed && !exec::leaves_core()? {
         true => Wait::Yield,
         false => Wait::Block,

@@ -8,17 +8,17 @@ use exec::constants::MPI_Comm;
 use exec::{ExecError, NoChannels};
 
 use crate::Dispatcher;
-use crate::agree::greatest;
+use crate::agree::maximum_over_ranks;
 use crate::place::world_ranks;
 use crate::plan::Plans;
-use crate::state::{Attached, Private, State};
+use crate::state::{Attached, PrivateCommunicator, State};
 
 /// The number of our calls on other communicators after which a communicator is idle. A program that alternates
 /// between some communicators thus keeps their channels even if it uses another one once.
 const IDLE_CALLS: u64 = 1000;
 
 /// An idle communicator with all of its ranks in the new one.
-struct Idle {
+struct IdleCommunicator {
     state: *mut State,
     /// The number of our calls since its last one.
     calls: u64,
@@ -40,14 +40,14 @@ impl Dispatcher {
     /// The communicator is valid, and its errors are returned.
     pub(crate) unsafe fn make_room(
         &self,
-        private: &mut Private,
+        private: &mut PrivateCommunicator,
         on: MPI_Comm,
     ) -> Result<(), ExecError> {
         if private.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
         // SAFETY: the caller's.
-        let idle = unsafe { self.idle(on)? };
+        let idle = unsafe { self.find_idle(on)? };
         while private.lacking == Some(NoChannels::Limit) {
             // SAFETY: the caller's.
             let Some(name) = (unsafe { least_recent(&idle, on)? }) else {
@@ -66,10 +66,10 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The communicator is valid.
-    unsafe fn idle(&self, communicator: MPI_Comm) -> Result<Vec<Idle>, ExecError> {
+    unsafe fn find_idle(&self, communicator: MPI_Comm) -> Result<Vec<IdleCommunicator>, ExecError> {
         // SAFETY: the caller's.
         let members: HashSet<c_int> = unsafe { world_ranks(communicator)? }.into_iter().collect();
-        let mut idle: Vec<Idle> = Vec::new();
+        let mut idle: Vec<IdleCommunicator> = Vec::new();
         for state in self.attributes.live() {
             // SAFETY: states that are live have not been freed.
             let (other, attached) = unsafe { ((*state).communicator, &(*state).attached) };
@@ -90,7 +90,7 @@ impl Dispatcher {
                 name = name.wrapping_add(1);
             }
             let calls = self.calls.get() - attached.used.get();
-            idle.push(Idle { state, calls, name });
+            idle.push(IdleCommunicator { state, calls, name });
         }
         Ok(idle)
     }
@@ -101,8 +101,11 @@ impl Dispatcher {
 /// # Safety
 ///
 /// The communicator is valid.
-unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u64>, ExecError> {
-    let is_open = |idle: &&Idle| {
+unsafe fn least_recent(
+    idle: &[IdleCommunicator],
+    communicator: MPI_Comm,
+) -> Result<Option<u64>, ExecError> {
+    let is_open = |idle: &&IdleCommunicator| {
         // SAFETY: states that are live have not been freed.
         let attached = unsafe { &(*idle.state).attached };
         attached.as_ref().is_ok_and(Attached::has_channels)
@@ -113,11 +116,11 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
         .max_by_key(|idle| (idle.calls, idle.name));
     let mut longest = [mine.map_or(0, |idle| idle.calls)];
     // SAFETY: the caller's.
-    unsafe { greatest(communicator, &mut longest)? };
+    unsafe { maximum_over_ranks(communicator, &mut longest)? };
     let named = mine.filter(|idle| idle.calls == longest[0]);
     let mut name = [named.map_or(0, |idle| idle.name)];
     // SAFETY: the caller's.
-    unsafe { greatest(communicator, &mut name)? };
+    unsafe { maximum_over_ranks(communicator, &mut name)? };
     Ok((longest[0] > 0).then_some(name[0]))
 }
 

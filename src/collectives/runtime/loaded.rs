@@ -37,13 +37,14 @@ impl Loaded {
     ///
     /// As [`Table::load`].
     pub fn read(path: &Path) -> Result<Self, TableError> {
-        let (file, stamp) = open(path).map_err(|source| unreadable(path, source))?;
+        let (file, stamp) =
+            open_with_stamp(path).map_err(|source| unreadable_error(path, source))?;
         Self::read_open(path, &file, stamp)
     }
 
     /// Reads a table from an opened file.
     pub(crate) fn read_open(path: &Path, file: &File, stamp: Stamp) -> Result<Self, TableError> {
-        let text = files::text_of(file).map_err(|source| unreadable(path, source))?;
+        let text = files::text_of(file).map_err(|source| unreadable_error(path, source))?;
         let table = Table::parse(&text, path)?;
         Ok(Self {
             // Absolute, as the program may change its working directory.
@@ -71,13 +72,13 @@ impl From<Table> for Loaded {
 }
 
 /// Opens a file and reads its state. Network file systems update this only when a file is opened.
-pub(crate) fn open(path: &Path) -> io::Result<(File, Stamp)> {
+pub(crate) fn open_with_stamp(path: &Path) -> io::Result<(File, Stamp)> {
     let file = files::open_regular(path)?;
-    let stamp = Stamp::of(&file.metadata()?);
+    let stamp = Stamp::from_metadata(&file.metadata()?);
     Ok((file, stamp))
 }
 
-pub(crate) fn unreadable(path: &Path, source: io::Error) -> TableError {
+pub(crate) fn unreadable_error(path: &Path, source: io::Error) -> TableError {
     TableError::Read {
         path: path.to_owned(),
         source,
@@ -85,7 +86,7 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> TableError {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             length: metadata.len(),

@@ -3,15 +3,15 @@
 use std::ffi::c_int;
 
 use exec::constants::MPI_Comm;
-use exec::{ExecError, check};
+use exec::{ExecError, check_code};
 use mpi::ffi;
 use vocabulary::RankPlace;
 
-use crate::agree::{greatest, rank_and_size, union};
+use crate::agree::{maximum_over_ranks, rank_and_size, union_over_ranks};
 
 /// This rank's place among the ranks that share memory with it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct NodePlace {
     /// The rank, and those of its node.
     pub(crate) rank: RankPlace,
     /// The number of the communicator's ranks on its node.
@@ -23,21 +23,21 @@ pub(crate) struct Place {
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
+pub(crate) unsafe fn find_node_place(communicator: MPI_Comm) -> Result<NodePlace, ExecError> {
     // SAFETY: the caller's; the results are written by the calls.
     let (rank, first, (lower, node_ranks)) = unsafe {
         let (rank, _) = rank_and_size(communicator)?;
-        let (first, place) = on_node(communicator, |node| {
+        let (first, place) = with_node_communicator(communicator, |node| {
             // The first rank of the node is the lowest, as splitting keeps the order.
             let mut first = rank;
             let buffer = (&raw mut first).cast();
             let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
-            check("MPI_Bcast", code)?;
+            check_code("MPI_Bcast", code)?;
             Ok((first, rank_and_size(node)?))
         })?;
         (rank, first, place)
     };
-    Ok(Place {
+    Ok(NodePlace {
         rank: RankPlace {
             rank: rank as u32,
             first: first as u32,
@@ -55,12 +55,12 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
 pub(crate) unsafe fn is_oversubscribed(communicator: MPI_Comm) -> Result<bool, ExecError> {
     // SAFETY: the caller's.
     unsafe {
-        on_node(communicator, |node| {
+        with_node_communicator(communicator, |node| {
             let (_, ranks) = rank_and_size(node)?;
             let mut cpus = environment::own_cpu_bits();
-            union(node, &mut cpus)?;
+            union_over_ranks(node, &mut cpus)?;
             let mut lack = [i32::from(environment::lack_cpus(ranks as u32, &cpus))];
-            greatest(node, &mut lack)?;
+            maximum_over_ranks(node, &mut lack)?;
             Ok(lack != [0])
         })
     }
@@ -71,7 +71,7 @@ pub(crate) unsafe fn is_oversubscribed(communicator: MPI_Comm) -> Result<bool, E
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-unsafe fn on_node<T>(
+unsafe fn with_node_communicator<T>(
     communicator: MPI_Comm,
     does: impl FnOnce(MPI_Comm) -> Result<T, ExecError>,
 ) -> Result<T, ExecError> {
@@ -85,9 +85,9 @@ unsafe fn on_node<T>(
             ffi::RSMPI_INFO_NULL,
             &mut node,
         );
-        check("MPI_Comm_split_type", code)?;
+        check_code("MPI_Comm_split_type", code)?;
         let done = does(node);
-        check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
+        check_code("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
         done
     }
 }
@@ -97,7 +97,10 @@ unsafe fn on_node<T>(
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>, ExecError> {
+pub(crate) unsafe fn first_ranks_on_nodes(
+    communicator: MPI_Comm,
+    own: u32,
+) -> Result<Vec<u32>, ExecError> {
     // SAFETY: the caller's; there is room for one number per rank.
     unsafe {
         let (_, ranks) = rank_and_size(communicator)?;
@@ -111,7 +114,7 @@ pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>
             ffi::RSMPI_UINT32_T,
             communicator,
         );
-        check("MPI_Allgather", code)?;
+        check_code("MPI_Allgather", code)?;
         Ok(firsts)
     }
 }
@@ -150,7 +153,7 @@ pub(crate) unsafe fn ranks_in(
     unsafe {
         let mut group = ffi::RSMPI_GROUP_NULL;
         let code = ffi::PMPI_Comm_group(communicator, &mut group);
-        check("MPI_Comm_group", code)?;
+        check_code("MPI_Comm_group", code)?;
         let ranks = group_ranks_in(other, group);
         ffi::PMPI_Group_free(&mut group);
         ranks
@@ -169,12 +172,12 @@ pub(crate) unsafe fn group_ranks_in(
     // SAFETY: the caller's; the group of the communicator is freed again.
     unsafe {
         let mut size = 0;
-        check("MPI_Group_size", ffi::PMPI_Group_size(group, &mut size))?;
+        check_code("MPI_Group_size", ffi::PMPI_Group_size(group, &mut size))?;
         let ranks: Vec<c_int> = (0..size).collect();
         let mut translated = vec![0; ranks.len()];
         let mut whole = ffi::RSMPI_GROUP_NULL;
         let code = ffi::PMPI_Comm_group(communicator, &mut whole);
-        check("MPI_Comm_group", code)?;
+        check_code("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Group_translate_ranks(
             group,
             size,
@@ -183,7 +186,7 @@ pub(crate) unsafe fn group_ranks_in(
             translated.as_mut_ptr(),
         );
         ffi::PMPI_Group_free(&mut whole);
-        check("MPI_Group_translate_ranks", code)?;
+        check_code("MPI_Group_translate_ranks", code)?;
         Ok(translated)
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use exec::{ApplicationCall, PartCounts};
 
-use crate::call::Key;
+use crate::call::CallKey;
 use crate::user_handles::UserHandles;
 
 /// The way a call is carried out.
@@ -26,7 +26,7 @@ pub(crate) enum Way {
 /// A decision about a call.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) key: Key,
+    pub(crate) key: CallKey,
     /// The parts of an `MPI_Reduce_scatter`.
     pub(crate) counts: Box<[c_int]>,
     /// The program's own handles that it depends on.
@@ -47,13 +47,13 @@ pub(crate) struct Plan {
 impl Plan {
     /// Whether the plan was made for a call like this one.
     #[inline(always)]
-    fn is_for(&self, key: &Key, counts: PartCounts<'_>) -> bool {
-        self.key == *key && counts.are(&self.counts)
+    fn is_for(&self, key: &CallKey, counts: PartCounts<'_>) -> bool {
+        self.key == *key && counts.are_same_as(&self.counts)
     }
 
     /// Whether its handles are still valid.
     #[inline(always)]
-    fn is_good(&self) -> bool {
+    fn has_valid_handles(&self) -> bool {
         self.own.as_deref().is_none_or(UserHandles::is_there)
     }
 }
@@ -95,17 +95,17 @@ impl Default for Plans {
 impl Plans {
     /// The plan for a call, if it is known.
     #[inline(always)]
-    pub(crate) fn find(&mut self, key: &Key, counts: PartCounts<'_>) -> Option<&mut Plan> {
+    pub(crate) fn find_plan(&mut self, key: &CallKey, counts: PartCounts<'_>) -> Option<&mut Plan> {
         let last = self.places[self.last].as_deref();
         if last.is_none_or(|plan| !plan.is_for(key, counts)) {
-            self.last = self.search(key, counts)?;
+            self.last = self.find_index(key, counts)?;
         }
         let plan = self.places[self.last].as_deref_mut()?;
-        plan.is_good().then_some(plan)
+        plan.has_valid_handles().then_some(plan)
     }
 
     /// The index of a call's plan.
-    fn search(&self, key: &Key, counts: PartCounts<'_>) -> Option<usize> {
+    fn find_index(&self, key: &CallKey, counts: PartCounts<'_>) -> Option<usize> {
         let is_for = |plan: &Plan| plan.is_for(key, counts);
         set_of(key).find(|at| self.places[*at].as_deref().is_some_and(is_for))
     }
@@ -113,12 +113,12 @@ impl Plans {
     /// Stores a plan, in place of one for the same call or, if the set is full, of its earliest. If all plans together
     /// would keep too much memory, the largest others are dropped. Plans for calls that cannot be recognised are not
     /// stored.
-    pub(crate) fn keep(&mut self, plan: Plan) {
+    pub(crate) fn store_plan(&mut self, plan: Plan) {
         if plan.key.is_large() {
             return;
         }
         let set = set_of(&plan.key);
-        let at = self.search(&plan.key, PartCounts::Int(&plan.counts));
+        let at = self.find_index(&plan.key, PartCounts::Int(&plan.counts));
         let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
         let at = at.unwrap_or(set.end - 1);
         self.drop_at(at);
@@ -142,7 +142,7 @@ impl Plans {
 
 /// The places of the set that a call belongs to.
 #[inline(always)]
-fn set_of(key: &Key) -> Range<usize> {
+fn set_of(key: &CallKey) -> Range<usize> {
     let start = SET_PLACES * (key.hash() >> (u64::BITS - SET_BITS)) as usize;
     start..start + SET_PLACES
 }
@@ -156,9 +156,9 @@ mod tests {
     use schedule::Collective;
 
     use super::{KEPT_BYTES, Plan, Plans, SET_PLACES, Way, set_of};
-    use crate::call::{Key, significant};
+    use crate::call::{CallKey, significant};
 
-    fn key(count: impl Into<i64>) -> Key {
+    fn key(count: impl Into<i64>) -> CallKey {
         // SAFETY: a constant of the library.
         let datatype = unsafe { ffi::RSMPI_INT32_T };
         let (send, recv) = (std::ptr::null(), std::ptr::null_mut());
@@ -184,11 +184,14 @@ mod tests {
     fn kept(sizes: &[u64]) -> Vec<usize> {
         let mut plans = Plans::default();
         for (count, bytes) in (1..).zip(sizes) {
-            plans.keep(plan(count, *bytes));
+            plans.store_plan(plan(count, *bytes));
         }
         let numbered = (1..).zip(0..sizes.len());
-        let found =
-            numbered.filter(|(count, _)| plans.find(&key(*count), PartCounts::Int(&[])).is_some());
+        let found = numbered.filter(|(count, _)| {
+            plans
+                .find_plan(&key(*count), PartCounts::Int(&[]))
+                .is_some()
+        });
         let found: Vec<usize> = found.map(|(_, place)| place).collect();
         let bytes: u64 = found.iter().map(|place| sizes[*place]).sum();
         assert_eq!(plans.bytes, bytes, "{sizes:?}");
@@ -209,7 +212,7 @@ mod tests {
     fn a_plan_replaces_that_of_the_same_call() {
         let mut plans = Plans::default();
         for bytes in [KEPT_BYTES, 2 * KEPT_BYTES, 5] {
-            plans.keep(plan(1, bytes));
+            plans.store_plan(plan(1, bytes));
             assert_eq!(plans.bytes, bytes);
         }
     }
@@ -223,14 +226,14 @@ mod tests {
     fn calls_of_the_same_set_keep_their_plans() {
         let mut plans = Plans::default();
         for count in together().take(SET_PLACES) {
-            plans.keep(plan(count, 1));
+            plans.store_plan(plan(count, 1));
         }
         for count in together()
             .take(SET_PLACES)
             .chain(together().take(SET_PLACES))
         {
             assert!(
-                plans.find(&key(count), PartCounts::Int(&[])).is_some(),
+                plans.find_plan(&key(count), PartCounts::Int(&[])).is_some(),
                 "{count}"
             );
         }
@@ -241,9 +244,9 @@ mod tests {
     fn the_earliest_plan_of_a_full_set_gives_way() {
         let mut plans = Plans::default();
         for count in together().take(SET_PLACES + 2) {
-            plans.keep(plan(count, 1));
+            plans.store_plan(plan(count, 1));
         }
-        let is_kept = |count: i32| plans.find(&key(count), PartCounts::Int(&[])).is_some();
+        let is_kept = |count: i32| plans.find_plan(&key(count), PartCounts::Int(&[])).is_some();
         let kept: Vec<bool> = together().take(SET_PLACES + 2).map(is_kept).collect();
         assert_eq!(kept[..2], [false; 2]);
         assert_eq!(kept[2..], [true; SET_PLACES]);
@@ -254,23 +257,24 @@ mod tests {
     fn calls_whose_counts_no_int_holds_have_no_plans() {
         let large = key((1_i64 << 32) + 5);
         let mut plans = Plans::default();
-        plans.keep(plan(5, 0));
-        plans.keep(Plan {
+        plans.store_plan(plan(5, 0));
+        plans.store_plan(Plan {
             key: large,
             ..plan(5, 0)
         });
-        assert!(plans.find(&key(5), PartCounts::Int(&[])).is_some());
-        assert!(plans.find(&large, PartCounts::Int(&[])).is_none());
+        assert!(plans.find_plan(&key(5), PartCounts::Int(&[])).is_some());
+        assert!(plans.find_plan(&large, PartCounts::Int(&[])).is_none());
     }
 
     #[test]
     fn large_parts_are_compared_as_numbers() {
         let mut plans = Plans::default();
-        plans.keep(Plan {
+        plans.store_plan(Plan {
             counts: Box::new([1, 2]),
             ..plan(3, 0)
         });
-        let mut is_found = |parts: &[i64]| plans.find(&key(3), PartCounts::Large(parts)).is_some();
+        let mut is_found =
+            |parts: &[i64]| plans.find_plan(&key(3), PartCounts::Large(parts)).is_some();
         assert!(is_found(&[1, 2]));
         for others in [&[2, 1][..], &[1, 2 + (1 << 32)], &[1], &[1, 2, 3]] {
             assert!(!is_found(others), "{others:?}");
@@ -284,17 +288,17 @@ mod tests {
         let mut plans = Plans::default();
         let parts: [Box<[i32]>; 2] = [Box::new([1, 2]), Box::new([2, 1])];
         for counts in parts.clone() {
-            plans.keep(Plan {
+            plans.store_plan(Plan {
                 counts,
                 ..plan(3, 0)
             });
         }
         for counts in &parts {
             let found = plans
-                .find(&key(3), PartCounts::Int(counts))
+                .find_plan(&key(3), PartCounts::Int(counts))
                 .expect("a plan");
             assert_eq!(found.counts, *counts);
         }
-        assert!(plans.find(&key(3), PartCounts::Int(&[3, 0])).is_none());
+        assert!(plans.find_plan(&key(3), PartCounts::Int(&[3, 0])).is_none());
     }
 }

@@ -18,11 +18,11 @@ use mpi::ffi;
 use table::dispatch::Choice;
 use vocabulary::Through;
 
-use crate::agree::greatest;
-use crate::attach::{Silenced, any};
+use crate::agree::maximum_over_ranks;
+use crate::attach::{SilencedCommunicator, any_choice};
 use crate::place::{ranks_in, world_ranks};
 use crate::plan::Plans;
-use crate::state::{Private, State, agreed, none};
+use crate::state::{PrivateCommunicator, State, agreed, pass_on_all};
 use crate::{Dispatcher, FallbackReason};
 
 /// The most communicators of the library that we have at a time before there is a base.
@@ -36,10 +36,10 @@ impl Dispatcher {
     ///
     /// The state is that of a valid communicator, and nothing of any state is borrowed.
     pub(crate) unsafe fn give_private(&self, state: *mut State) {
-        let made = self.undisturbed(|| {
+        let made = self.with_library_collectives(|| {
             // SAFETY: the caller's.
             unsafe {
-                let silenced = Silenced::new((*state).communicator);
+                let silenced = SilencedCommunicator::new((*state).communicator);
                 silenced.and_then(|_silenced| self.make_private(state))
             }
         });
@@ -52,7 +52,7 @@ impl Dispatcher {
         match (made, &mut *attached) {
             (Ok(private), Ok(attached)) => attached.private = Some(private),
             (Ok(_), Err(_)) => {}
-            (Err(reason), _) => *attached = none(reason),
+            (Err(reason), _) => *attached = pass_on_all(reason),
         }
     }
 
@@ -62,7 +62,7 @@ impl Dispatcher {
     pub(crate) fn give_back(&self, members: &HashSet<c_int>) {
         for state in self.users_within(members) {
             // SAFETY: states that are live have not been freed.
-            unsafe { (*state).attached = none(FallbackReason::NoCommunicator) };
+            unsafe { (*state).attached = pass_on_all(FallbackReason::NoCommunicator) };
         }
         if self.has_base_within(members) {
             self.attributes.base.replace(None);
@@ -78,7 +78,7 @@ impl Dispatcher {
     fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
         let base = self.attributes.base.borrow();
         // SAFETY: the base is ours, and has not been freed.
-        let is_within = |base: &Private| unsafe { is_within(base, members) };
+        let is_within = |base: &PrivateCommunicator| unsafe { is_within(base, members) };
         base.as_ref().is_some_and(is_within)
     }
 
@@ -102,7 +102,7 @@ impl Dispatcher {
     unsafe fn make_private(
         &self,
         state: *mut State,
-    ) -> Result<Result<Private, FallbackReason>, ExecError> {
+    ) -> Result<Result<PrivateCommunicator, FallbackReason>, ExecError> {
         // SAFETY: the caller's.
         let (on, nodes, rules) = unsafe {
             let Ok(attached) = &(*state).attached else {
@@ -120,7 +120,7 @@ impl Dispatcher {
             private.communicator.set_nodes(nodes);
         }
         let is_shared = |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
-        if any(&rules, is_shared) {
+        if any_choice(&rules, is_shared) {
             // SAFETY: the caller's; errors are returned.
             unsafe {
                 let communicator = &mut private.communicator;
@@ -136,7 +136,10 @@ impl Dispatcher {
     /// # Safety
     ///
     /// A valid intracommunicator whose errors are returned; nothing of any state is borrowed.
-    unsafe fn share_or_duplicate(&self, on: MPI_Comm) -> Result<Option<Private>, ExecError> {
+    unsafe fn share_or_duplicate(
+        &self,
+        on: MPI_Comm,
+    ) -> Result<Option<PrivateCommunicator>, ExecError> {
         // SAFETY: the caller's.
         let (found, ranks) = unsafe { (self.sharable(on), world_ranks(on)?) };
         // Whether all ranks have found the same one, and a tag that none of them has used.
@@ -144,12 +147,12 @@ impl Dispatcher {
         let held = self.numbers().len() as c_int;
         let mut most = [self.next_private.get(), number, -number, held];
         // SAFETY: the caller's.
-        unsafe { greatest(on, &mut most)? };
+        unsafe { maximum_over_ranks(on, &mut most)? };
         let [next, greatest_number, least_number, held] = most;
         self.next_private.set(next.saturating_add(1));
         let is_common = number > 0 && greatest_number == -least_number;
         if let Some(found) = found.filter(|_| is_common && next <= most_tag()) {
-            return Ok(Some(Private {
+            return Ok(Some(PrivateCommunicator {
                 communicator: found.communicator.part(next, &found.members)?,
                 number,
                 lacking: None,
@@ -164,14 +167,14 @@ impl Dispatcher {
         let Ok(communicator) = made else {
             return Ok(None);
         };
-        let private = |communicator| Private {
+        let private = |communicator| PrivateCommunicator {
             communicator,
             number: next,
             lacking: None,
         };
         if is_whole {
             let members = ranks.into_iter().collect();
-            self.set_base(private(communicator.sharing(0)), &members);
+            self.set_base(private(communicator.share_with_tag(0)), &members);
         }
         Ok(Some(private(communicator)))
     }
@@ -188,7 +191,7 @@ impl Dispatcher {
             // SAFETY: a constant of the library.
             if !members.contains(unsafe { &ffi::RSMPI_UNDEFINED }) {
                 return Some(Sharable {
-                    communicator: base.communicator.sharing(0),
+                    communicator: base.communicator.share_with_tag(0),
                     number: base.number,
                     members,
                 });
@@ -200,7 +203,7 @@ impl Dispatcher {
             // SAFETY: states that are live have not been freed, nor has the private communicator of one.
             let private = unsafe { private_of(*state).filter(|other| is_congruent(on, other))? };
             Some(Sharable {
-                communicator: private.communicator.sharing(0),
+                communicator: private.communicator.share_with_tag(0),
                 number: private.number,
                 members: (0..private.communicator.size() as c_int).collect(),
             })
@@ -215,7 +218,7 @@ impl Dispatcher {
     }
 
     /// Sets the base. All communicators of its ranks use it from their next call on, and our others are freed.
-    fn set_base(&self, base: Private, members: &HashSet<c_int>) {
+    fn set_base(&self, base: PrivateCommunicator, members: &HashSet<c_int>) {
         for state in self.users_within(members) {
             // SAFETY: states that are live have not been freed.
             if let Ok(attached) = unsafe { &mut (*state).attached } {
@@ -250,7 +253,7 @@ struct Sharable {
 /// # Safety
 ///
 /// The state has not been freed, and is not changed while the result is in use.
-unsafe fn private_of<'a>(state: *mut State) -> Option<&'a Private> {
+unsafe fn private_of<'a>(state: *mut State) -> Option<&'a PrivateCommunicator> {
     // SAFETY: the caller's.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
 }
@@ -260,7 +263,7 @@ unsafe fn private_of<'a>(state: *mut State) -> Option<&'a Private> {
 /// # Safety
 ///
 /// It has not been freed.
-unsafe fn is_within(private: &Private, members: &HashSet<c_int>) -> bool {
+unsafe fn is_within(private: &PrivateCommunicator, members: &HashSet<c_int>) -> bool {
     // SAFETY: the caller's.
     let ranks = unsafe { world_ranks(private.communicator.raw()) };
     ranks.is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)))
@@ -271,7 +274,7 @@ unsafe fn is_within(private: &Private, members: &HashSet<c_int>) -> bool {
 /// # Safety
 ///
 /// The communicator is valid.
-unsafe fn is_congruent(communicator: MPI_Comm, private: &Private) -> bool {
+unsafe fn is_congruent(communicator: MPI_Comm, private: &PrivateCommunicator) -> bool {
     if private.communicator.is_part() {
         return false;
     }

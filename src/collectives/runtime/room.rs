@@ -14,12 +14,12 @@ use std::collections::HashSet;
 use std::ffi::c_int;
 
 use exec::constants::MPI_Comm;
-use exec::{Communicator, ExecError, check};
+use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
 use crate::Dispatcher;
-use crate::agree::greatest;
-use crate::attach::Silenced;
+use crate::agree::maximum_over_ranks;
+use crate::attach::SilencedCommunicator;
 use crate::place::{group_ranks_in, world_ranks};
 
 /// The number of the library's communicators that one call of the program needs at most: Open MPI's windows of allocated
@@ -70,7 +70,9 @@ impl Dispatcher {
             // Ours have two ranks or more.
             let members = members.and_then(of_this_world);
             let members = members.filter(|members| members.len() > 1);
-            let silenced = members.as_ref().and_then(|_| Silenced::new(old).ok());
+            let silenced = members
+                .as_ref()
+                .and_then(|_| SilencedCommunicator::new(old).ok());
             let (Some(members), Some(silenced)) = (members, silenced) else {
                 return make();
             };
@@ -103,7 +105,7 @@ impl Dispatcher {
             return;
         }
         self.count_creation();
-        self.undisturbed(|| {
+        self.with_library_collectives(|| {
             // SAFETY: the caller's.
             unsafe {
                 // An error concerns the call that follows, which reports it.
@@ -134,7 +136,7 @@ impl Dispatcher {
             if members.len() < 2 {
                 return Ok(());
             }
-            let _silenced = Silenced::new(on)?;
+            let _silenced = SilencedCommunicator::new(on)?;
             self.give_room_among(on, &members)
         }
     }
@@ -150,12 +152,12 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let mut may_lack = [self.may_take_room(members)];
-            greatest(on, &mut may_lack)?;
+            maximum_over_ranks(on, &mut may_lack)?;
             if may_lack == [0] {
                 return Ok(());
             }
             let mut lacks = [i32::from(!has_room(|| Communicator::duplicate_of_raw(on)))];
-            greatest(on, &mut lacks)?;
+            maximum_over_ranks(on, &mut lacks)?;
             if lacks != [0] {
                 self.give_back(members);
             }
@@ -172,9 +174,9 @@ impl Dispatcher {
         // SAFETY: the caller's; the groups are written by the calls, and freed.
         unsafe {
             let (mut own, mut other) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
-            check("MPI_Comm_group", ffi::PMPI_Comm_group(on, &mut own))?;
+            check_code("MPI_Comm_group", ffi::PMPI_Comm_group(on, &mut own))?;
             let code = ffi::PMPI_Comm_remote_group(on, &mut other);
-            check("MPI_Comm_remote_group", code)?;
+            check_code("MPI_Comm_remote_group", code)?;
             let done = self.give_room_to(on, own, other);
             ffi::PMPI_Group_free(&mut own);
             ffi::PMPI_Group_free(&mut other);
@@ -199,7 +201,10 @@ impl Dispatcher {
                 return Ok(());
             };
             let world = ffi::RSMPI_COMM_WORLD;
-            let _silenced = (Silenced::new(on)?, Silenced::new(world)?);
+            let _silenced = (
+                SilencedCommunicator::new(on)?,
+                SilencedCommunicator::new(world)?,
+            );
             let may_lack = self.may_take_room(&members);
             if greatest_between(on, may_lack)? == 0 {
                 return Ok(());
@@ -252,10 +257,10 @@ unsafe fn greatest_between(on: MPI_Comm, number: c_int) -> Result<c_int, ExecErr
     // Each group gets what the other one has, which it then returns.
     let mut of_other = [number];
     // SAFETY: the caller's.
-    unsafe { greatest(on, &mut of_other)? };
+    unsafe { maximum_over_ranks(on, &mut of_other)? };
     let mut of_own = of_other;
     // SAFETY: the caller's.
-    unsafe { greatest(on, &mut of_own)? };
+    unsafe { maximum_over_ranks(on, &mut of_own)? };
     Ok(of_other[0].max(of_own[0]))
 }
 

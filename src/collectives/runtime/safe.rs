@@ -58,7 +58,7 @@ impl Runtime {
     /// unless the policy extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
-        match decision.matched.is_stand_in() && !self.dispatcher.extrapolates() {
+        match decision.matched.is_stand_in() && !self.dispatcher.is_extrapolating() {
             true => Decision::without_rule(query),
             false => decision,
         }
@@ -80,9 +80,9 @@ impl Runtime {
         data: &mut [T],
         root: i32,
     ) -> Result<(), RuntimeError> {
-        let buffers = Buffers::both(std::ptr::null(), data);
-        self.call::<T>(communicator, Collective::Bcast, &buffers, |call| {
-            call.at(root)
+        let buffers = CallBuffers::from_output(std::ptr::null(), data);
+        self.call_collective::<T>(communicator, Collective::Bcast, &buffers, |call| {
+            call.with_root(root)
         })
     }
 
@@ -99,11 +99,11 @@ impl Runtime {
         operation: impl Operation,
         root: i32,
     ) -> Result<(), RuntimeError> {
-        let room = self.room_at(communicator, recv, root, send.len())?;
-        let buffers = Buffers::of(send, send.len(), room);
+        let room = self.root_buffer(communicator, recv, root, send.len())?;
+        let buffers = CallBuffers::from_input(send, send.len(), room);
         let by = operation.as_raw();
-        self.call::<T>(communicator, Collective::Reduce, &buffers, |call| {
-            call.by(by).at(root)
+        self.call_collective::<T>(communicator, Collective::Reduce, &buffers, |call| {
+            call.with_operator(by).with_root(root)
         })
     }
 
@@ -119,11 +119,11 @@ impl Runtime {
         recv: &mut [T],
         operation: impl Operation,
     ) -> Result<(), RuntimeError> {
-        same(send.len(), recv.len())?;
+        check_length(send.len(), recv.len())?;
         let by = operation.as_raw();
-        let buffers = Buffers::both(send.as_ptr(), recv);
-        self.call::<T>(communicator, Collective::Allreduce, &buffers, |call| {
-            call.by(by)
+        let buffers = CallBuffers::from_output(send.as_ptr(), recv);
+        self.call_collective::<T>(communicator, Collective::Allreduce, &buffers, |call| {
+            call.with_operator(by)
         })
     }
 
@@ -139,9 +139,9 @@ impl Runtime {
         operation: impl Operation,
     ) -> Result<(), RuntimeError> {
         let by = operation.as_raw();
-        let buffers = Buffers::both(in_place().cast(), data);
-        self.call::<T>(communicator, Collective::Allreduce, &buffers, |call| {
-            call.by(by)
+        let buffers = CallBuffers::from_output(in_place().cast(), data);
+        self.call_collective::<T>(communicator, Collective::Allreduce, &buffers, |call| {
+            call.with_operator(by)
         })
     }
 
@@ -158,10 +158,10 @@ impl Runtime {
         root: i32,
     ) -> Result<(), RuntimeError> {
         let ranks = communicator.size() as usize;
-        let room = self.room_at(communicator, recv, root, send.len() * ranks)?;
-        let buffers = Buffers::of(send, send.len(), room);
-        self.call::<T>(communicator, Collective::Gather, &buffers, |call| {
-            call.at(root)
+        let room = self.root_buffer(communicator, recv, root, send.len() * ranks)?;
+        let buffers = CallBuffers::from_input(send, send.len(), room);
+        self.call_collective::<T>(communicator, Collective::Gather, &buffers, |call| {
+            call.with_root(root)
         })
     }
 
@@ -177,15 +177,15 @@ impl Runtime {
         recv: &mut [T],
         root: i32,
     ) -> Result<(), RuntimeError> {
-        is_rank(communicator, root)?;
+        check_root(communicator, root)?;
         let send = send.filter(|_| communicator.rank() == root);
         if communicator.rank() == root {
             let all = recv.len() * communicator.size() as usize;
-            same(all, send.map_or(0, <[T]>::len))?;
+            check_length(all, send.map_or(0, <[T]>::len))?;
         }
-        let buffers = Buffers::both(send.map_or(std::ptr::null(), <[T]>::as_ptr), recv);
-        self.call::<T>(communicator, Collective::Scatter, &buffers, |call| {
-            call.at(root)
+        let buffers = CallBuffers::from_output(send.map_or(std::ptr::null(), <[T]>::as_ptr), recv);
+        self.call_collective::<T>(communicator, Collective::Scatter, &buffers, |call| {
+            call.with_root(root)
         })
     }
 
@@ -200,9 +200,9 @@ impl Runtime {
         send: &[T],
         recv: &mut [T],
     ) -> Result<(), RuntimeError> {
-        same(send.len() * communicator.size() as usize, recv.len())?;
-        let buffers = Buffers::of(send, send.len(), recv.as_mut_ptr());
-        self.call::<T>(communicator, Collective::Allgather, &buffers, |call| call)
+        check_length(send.len() * communicator.size() as usize, recv.len())?;
+        let buffers = CallBuffers::from_input(send, send.len(), recv.as_mut_ptr());
+        self.call_collective::<T>(communicator, Collective::Allgather, &buffers, |call| call)
     }
 
     /// `MPI_Reduce_scatter`: combines all ranks' elements, and gives every rank its part of `counts[rank]` elements.
@@ -218,14 +218,14 @@ impl Runtime {
         counts: &[i32],
         operation: impl Operation,
     ) -> Result<(), RuntimeError> {
-        same(communicator.size() as usize, counts.len())?;
+        check_length(communicator.size() as usize, counts.len())?;
         let elements = |count: &i32| usize::try_from(*count).unwrap_or(0);
-        same(counts.iter().map(elements).sum(), send.len())?;
-        same(elements(&counts[communicator.rank() as usize]), recv.len())?;
+        check_length(counts.iter().map(elements).sum(), send.len())?;
+        check_length(elements(&counts[communicator.rank() as usize]), recv.len())?;
         let by = operation.as_raw();
-        let buffers = Buffers::both(send.as_ptr(), recv);
-        self.call::<T>(communicator, Collective::ReduceScatter, &buffers, |call| {
-            call.by(by).parts(counts.as_ptr())
+        let buffers = CallBuffers::from_output(send.as_ptr(), recv);
+        self.call_collective::<T>(communicator, Collective::ReduceScatter, &buffers, |call| {
+            call.with_operator(by).with_part_counts(counts.as_ptr())
         })
     }
 
@@ -242,38 +242,38 @@ impl Runtime {
         recv: &mut [T],
         operation: impl Operation,
     ) -> Result<(), RuntimeError> {
-        same(recv.len() * communicator.size() as usize, send.len())?;
+        check_length(recv.len() * communicator.size() as usize, send.len())?;
         let by = operation.as_raw();
-        let buffers = Buffers::both(send.as_ptr(), recv);
-        self.call::<T>(
+        let buffers = CallBuffers::from_output(send.as_ptr(), recv);
+        self.call_collective::<T>(
             communicator,
             Collective::ReduceScatterBlock,
             &buffers,
-            |call| call.by(by),
+            |call| call.with_operator(by),
         )
     }
 
-    fn room_at<T>(
+    fn root_buffer<T>(
         &self,
         communicator: &impl Communicating,
         recv: Option<&mut [T]>,
         root: i32,
         expected: usize,
     ) -> Result<*mut T, RuntimeError> {
-        is_rank(communicator, root)?;
+        check_root(communicator, root)?;
         if communicator.rank() != root {
             return Ok(std::ptr::null_mut());
         }
         let recv = recv.unwrap_or_default();
-        same(expected, recv.len())?;
+        check_length(expected, recv.len())?;
         Ok(recv.as_mut_ptr())
     }
 
-    fn call<T: Equivalence>(
+    fn call_collective<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
         collective: Collective,
-        buffers: &Buffers,
+        buffers: &CallBuffers,
         more: impl FnOnce(RawCall) -> RawCall,
     ) -> Result<(), RuntimeError> {
         if !is_running() {
@@ -286,9 +286,9 @@ impl Runtime {
         })?;
         let raw = datatype.as_raw();
         let call = RawCall::new(collective, buffers.send, buffers.recv, count, raw);
-        let call = more(call.sending(count, raw));
+        let call = more(call.with_sent_elements(count, raw));
         if collective.is_rooted() {
-            is_rank(communicator, call.root)?;
+            check_root(communicator, call.root)?;
         }
         // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
         match unsafe { self.dispatcher.call(communicator.as_raw(), call) } {
@@ -299,15 +299,15 @@ impl Runtime {
 }
 
 /// A call's slices.
-struct Buffers {
+struct CallBuffers {
     send: *const c_void,
     recv: *mut c_void,
     /// The number of elements in a part, or in the whole vector if there are no parts.
     count: usize,
 }
 
-impl Buffers {
-    fn of<T>(send: &[T], count: usize, recv: *mut T) -> Self {
+impl CallBuffers {
+    fn from_input<T>(send: &[T], count: usize, recv: *mut T) -> Self {
         Self {
             send: send.as_ptr().cast(),
             recv: recv.cast(),
@@ -315,7 +315,7 @@ impl Buffers {
         }
     }
 
-    fn both<T>(send: *const T, recv: &mut [T]) -> Self {
+    fn from_output<T>(send: *const T, recv: &mut [T]) -> Self {
         Self {
             send: send.cast(),
             count: recv.len(),
@@ -324,14 +324,14 @@ impl Buffers {
     }
 }
 
-fn same(expected: usize, found: usize) -> Result<(), RuntimeError> {
+fn check_length(expected: usize, found: usize) -> Result<(), RuntimeError> {
     match expected == found {
         true => Ok(()),
         false => Err(RuntimeError::Length { expected, found }),
     }
 }
 
-fn is_rank(communicator: &impl Communicating, root: i32) -> Result<(), RuntimeError> {
+fn check_root(communicator: &impl Communicating, root: i32) -> Result<(), RuntimeError> {
     let ranks = communicator.size();
     match (0..ranks).contains(&root) {
         true => Ok(()),

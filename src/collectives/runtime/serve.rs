@@ -12,16 +12,16 @@ use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
-use crate::arguments::{arguments, length, measured};
-use crate::call::{Key, significant};
+use crate::arguments::{call_length, executor_arguments, measured_elements};
+use crate::call::{CallKey, significant};
 use crate::plan::{Plan, Way};
-use crate::state::{Attached, Passed, Private, Reasons, State};
+use crate::state::{Attached, PassedCalls, PrivateCommunicator, Reasons, State};
 use crate::user_handles::UserHandles;
-use crate::wrong::{Asked, distance};
+use crate::wrong::{AskedCall, distance};
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The outcome of a call, which has been counted. Small, as it is created for every call.
-struct Served {
+struct ServedCall {
     /// The row of the summary that it belongs to.
     row: usize,
     gain_seconds: f64,
@@ -42,9 +42,9 @@ impl Dispatcher {
             return false;
         }
         // SAFETY: a state lives as long as its communicator, which the caller says is valid.
-        match unsafe { (*known.state()).passed(call) } {
+        match unsafe { (*known.state()).find_passed(call) } {
             Some(passed) => {
-                count(&passed.calls);
+                count_call(&passed.calls);
                 true
             }
             None => false,
@@ -72,8 +72,8 @@ impl Dispatcher {
             if self.timed {
                 return self.call_timed(state, call());
             }
-            match self.run(&mut *state, call()) {
-                Some(served) => self.finish(served, (*state).communicator, call, None),
+            match self.run_known(&mut *state, call()) {
+                Some(served) => self.finish_call(served, (*state).communicator, call, None),
                 None => self.serve_new(state, call(), None),
             }
         }
@@ -89,12 +89,12 @@ impl Dispatcher {
         let start = Some(Instant::now());
         // SAFETY: the caller's.
         unsafe {
-            let served = match (*state).passed(&call) {
-                Some(known) => Some(passed(known.row, &known.calls)),
-                None => self.run(&mut *state, call),
+            let served = match (*state).find_passed(&call) {
+                Some(known) => Some(left_to_library(known.row, &known.calls)),
+                None => self.run_known(&mut *state, call),
             };
             match served {
-                Some(served) => self.finish(served, (*state).communicator, || call, start),
+                Some(served) => self.finish_call(served, (*state).communicator, || call, start),
                 None => self.serve_new(state, call, start),
             }
         }
@@ -106,12 +106,14 @@ impl Dispatcher {
     ///
     /// As MPI asks of the call.
     #[inline(always)]
-    unsafe fn run(&self, state: &mut State, call: RawCall) -> Option<Served> {
+    unsafe fn run_known(&self, state: &mut State, call: RawCall) -> Option<ServedCall> {
         let attached = state.attached.as_mut().ok()?;
         let (_, key) = significant(call, state.rank);
         // SAFETY: the caller's.
         unsafe {
-            let plan = attached.plans.find(&key, call.part_counts(state.ranks))?;
+            let plan = attached
+                .plans
+                .find_plan(&key, call.part_counts(state.ranks))?;
             let is_refused =
                 has_parts(call.collective) && plan.refused_distance == Some(distance(&call));
             if is_refused {
@@ -132,9 +134,9 @@ impl Dispatcher {
         // SAFETY: the caller's.
         unsafe {
             let communicator = (*state).communicator;
-            let served = match self.refuse(&mut *state, &call) {
+            let served = match self.refuse_call(&mut *state, &call) {
                 Some(served) => served,
-                None => match self.awaits(state, &call) {
+                None => match self.await_attachment(state, &call) {
                     Some(served) => served,
                     None => loop {
                         if let Some(served) = self.run_new(&mut *state, call) {
@@ -144,7 +146,7 @@ impl Dispatcher {
                     },
                 },
             };
-            self.finish(served, communicator, || call, start)
+            self.finish_call(served, communicator, || call, start)
         }
     }
 
@@ -156,7 +158,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// As in [`Self::call_on`].
-    unsafe fn refuse(&self, state: &mut State, call: &RawCall) -> Option<Served> {
+    unsafe fn refuse_call(&self, state: &mut State, call: &RawCall) -> Option<ServedCall> {
         // All calls on an intercommunicator, where roots have other meanings, are left to the library.
         if state.attached.is_err() && state.awaited == 0 {
             return None;
@@ -165,19 +167,20 @@ impl Dispatcher {
         unsafe {
             let reason = self
                 .answers
-                .why_not(asked(state, call), &self.attributes.datatypes)?;
+                .why_not(asked_call(state, call), &self.attributes.datatypes)?;
             let row = self.passed_row(call.collective, reason);
-            let calls = self.counter(row);
-            let served = passed(row, &calls);
+            let calls = self.row_counter(row);
+            let served = left_to_library(row, &calls);
             // Other reasons may no longer hold when the same handles are used again: a datatype may be committed.
             if let (FallbackReason::Undefined { .. }, Ok(attached)) = (reason, &mut state.attached)
             {
                 let (significant, key) = significant(*call, state.rank);
                 let counts = call.part_counts(state.ranks).as_int();
                 if let Some(counts) = counts
-                    && let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes)
+                    && let Ok(own) =
+                        UserHandles::from_call(&significant, &self.attributes.datatypes)
                 {
-                    attached.plans.keep(Plan {
+                    attached.plans.store_plan(Plan {
                         key,
                         counts,
                         own,
@@ -201,7 +204,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// As MPI asks of the call; the state is that of its communicator.
-    unsafe fn awaits(&self, state: *mut State, call: &RawCall) -> Option<Served> {
+    unsafe fn await_attachment(&self, state: *mut State, call: &RawCall) -> Option<ServedCall> {
         // SAFETY: the caller's. While the communicator is attached, all states are accessed, so nothing is borrowed.
         unsafe {
             if (*state).awaited == 0 {
@@ -209,15 +212,15 @@ impl Dispatcher {
             }
             // Arguments that are not significant on this rank may differ between ranks.
             let (significant, _) = significant(*call, (*state).rank);
-            let length = length(&significant, (*state).rank, (*state).ranks);
+            let length = call_length(&significant, (*state).rank, (*state).ranks);
             let bytes = length.map_or(0, |length| length.unwrap_or(0));
             let more = bytes.saturating_add(BYTES_OF_A_CALL);
             (*state).awaited = (*state).awaited.saturating_sub(more);
             if (*state).awaited > 0 {
                 let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
-                return Some(passed(row, &self.counter(row)));
+                return Some(left_to_library(row, &self.row_counter(row)));
             }
-            let attached = self.attach((*state).communicator);
+            let attached = self.attach_communicator((*state).communicator);
             (*state).attached = attached;
         }
         None
@@ -229,9 +232,9 @@ impl Dispatcher {
     ///
     /// As MPI asks of the call.
     #[inline(always)]
-    unsafe fn finish(
+    unsafe fn finish_call(
         &self,
-        served: Served,
+        served: ServedCall,
         communicator: MPI_Comm,
         call: impl Fn() -> RawCall,
         start: Option<Instant>,
@@ -249,7 +252,7 @@ impl Dispatcher {
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {
-                Some(Err(error)) => fail(communicator, &error),
+                Some(Err(error)) => call_error_handler(communicator, &error),
                 _ => code,
             }
         }
@@ -262,11 +265,11 @@ impl Dispatcher {
     unsafe fn carry_out(
         &self,
         plan: &mut Plan,
-        private: Option<&Private>,
+        private: Option<&PrivateCommunicator>,
         used: &Cell<u64>,
         call: RawCall,
-    ) -> Served {
-        count(&plan.calls);
+    ) -> ServedCall {
+        count_call(&plan.calls);
         let outcome = match (&mut plan.way, private) {
             (Way::PassOn, _) | (_, None) => None,
             (Way::Ours(ours), Some(private)) => {
@@ -279,7 +282,7 @@ impl Dispatcher {
                 Some(outcome.map_err(Box::new))
             }
         };
-        Served {
+        ServedCall {
             row: plan.row,
             gain_seconds: plan.gain_seconds,
             outcome,
@@ -292,16 +295,16 @@ impl Dispatcher {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Option<Served> {
+    unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Option<ServedCall> {
         let passes_all = match &state.attached {
             Ok(attached) => attached.least_bytes(call.collective) == u64::MAX,
             Err(_) => true,
         };
         if passes_all {
-            let reason = why_all(&state.attached, call.collective);
+            let reason = why_all_passed(&state.attached, call.collective);
             let row = self.passed_row(call.collective, reason);
-            let known = self.known(row, None);
-            let served = passed(row, &known.calls);
+            let known = self.register_passed(row, None);
+            let served = left_to_library(row, &known.calls);
             state.passed[call.collective as usize] = Some(known);
             return Some(served);
         }
@@ -309,34 +312,34 @@ impl Dispatcher {
         unsafe {
             let (significant, key) = significant(call, state.rank);
             let counts = call.part_counts(state.ranks);
-            let mut plan = match self.prepare(state, &significant, key, counts) {
+            let mut plan = match self.prepare_plan(state, &significant, key, counts) {
                 Ok(Some(plan)) => plan,
                 Ok(None) => return None,
                 Err(error) => {
-                    let row = self.row(call.collective, "error", By::Table, Through::Mpi);
-                    return Some(Served {
+                    let row = self.summary_row(call.collective, "error", By::Table, Through::Mpi);
+                    return Some(ServedCall {
                         outcome: Some(Err(Box::new(error))),
-                        ..passed(row, &self.counter(row))
+                        ..left_to_library(row, &self.row_counter(row))
                     });
                 }
             };
             if let Way::PassOn = plan.way
-                && let few @ Some(_) = self.few(state, &significant)
+                && let few @ Some(_) = self.few_elements(state, &significant)
             {
-                state.passed[call.collective as usize] = Some(self.known(plan.row, few));
+                state.passed[call.collective as usize] = Some(self.register_passed(plan.row, few));
             }
             if has_parts(call.collective) {
-                plan.refused_distance = self.answers.refused_distance(asked(state, &call));
+                plan.refused_distance = self.answers.refused_distance(asked_call(state, &call));
             }
             let Ok(attached) = &mut state.attached else {
-                return Some(passed(plan.row, &plan.calls));
+                return Some(left_to_library(plan.row, &plan.calls));
             };
             let private = attached.private.as_ref();
             let served = self.carry_out(&mut plan, private, &attached.used, call);
             if let Some(counts) = counts.as_int()
-                && let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes)
+                && let Ok(own) = UserHandles::from_call(&significant, &self.attributes.datatypes)
             {
-                attached.plans.keep(Plan {
+                attached.plans.store_plan(Plan {
                     own,
                     counts,
                     ..plan
@@ -352,12 +355,12 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
+    unsafe fn few_elements(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
         let attached = state.attached.as_ref().ok()?;
-        let (elements, datatype) = measured(call, state.rank);
+        let (elements, datatype) = measured_elements(call, state.rank);
         // SAFETY: the caller's.
         let (bytes, is_named) = unsafe {
-            let bytes = length(call, state.rank, state.ranks).ok()?.ok()?;
+            let bytes = call_length(call, state.rank, state.ranks).ok()?.ok()?;
             (bytes, is_named(datatype).ok()?)
         };
         // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
@@ -369,11 +372,11 @@ impl Dispatcher {
     }
 
     /// Registers calls that are passed on immediately from now on, and counted for a row of the summary.
-    fn known(&self, row: usize, few: Option<(MPI_Datatype, i64)>) -> Passed {
-        Passed {
+    fn register_passed(&self, row: usize, few: Option<(MPI_Datatype, i64)>) -> PassedCalls {
+        PassedCalls {
             few,
             row,
-            calls: self.counter(row),
+            calls: self.row_counter(row),
         }
     }
 
@@ -387,15 +390,15 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn prepare(
+    unsafe fn prepare_plan(
         &self,
         state: &State,
         call: &RawCall,
-        key: Key,
+        key: CallKey,
         counts: PartCounts<'_>,
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller's.
-        let decided = unsafe { self.decide(state, call, &key, counts) };
+        let decided = unsafe { self.decide_call(state, call, &key, counts) };
         let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
                 call: ours,
@@ -405,7 +408,7 @@ impl Dispatcher {
                 gain_seconds,
                 bytes,
             }) => {
-                let row = self.row(call.collective, &name, by, through);
+                let row = self.summary_row(call.collective, &name, by, through);
                 (Way::Ours(Box::new(ours)), row, gain_seconds, bytes)
             }
             Err(Refused::PassedOn(reason)) => {
@@ -421,7 +424,7 @@ impl Dispatcher {
             own: None,
             way,
             row,
-            calls: self.counter(row),
+            calls: self.row_counter(row),
             gain_seconds,
             bytes,
             refused_distance: None,
@@ -431,21 +434,21 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn decide(
+    unsafe fn decide_call(
         &self,
         state: &State,
         call: &RawCall,
-        key: &Key,
+        key: &CallKey,
         counts: PartCounts<'_>,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();
         let attached = attached.map_err(|reasons| reasons[collective as usize])?;
         // SAFETY: the caller's.
-        let length = unsafe { length(call, state.rank, state.ranks) };
+        let length = unsafe { call_length(call, state.rank, state.ranks) };
         // The library reports wrong handles to the application.
         let bytes = length.map_err(|_| FallbackReason::Invalid)??;
-        let class = class(call)?;
+        let class = operator_class(call)?;
         let (version, rules) = (&attached.version, &attached.rules);
         let choice = rules.decide(collective, class, bytes);
         let (algorithm, parameters) = match &choice.candidate {
@@ -461,7 +464,7 @@ impl Dispatcher {
         let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| count as u64).collect();
         // SAFETY: the caller's.
-        let arguments = unsafe { arguments(call, &counts)? };
+        let arguments = unsafe { executor_arguments(call, &counts)? };
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
@@ -495,14 +498,20 @@ impl Dispatcher {
         })
     }
 
-    fn row(&self, collective: Collective, decision: &str, by: By, through: Through) -> usize {
+    fn summary_row(
+        &self,
+        collective: Collective,
+        decision: &str,
+        by: By,
+        through: Through,
+    ) -> usize {
         let mut summary = self.summary.borrow_mut();
-        summary.row(collective, decision, by, through)
+        summary.find_or_add_row(collective, decision, by, through)
     }
 
     fn passed_row(&self, collective: Collective, reason: FallbackReason) -> usize {
         let by = By::Library(reason);
-        self.row(collective, &reason.to_string(), by, Through::Mpi)
+        self.summary_row(collective, &reason.to_string(), by, Through::Mpi)
     }
 }
 
@@ -586,8 +595,8 @@ fn has_parts(collective: Collective) -> bool {
 }
 
 /// A call on a communicator.
-fn asked<'a>(state: &State, call: &'a RawCall) -> Asked<'a> {
-    Asked {
+fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
+    AskedCall {
         call,
         rank: state.rank,
         ranks: state.ranks,
@@ -596,9 +605,9 @@ fn asked<'a>(state: &State, call: &'a RawCall) -> Asked<'a> {
 
 /// Counts a call, and leaves it to the library unless the caller sets an outcome.
 #[inline(always)]
-fn passed(row: usize, calls: &Cell<u64>) -> Served {
-    count(calls);
-    Served {
+fn left_to_library(row: usize, calls: &Cell<u64>) -> ServedCall {
+    count_call(calls);
+    ServedCall {
         row,
         gain_seconds: 0.0,
         outcome: None,
@@ -606,13 +615,13 @@ fn passed(row: usize, calls: &Cell<u64>) -> Served {
 }
 
 #[inline(always)]
-fn count(calls: &Cell<u64>) {
+fn count_call(calls: &Cell<u64>) {
     calls.set(calls.get() + 1);
 }
 
 /// The reason why all calls of a collective on a communicator are passed on.
 #[cold]
-fn why_all(attached: &Result<Attached, Reasons>, collective: Collective) -> FallbackReason {
+fn why_all_passed(attached: &Result<Attached, Reasons>, collective: Collective) -> FallbackReason {
     match attached {
         Ok(Attached { version, rules, .. }) => {
             version.why_all_default(rules, collective, FallbackReason::Default)
@@ -621,7 +630,7 @@ fn why_all(attached: &Result<Attached, Reasons>, collective: Collective) -> Fall
     }
 }
 
-fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
+fn operator_class(call: &RawCall) -> Result<OperatorClass, Refused> {
     if !call.collective.is_reduction() {
         return Ok(OperatorClass::Commutative);
     }
@@ -638,7 +647,7 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
 /// The communicator is valid.
 #[cold]
 #[inline(never)]
-unsafe fn fail(communicator: MPI_Comm, error: &ExecError) -> c_int {
+unsafe fn call_error_handler(communicator: MPI_Comm, error: &ExecError) -> c_int {
     let code = match error {
         ExecError::Mpi { code, .. } => *code,
         ExecError::Lengths { .. } | ExecError::MessageLength => ffi::MPI_ERR_TRUNCATE as c_int,

@@ -5,14 +5,14 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check};
+use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check_code};
 use mpi::ffi;
 use schedule::{Collective, Nodes};
 use table::dispatch::CommunicatorRules;
 
 use crate::FallbackReason;
-use crate::agree::{greatest, rank_and_size};
-use crate::arguments::measured;
+use crate::agree::{maximum_over_ranks, rank_and_size};
+use crate::arguments::measured_elements;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::table_mismatch::{Host, TableMismatch};
@@ -31,12 +31,12 @@ pub(crate) struct State {
     /// attached, or is known never to be.
     pub(crate) awaited: u64,
     /// For each collective, the calls that are known to be left to the library.
-    pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
+    pub(crate) passed: [Option<PassedCalls>; Collective::MEASURED.len()],
 }
 
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
 #[derive(Clone, Debug)]
-pub(crate) struct Passed {
+pub(crate) struct PassedCalls {
     /// Their datatype and their largest number of elements; all calls if absent. The datatype is predefined, so it
     /// cannot be freed.
     pub(crate) few: Option<(MPI_Datatype, i64)>,
@@ -46,10 +46,10 @@ pub(crate) struct Passed {
     pub(crate) calls: Rc<Cell<u64>>,
 }
 
-impl Passed {
+impl PassedCalls {
     /// Whether a call of `count` elements of a datatype is one of these.
     #[inline(always)]
-    fn has(&self, (count, datatype): (i64, MPI_Datatype)) -> bool {
+    fn has_elements(&self, (count, datatype): (i64, MPI_Datatype)) -> bool {
         let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
         self.few.is_none_or(is_few)
     }
@@ -59,7 +59,7 @@ impl Passed {
 pub(crate) type Reasons = Box<[FallbackReason; Collective::MEASURED.len()]>;
 
 /// Passes on all calls, for the same reason in all collectives.
-pub(crate) fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
+pub(crate) fn pass_on_all<T>(reason: FallbackReason) -> Result<T, Reasons> {
     Err(Box::new([reason; Collective::MEASURED.len()]))
 }
 
@@ -75,14 +75,14 @@ pub(crate) struct Attached {
     // Declared before `private`, because the datatypes of plans must be freed before the communicator.
     pub(crate) plans: Plans,
     /// Absent until a call is to be carried out by one of our algorithms.
-    pub(crate) private: Option<Private>,
+    pub(crate) private: Option<PrivateCommunicator>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
     pub(crate) used: Cell<u64>,
 }
 
 /// The communicator for the messages of our algorithms.
 #[derive(Debug)]
-pub(crate) struct Private {
+pub(crate) struct PrivateCommunicator {
     pub(crate) communicator: Communicator,
     /// A number of the library's communicator that it uses, the same on all of the latter's ranks.
     pub(crate) number: c_int,
@@ -106,7 +106,7 @@ impl Attached {
 
 /// The resources for communicators.
 #[derive(Debug)]
-pub(crate) struct Means {
+pub(crate) struct CommunicatorMeans {
     /// Whether to serve programs that have loaded an accelerator's driver.
     pub(crate) allows_devices: bool,
     /// The limit of memory that this process may share with others of its node, in bytes.
@@ -117,7 +117,7 @@ pub(crate) struct Means {
     pub(crate) channels: Option<Rc<NodeChannels>>,
 }
 
-impl Means {
+impl CommunicatorMeans {
     /// Gives the private communicator of another one channels, if available. Collective, with the same outcome on all
     /// ranks, also if the library has no communicators left that this needs for a moment.
     ///
@@ -157,26 +157,26 @@ impl Means {
 pub(crate) unsafe fn agreed<T>(on: MPI_Comm, made: Result<T, ExecError>) -> Result<T, ExecError> {
     let mut failed = [i32::from(made.is_err())];
     // SAFETY: the caller's.
-    unsafe { greatest(on, &mut failed)? };
+    unsafe { maximum_over_ranks(on, &mut failed)? };
     // Other ranks' failure is this one's, too.
     let code = failed[0] * ffi::MPI_ERR_OTHER as c_int;
-    check("MPI_Comm_create", code)?;
+    check_code("MPI_Comm_create", code)?;
     made
 }
 
 /// What attaching a communicator needs to know of the dispatcher.
 #[derive(Debug)]
-pub(crate) struct Common<'a> {
+pub(crate) struct AttachContext<'a> {
     pub(crate) versions: &'a Versions,
-    pub(crate) means: &'a Means,
-    pub(crate) networks: &'a Networks<'a>,
+    pub(crate) means: &'a CommunicatorMeans,
+    pub(crate) networks: &'a NetworkCheck<'a>,
     /// The number of our calls so far.
     pub(crate) calls: u64,
 }
 
 /// How attaching a communicator judges the networks between its nodes.
 #[derive(Debug)]
-pub(crate) struct Networks<'a> {
+pub(crate) struct NetworkCheck<'a> {
     pub(crate) host: &'a Host,
     /// Whether a table is used despite other networks.
     pub(crate) is_forced: bool,
@@ -187,9 +187,9 @@ pub(crate) struct Networks<'a> {
 impl State {
     /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
     #[inline(always)]
-    pub(crate) fn passed(&self, call: &RawCall) -> Option<&Passed> {
+    pub(crate) fn find_passed(&self, call: &RawCall) -> Option<&PassedCalls> {
         let passed = self.passed[call.collective as usize].as_ref();
-        passed.filter(|passed| passed.has(measured(call, self.rank)))
+        passed.filter(|passed| passed.has_elements(measured_elements(call, self.rank)))
     }
 
     /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all
@@ -209,20 +209,20 @@ impl State {
         // SAFETY: the caller's; the result is written by the call.
         let attached = unsafe {
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
-            check("MPI_Comm_test_inter", code)?;
+            check_code("MPI_Comm_test_inter", code)?;
             if is_inter != 0 {
-                none(FallbackReason::Intercommunicator)
+                pass_on_all(FallbackReason::Intercommunicator)
             } else if ranks < 2 {
-                none(FallbackReason::Alone)
+                pass_on_all(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
-                none(FallbackReason::OtherWorld)
+                pass_on_all(FallbackReason::OtherWorld)
             } else if let Some(reasons) = versions.why_none(ranks as u32) {
                 Err(reasons)
             } else {
                 // Programs use it until they end.
                 let is_whole = communicator == ffi::RSMPI_COMM_WORLD;
                 awaited = if is_whole { 1 } else { attach_after.max(1) };
-                none(FallbackReason::FirstCalls)
+                pass_on_all(FallbackReason::FirstCalls)
             }
         };
         Ok(Self {

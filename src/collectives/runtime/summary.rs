@@ -67,7 +67,7 @@ pub struct CallSummary {
 
 impl CallSummary {
     /// The total number of calls.
-    pub fn calls(&self) -> u64 {
+    pub fn total_calls(&self) -> u64 {
         self.rows.iter().map(|row| row.calls).sum()
     }
 
@@ -91,7 +91,7 @@ impl CallSummary {
     }
 
     /// The row of a decision, added if necessary.
-    pub(crate) fn row(
+    pub(crate) fn find_or_add_row(
         &mut self,
         collective: Collective,
         decision: &str,
@@ -145,7 +145,7 @@ impl fmt::Display for CallSummary {
             f,
             "{:<21} {:>10} {:>12.6} {:>17.6}",
             "together",
-            self.calls(),
+            self.total_calls(),
             sum(|row| row.seconds),
             sum(|row| row.expected_gain_seconds)
         )?;
@@ -175,7 +175,7 @@ mod tests {
         assert!(!summary.to_string().contains("calls:"), "{summary}");
         let shape = By::Library(FallbackReason::Shape);
         let mut count = |collective, decision: &str, by, calls| {
-            let row = summary.row(collective, decision, by, Through::Mpi);
+            let row = summary.find_or_add_row(collective, decision, by, Through::Mpi);
             summary.rows[row].calls += calls;
             summary.rows[row].expected_gain_seconds += 0.5;
         };
@@ -200,9 +200,9 @@ mod tests {
             "calls: 8 by the table's rules, 4 default (shape not measured), 6 by rules of the nearest measured \
              shape"
         );
-        assert_eq!(summary.calls(), 18);
+        assert_eq!(summary.total_calls(), 18);
         let mut count = |through| {
-            let row = summary.row(
+            let row = summary.find_or_add_row(
                 Collective::Bcast,
                 &format!("bcast/{through:?}"),
                 By::Table,

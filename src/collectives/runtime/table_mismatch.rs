@@ -79,7 +79,7 @@ impl Host {
         Self {
             library,
             name: environment::host_name(),
-            cpu: cpu(),
+            cpu: cpu_model(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Host {
         if made_for.networks.is_empty() {
             return Ok(None);
         }
-        let mine = networks();
+        let mine = node_networks();
         let differs = !made_for.is_for_networks(mine);
         let mine = differs.then(|| format!("{}\n{}", self.name, mine.join(" and ")));
         // SAFETY: the caller's.
@@ -113,8 +113,8 @@ impl Host {
     }
 
     /// The differences of library and CPU that this rank can see.
-    pub(crate) fn mismatches(&self, table: &Table) -> Vec<TableMismatch> {
-        mismatches(table, self.differences(table))
+    pub(crate) fn own_mismatches(&self, table: &Table) -> Vec<TableMismatch> {
+        list_mismatches(table, self.own_differences(table))
     }
 
     /// The differences of library and CPU on any rank; the same result on all of them. Collective.
@@ -127,15 +127,15 @@ impl Host {
         communicator: MPI_Comm,
         table: &Table,
     ) -> Result<Vec<TableMismatch>, ExecError> {
-        let [library, node] = self.differences(table);
+        let [library, node] = self.own_differences(table);
         // SAFETY: the caller's.
         let first = |mine: Option<String>| unsafe { first_text(communicator, mine.as_ref()) };
-        Ok(mismatches(table, [first(library)?, first(node)?]))
+        Ok(list_mismatches(table, [first(library)?, first(node)?]))
     }
 
     /// The library and the node of this rank, if the table was made for others: two lines each, a name and a version,
     /// or a host and its CPU model.
-    fn differences(&self, table: &Table) -> [Option<String>; 2] {
+    fn own_differences(&self, table: &Table) -> [Option<String>; 2] {
         let made_for = &table.provenance;
         let Library { name, version } = &self.library;
         [
@@ -146,13 +146,13 @@ impl Host {
 }
 
 /// The CPU model, read once: with many cores the kernel takes milliseconds to report it.
-fn cpu() -> String {
+fn cpu_model() -> String {
     static CPU: OnceLock<String> = OnceLock::new();
     CPU.get_or_init(environment::host_cpu_model).clone()
 }
 
 /// The networks of this node, read once.
-fn networks() -> &'static [String] {
+fn node_networks() -> &'static [String] {
     static NETWORKS: OnceLock<Vec<String>> = OnceLock::new();
     NETWORKS.get_or_init(|| environment::find_networks(Path::new(environment::DEVICES)))
 }
@@ -163,7 +163,7 @@ fn two_lines(text: Option<String>) -> Option<(String, String)> {
     Some((first.to_owned(), second.to_owned()))
 }
 
-fn mismatches(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
+fn list_mismatches(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
     let made_for = &table.provenance;
     let library = two_lines(library).map(|(name, version)| TableMismatch::Library {
         table: made_for.library.clone(),

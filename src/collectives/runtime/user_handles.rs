@@ -24,7 +24,7 @@ impl UserHandles {
     /// # Safety
     ///
     /// The handles are valid, or blank.
-    pub(crate) unsafe fn of(
+    pub(crate) unsafe fn from_call(
         call: &RawCall,
         datatypes: &Datatypes,
     ) -> Result<Option<Box<Self>>, ExecError> {
@@ -32,7 +32,7 @@ impl UserHandles {
         let life = |datatype| unsafe {
             match datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
                 true => Ok::<_, ExecError>(None),
-                false => datatypes.life(datatype).map(Some),
+                false => datatypes.liveness_of(datatype).map(Some),
             }
         };
         let datatypes = [life(call.send_type)?, life(call.recv_type)?];

@@ -44,7 +44,7 @@ impl Version {
     }
 
     /// The rules for a shape and the order of ranks on it; `is_even` if all nodes have the same number of ranks.
-    pub(crate) fn rules(
+    pub(crate) fn rules_for_shape(
         &self,
         shape: CommShape,
         order: RankOrder,
@@ -57,12 +57,12 @@ impl Version {
         if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(self.compiled(&self.deployed, shape, order, is_even));
+        let rules = Rc::new(self.compile_rules(&self.deployed, shape, order, is_even));
         shapes.push(Rc::clone(&rules));
         rules
     }
 
-    fn compiled(
+    fn compile_rules(
         &self,
         table: &Table,
         shape: CommShape,
@@ -85,7 +85,7 @@ impl Version {
         operators: OperatorClass,
         bytes: u64,
     ) -> f64 {
-        let query = query(rules, collective, operators, bytes);
+        let query = colltune_query(rules, collective, operators, bytes);
         let decision = self.deployed.lookup(&query);
         let matched = rules.shape_match(collective, operators);
         match (decision.default_seconds, decision.expected_seconds) {
@@ -105,7 +105,7 @@ impl Version {
         if rules.shape_match(collective, operators).is_stand_in() && !self.policy.extrapolate {
             return FallbackReason::Shape;
         }
-        let query = query(rules, collective, operators, bytes);
+        let query = colltune_query(rules, collective, operators, bytes);
         match self.loaded.table.lookup(&query).candidate {
             Candidate::Default => FallbackReason::Default,
             _ => FallbackReason::Withheld,
@@ -121,7 +121,7 @@ impl Version {
         otherwise: FallbackReason,
     ) -> FallbackReason {
         let (shape, order) = (rules.shape(), rules.order());
-        let read = self.compiled(&self.loaded.table, shape, order, rules.is_even());
+        let read = self.compile_rules(&self.loaded.table, shape, order, rules.is_even());
         let is_withheld = |class| {
             let (read, deployed) = (
                 read.choices(collective, class),
@@ -155,7 +155,7 @@ impl Version {
     }
 }
 
-fn query(
+fn colltune_query(
     rules: &CommunicatorRules,
     collective: Collective,
     operators: OperatorClass,
@@ -234,11 +234,18 @@ impl Versions {
     /// # Safety
     ///
     /// `communicator` is a valid intracommunicator.
-    pub(crate) unsafe fn agree(&self, communicator: MPI_Comm) -> Result<Rc<Version>, ExecError> {
+    pub(crate) unsafe fn agree_on_version(
+        &self,
+        communicator: MPI_Comm,
+    ) -> Result<Rc<Version>, ExecError> {
         match &self.watch {
             None => Ok(Rc::clone(&self.first)),
             // SAFETY: the caller's.
-            Some(watch) => unsafe { watch.borrow_mut().agree(communicator, &self.first) },
+            Some(watch) => unsafe {
+                watch
+                    .borrow_mut()
+                    .agree_on_version(communicator, &self.first)
+            },
         }
     }
 }
@@ -256,8 +263,8 @@ mod tests {
     const THREE: CommShape = CommShape { nodes: 1, ppn: 3 };
 
     fn version(rules: &str, policy: Policy) -> Version {
-        let text = testkit::tables::yaml("gain", "openmpi", "4.1.4", rules);
-        Version::new(Loaded::from(testkit::tables::parsed(&text)), policy)
+        let text = testkit::tables::table_yaml("gain", "openmpi", "4.1.4", rules);
+        Version::new(Loaded::from(testkit::tables::parse_table(&text)), policy)
     }
 
     #[test]
@@ -284,11 +291,11 @@ mod tests {
         let version = version(of_allreduce, extrapolating);
         let gain_on = |shape, bytes| {
             let operators = OperatorClass::Commutative;
-            let rules = version.rules(shape, RankOrder::Block, true);
+            let rules = version.rules_for_shape(shape, RankOrder::Block, true);
             version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
         let gain = |bytes| gain_on(TWO, bytes);
-        let rules = version.rules(TWO, RankOrder::Block, true);
+        let rules = version.rules_for_shape(TWO, RankOrder::Block, true);
         assert!((gain(32 << 10) - 5e-6).abs() < 1e-12, "{}", gain(32 << 10));
         assert!((gain(4 << 10) - 2.5e-6).abs() < 1e-12, "{}", gain(4 << 10));
         for bytes in (3..22).map(|power| 1_u64 << power) {
@@ -328,7 +335,7 @@ mod tests {
         let policy = Policy::default();
         let version = version(of_two, policy);
         let why = |shape, collective, bytes| {
-            let rules = version.rules(shape, RankOrder::Block, true);
+            let rules = version.rules_for_shape(shape, RankOrder::Block, true);
             let operators = OperatorClass::Commutative;
             version.why_default(&rules, collective, operators, bytes)
         };
@@ -361,7 +368,7 @@ mod tests {
             }
         }
         let why_all = |shape, collective| {
-            let rules = version.rules(shape, RankOrder::Block, true);
+            let rules = version.rules_for_shape(shape, RankOrder::Block, true);
             version.why_all_default(&rules, collective, FallbackReason::NoRules)
         };
         assert_eq!(why_all(TWO, Bcast), FallbackReason::Withheld);

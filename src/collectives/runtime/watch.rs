@@ -10,7 +10,7 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 
 use crate::agree::{are_same, first_text, is_first};
-use crate::loaded::{Loaded, Stamp, open, unreadable};
+use crate::loaded::{Loaded, Stamp, open_with_stamp, unreadable_error};
 use crate::table_mismatch::Host;
 use crate::versions::Version;
 use crate::{RuntimeError, Settings};
@@ -61,12 +61,12 @@ impl Watch {
     /// # Safety
     ///
     /// `communicator` is a valid intracommunicator.
-    pub(crate) unsafe fn agree(
+    pub(crate) unsafe fn agree_on_version(
         &mut self,
         communicator: MPI_Comm,
         first: &Rc<Version>,
     ) -> Result<Rc<Version>, ExecError> {
-        self.look(first);
+        self.read_if_changed(first);
         let digest = |version: &Rc<Version>| version.loaded.digest;
         let seen = self.seen.as_ref().map_or(0, digest);
         let numbers = [self.seen.is_ok().into(), seen, digest(&self.current)];
@@ -88,15 +88,15 @@ impl Watch {
                 };
                 let kept = Rc::clone(kept);
                 // SAFETY: the caller's; all ranks reach this point.
-                unsafe { self.complain(communicator)? };
+                unsafe { self.warn_of_rejection(communicator)? };
                 Ok(kept)
             }
         }
     }
 
     /// Reads the file if its state has changed.
-    fn look(&mut self, first: &Rc<Version>) {
-        let opened = open(&self.path);
+    fn read_if_changed(&mut self, first: &Rc<Version>) {
+        let opened = open_with_stamp(&self.path);
         let stamp = opened.as_ref().ok().map(|(_, stamp)| *stamp);
         // A missing file is retried, as the reason may differ each time.
         if stamp.is_some() && stamp == self.stamp {
@@ -104,23 +104,23 @@ impl Watch {
         }
         self.stamp = stamp;
         let read = opened
-            .map_err(|source| unreadable(&self.path, source))
+            .map_err(|source| unreadable_error(&self.path, source))
             .and_then(|(file, stamp)| Loaded::read_open(&self.path, &file, stamp));
         self.seen = read
             .map_err(RuntimeError::from)
             .and_then(|loaded| {
-                let mut mismatches = self.host.mismatches(&loaded.table).into_iter();
+                let mut mismatches = self.host.own_mismatches(&loaded.table).into_iter();
                 let force = self.settings.force;
                 match mismatches.find(|mismatch| !mismatch.is_forced(force)) {
                     Some(mismatch) => Err(mismatch.into()),
-                    None => Ok(self.version(loaded, first)),
+                    None => Ok(self.reuse_version(loaded, first)),
                 }
             })
             .map_err(|error| error.to_string());
     }
 
     /// Reuses the rules of a known version.
-    fn version(&self, loaded: Loaded, first: &Rc<Version>) -> Rc<Version> {
+    fn reuse_version(&self, loaded: Loaded, first: &Rc<Version>) -> Rc<Version> {
         let mut known = [&self.current, first].into_iter();
         match known.find(|known| known.loaded.digest == loaded.digest) {
             Some(known) => Rc::clone(known),
@@ -133,7 +133,7 @@ impl Watch {
     /// # Safety
     ///
     /// `communicator` is a valid intracommunicator, and all of its ranks call this.
-    unsafe fn complain(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
+    unsafe fn warn_of_rejection(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         let (why, is_first) = unsafe {
             let why = first_text(communicator, self.seen.as_ref().err())?;

@@ -18,12 +18,12 @@ use mpi::ffi;
 use schedule::Collective;
 
 use crate::FallbackReason;
-use crate::attach::Silenced;
+use crate::attach::SilencedCommunicator;
 use crate::datatypes::Datatypes;
 
 /// A call as the program makes it, on an intracommunicator.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedCall<'a> {
     pub(crate) call: &'a RawCall,
     /// This rank, and the number of ranks.
     pub(crate) rank: c_int,
@@ -32,7 +32,7 @@ pub(crate) struct Asked<'a> {
 
 /// The elements of a buffer.
 #[derive(Clone, Copy, Debug)]
-struct Elements {
+struct BufferElements {
     buffer: *const c_void,
     count: i64,
     datatype: MPI_Datatype,
@@ -49,14 +49,14 @@ struct SameMemory {
 /// What the library has said about arguments. It is asked by calls on `MPI_COMM_SELF`.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    operations: RefCell<Vec<Answer<(MPI_Op, MPI_Datatype)>>>,
+    operations: RefCell<Vec<LibraryAnswer<(MPI_Op, MPI_Datatype)>>>,
     /// By collective, for one element and for more.
-    same_buffers: RefCell<Vec<Answer<(Collective, bool)>>>,
+    same_buffers: RefCell<Vec<LibraryAnswer<(Collective, bool)>>>,
 }
 
 /// Whether the library refuses something.
 #[derive(Clone, Copy, Debug)]
-struct Answer<Question> {
+struct LibraryAnswer<Question> {
     question: Question,
     is_refused: bool,
 }
@@ -70,21 +70,21 @@ impl Answers {
     /// Handles that are not null are valid, and `counts` has one count per rank or is null.
     pub(crate) unsafe fn why_not(
         &self,
-        asked: Asked<'_>,
+        asked: AskedCall<'_>,
         datatypes: &Datatypes,
     ) -> Option<FallbackReason> {
-        let Asked { call, ranks, .. } = asked;
+        let AskedCall { call, ranks, .. } = asked;
         let combines = call.collective.is_reduction();
         if !(0..ranks).contains(&call.root) || combines && call.operator == no_operator() {
             return Some(FallbackReason::Invalid);
         }
         // SAFETY: the caller's.
         unsafe {
-            let Some(sides) = sides(asked) else {
+            let Some(sides) = buffer_sides(asked) else {
                 return Some(FallbackReason::Invalid);
             };
             let mut sides = sides.iter().flatten();
-            if !sides.all(|side| side.is_right(datatypes)) {
+            if !sides.all(|side| side.is_valid(datatypes)) {
                 return Some(FallbackReason::Invalid);
             }
             if combines && !self.carries_out(call.operator, call.recv_type) {
@@ -114,12 +114,12 @@ impl Answers {
             return true;
         }
         let question = (operator, datatype);
-        let is_refused = answer(&self.operations, question, || {
+        let is_refused = answer_once(&self.operations, question, || {
             let call = |send, recv| {
-                RawCall::new(Collective::Allreduce, send, recv, 1, datatype).by(operator)
+                RawCall::new(Collective::Allreduce, send, recv, 1, datatype).with_operator(operator)
             };
             // SAFETY: the buffers hold an element, since predefined ones are no longer than this.
-            unsafe { refuses(|send, recv| call(send.cast(), recv.cast())) }
+            unsafe { library_refuses(|send, recv| call(send.cast(), recv.cast())) }
         });
         !is_refused
     }
@@ -130,7 +130,7 @@ impl Answers {
     /// # Safety
     ///
     /// As for [`Self::why_not`], for a call without other errors.
-    pub(crate) unsafe fn refused_distance(&self, asked: Asked<'_>) -> Option<isize> {
+    pub(crate) unsafe fn refused_distance(&self, asked: AskedCall<'_>) -> Option<isize> {
         // SAFETY: the caller's.
         let same = unsafe { same_memory(asked) }?;
         let is_refused = self.refuses_same(asked.call.collective, same);
@@ -140,23 +140,23 @@ impl Answers {
     /// Whether the library refuses calls of which the input and the output are the same memory.
     fn refuses_same(&self, collective: Collective, same: SameMemory) -> bool {
         let elements = same.elements.min(2) as c_int;
-        answer(&self.same_buffers, (collective, elements == 1), || {
+        answer_once(&self.same_buffers, (collective, elements == 1), || {
             // SAFETY: a constant of the library.
             let datatype = unsafe { ffi::RSMPI_INT32_T };
             let call = |buffer: *mut u8| RawCall {
                 counts: (&raw const elements).into(),
                 ..RawCall::new(collective, buffer.cast(), buffer.cast(), elements, datatype)
-                    .sending(elements, datatype)
+                    .with_sent_elements(elements, datatype)
             };
             // SAFETY: the buffer holds the elements.
-            unsafe { refuses(|_, recv| call(recv)) }
+            unsafe { library_refuses(|_, recv| call(recv)) }
         })
     }
 }
 
 /// The answer to a question, which the library is asked once.
-fn answer<Question: Copy + PartialEq>(
-    known: &RefCell<Vec<Answer<Question>>>,
+fn answer_once<Question: Copy + PartialEq>(
+    known: &RefCell<Vec<LibraryAnswer<Question>>>,
     question: Question,
     ask: impl FnOnce() -> bool,
 ) -> bool {
@@ -165,7 +165,7 @@ fn answer<Question: Copy + PartialEq>(
         return answer.is_refused;
     }
     let is_refused = ask();
-    known.push(Answer {
+    known.push(LibraryAnswer {
         question,
         is_refused,
     });
@@ -179,12 +179,15 @@ fn answer<Question: Copy + PartialEq>(
 /// # Safety
 ///
 /// Handles that are not null are valid, and the buffers are long enough.
-unsafe fn refuses(call: impl FnOnce(*const u8, *mut u8) -> RawCall) -> bool {
+unsafe fn library_refuses(call: impl FnOnce(*const u8, *mut u8) -> RawCall) -> bool {
     let (input, mut output) = ([0_u128; 8], [0_u128; 8]);
     // SAFETY: the caller's; constants of the library.
     unsafe {
         let (alone, world) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_COMM_WORLD);
-        let (Ok(_alone), Ok(_world)) = (Silenced::new(alone), Silenced::new(world)) else {
+        let (Ok(_alone), Ok(_world)) = (
+            SilencedCommunicator::new(alone),
+            SilencedCommunicator::new(world),
+        ) else {
             return true;
         };
         let call = call(input.as_ptr().cast(), output.as_mut_ptr().cast());
@@ -204,8 +207,8 @@ pub(crate) fn distance(call: &RawCall) -> isize {
 /// # Safety
 ///
 /// As for [`Answers::why_not`], for a call without other errors.
-unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
-    let Asked { call, rank, ranks } = asked;
+unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
+    let AskedCall { call, rank, ranks } = asked;
     let is_root = call.root == rank;
     let is_in_place = call.send == in_place() || call.recv.cast_const() == in_place();
     // A null address, `MPI_BOTTOM`, says nothing about where the data is.
@@ -216,7 +219,7 @@ unsafe fn same_memory(asked: Asked<'_>) -> Option<SameMemory> {
     let before_own_part = |count: i64, datatype| unsafe {
         let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
         let elements = i64::from(rank).checked_mul(count)?;
-        let bytes = bytes(elements)?.checked_mul(extent_without_gaps(datatype)?)?;
+        let bytes = distance_bytes(elements)?.checked_mul(extent_without_gaps(datatype)?)?;
         are_alike.then_some(bytes)
     };
     let (distance, elements) = match call.collective {
@@ -255,12 +258,12 @@ unsafe fn extent_without_gaps(datatype: MPI_Datatype) -> Option<isize> {
         ffi::PMPI_Type_get_extent(datatype, &mut lower_bound, &mut extent) == 0
             && ffi::PMPI_Type_size(datatype, &mut size) == 0
     };
-    let extent = bytes(extent)?;
-    (is_known && extent == bytes(size)?).then_some(extent)
+    let extent = distance_bytes(extent)?;
+    (is_known && extent == distance_bytes(size)?).then_some(extent)
 }
 
 /// Converts a distance of the library's address type, which differs between libraries.
-fn bytes(length: impl TryInto<isize>) -> Option<isize> {
+fn distance_bytes(length: impl TryInto<isize>) -> Option<isize> {
     length.try_into().ok()
 }
 
@@ -270,24 +273,25 @@ fn bytes(length: impl TryInto<isize>) -> Option<isize> {
 /// # Safety
 ///
 /// `counts` has one count per rank or is null.
-unsafe fn sides(asked: Asked<'_>) -> Option<[Option<Elements>; 2]> {
-    let Asked { call, rank, ranks } = asked;
+unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 2]> {
+    let AskedCall { call, rank, ranks } = asked;
     let is_root = call.root == rank;
-    let recv = Elements {
+    let recv = BufferElements {
         buffer: call.recv,
         count: call.recv_count,
         datatype: call.recv_type,
     };
-    let send = Elements {
+    let send = BufferElements {
         buffer: call.send,
         count: call.send_count,
         datatype: call.send_type,
     };
-    let operand = Elements {
+    let operand = BufferElements {
         buffer: call.send,
         ..recv
     };
-    let unless_in_place = |side: Elements| Some(side).filter(|side| side.buffer != in_place());
+    let unless_in_place =
+        |side: BufferElements| Some(side).filter(|side| side.buffer != in_place());
     Some(match call.collective {
         Collective::Bcast => [None, Some(recv)],
         Collective::Reduce if !is_root => [Some(operand), None],
@@ -305,22 +309,22 @@ unsafe fn sides(asked: Asked<'_>) -> Option<[Option<Elements>; 2]> {
                 return None;
             }
             // Of the input, it matters only whether it has any elements.
-            let of = |count: Option<i64>, side: Elements| {
+            let of = |count: Option<i64>, side: BufferElements| {
                 let count = count?;
-                Some(Elements { count, ..side })
+                Some(BufferElements { count, ..side })
             };
             let send = of(parts.iter().max(), operand).and_then(unless_in_place);
-            [send, of(parts.of(rank), recv)]
+            [send, of(parts.count_of_rank(rank), recv)]
         }
         _ => [unless_in_place(operand), Some(recv)],
     })
 }
 
-impl Elements {
+impl BufferElements {
     /// # Safety
     ///
     /// The datatype is null or valid.
-    unsafe fn is_right(&self, datatypes: &Datatypes) -> bool {
+    unsafe fn is_valid(&self, datatypes: &Datatypes) -> bool {
         // SAFETY: a constant of the library.
         let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
         if self.count < 0 || self.datatype == nothing || self.buffer == in_place() {
@@ -370,10 +374,10 @@ unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
     // SAFETY: the caller's; a broadcast on one rank accesses no data.
     unsafe {
         // A datatype stays committed, so the library is asked once.
-        if datatypes.knows(datatype) {
+        if datatypes.is_known(datatype) {
             return true;
         }
-        let is_refused = refuses(|_, buffer| {
+        let is_refused = library_refuses(|_, buffer| {
             RawCall::new(
                 Collective::Bcast,
                 std::ptr::null(),
@@ -384,7 +388,7 @@ unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
         });
         if !is_refused {
             // Without the attribute, the library is asked again.
-            let _ = datatypes.life(datatype);
+            let _ = datatypes.liveness_of(datatype);
         }
         !is_refused
     }

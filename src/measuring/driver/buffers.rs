@@ -13,15 +13,15 @@ const LINE_BYTES: usize = 64;
 
 /// The buffers of one rank, or several copies of them that calls use in rotation.
 pub(crate) struct Buffers {
-    input: Copies,
-    output: Copies,
+    input: BufferCopies,
+    output: BufferCopies,
     /// The expected output, if the rank has one.
     expected: Option<Bytes>,
     rotation: Rotation,
 }
 
 /// Copies of one buffer, laid out one after the other.
-struct Copies {
+struct BufferCopies {
     bytes: Bytes,
     /// The length of one copy.
     length: usize,
@@ -33,8 +33,8 @@ impl Buffers {
     /// Makes this many copies of a rank's buffers for a call.
     pub(crate) fn new(call: &Call, rank: u32, ranks: u32, copies: usize) -> Self {
         let rotation = Rotation::new(copies);
-        let input = data::input(call, rank, ranks);
-        let expected = data::expected(call, rank, ranks);
+        let input = data::input_buffer(call, rank, ranks);
+        let expected = data::expected_output(call, rank, ranks);
         let output = match &expected {
             // The data that the root sends.
             Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
@@ -43,8 +43,8 @@ impl Buffers {
             _ => Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
         };
         Self {
-            input: Copies::of(input, rotation),
-            output: Copies::of(output, rotation),
+            input: BufferCopies::from_first(input, rotation),
+            output: BufferCopies::from_first(output, rotation),
             expected,
             rotation,
         }
@@ -53,23 +53,26 @@ impl Buffers {
     /// The buffers of the next call.
     #[inline]
     pub(crate) fn next(&mut self) -> (&[u8], &mut [u8]) {
-        let copy = self.rotation.next();
-        (self.input.slice(copy), self.output.mut_slice(copy))
+        let copy = self.rotation.next_copy();
+        (
+            self.input.bytes_of_copy(copy),
+            self.output.mut_bytes_of_copy(copy),
+        )
     }
 
     /// The buffers of the next call, and its expected output.
-    pub(crate) fn next_and_expected(&mut self) -> (&[u8], &mut [u8], Option<&[u8]>) {
-        let copy = self.rotation.next();
+    pub(crate) fn next_with_expected_output(&mut self) -> (&[u8], &mut [u8], Option<&[u8]>) {
+        let copy = self.rotation.next_copy();
         (
-            self.input.slice(copy),
-            self.output.mut_slice(copy),
+            self.input.bytes_of_copy(copy),
+            self.output.mut_bytes_of_copy(copy),
             self.expected.as_ref().map(Bytes::as_slice),
         )
     }
 }
 
-impl Copies {
-    fn of(first: Bytes, rotation: Rotation) -> Self {
+impl BufferCopies {
+    fn from_first(first: Bytes, rotation: Rotation) -> Self {
         let length = first.as_slice().len();
         let distance = length.next_multiple_of(LINE_BYTES);
         if rotation.copies == 1 || length == 0 {
@@ -83,7 +86,7 @@ impl Copies {
         let mut order = rotation;
         // Filled in the order of their use, so that the next call does not find the latest written copies cached.
         for _ in 0..rotation.copies {
-            let begin = order.next() * distance;
+            let begin = order.next_copy() * distance;
             bytes.as_mut_slice()[begin..][..length].copy_from_slice(first.as_slice());
         }
         Self {
@@ -93,11 +96,11 @@ impl Copies {
         }
     }
 
-    fn slice(&self, copy: usize) -> &[u8] {
+    fn bytes_of_copy(&self, copy: usize) -> &[u8] {
         &self.bytes.as_slice()[copy * self.distance..][..self.length]
     }
 
-    fn mut_slice(&mut self, copy: usize) -> &mut [u8] {
+    fn mut_bytes_of_copy(&mut self, copy: usize) -> &mut [u8] {
         &mut self.bytes.as_mut_slice()[copy * self.distance..][..self.length]
     }
 }
@@ -127,7 +130,7 @@ impl Rotation {
     }
 
     #[inline]
-    fn next(&mut self) -> usize {
+    fn next_copy(&mut self) -> usize {
         let copy = self.at;
         self.at += self.step;
         if self.at >= self.copies {
@@ -147,7 +150,7 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
 /// The number of copies of a call's buffers for which the copies of all ranks on a rank's node together exceed twice
 /// the caches. One if caches may be warm, or if no data are moved. They take at most twice the caches and one more
 /// copy. `nodes` lists the ranks of each node.
-pub(crate) fn copies(
+pub(crate) fn needed_buffer_copies(
     call: &Call,
     rank: u32,
     nodes: &[Vec<u32>],

@@ -12,7 +12,7 @@ use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Runner, Turn
 use runtime::{DeployedCall, RuntimeError};
 use vocabulary::{Candidate, Through};
 
-use crate::error::{DriverError, failure, no_channels};
+use crate::error::{DriverError, failure_from_error, no_channels_failure};
 
 /// A candidate bound to a cell's call.
 pub(crate) enum CandidateCall<'a> {
@@ -41,7 +41,7 @@ impl<'a> CandidateCall<'a> {
         channels: Result<&Rc<NodeChannels>, NoChannels>,
     ) -> Result<Result<Self, Failure>, DriverError> {
         if let (Through::Shared, Err(reason)) = (candidate.parameters().through, channels) {
-            return Ok(Err(no_channels(reason)));
+            return Ok(Err(no_channels_failure(reason)));
         }
         // Tables leave calls without data, and calls of a single rank, to the library.
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
@@ -49,7 +49,7 @@ impl<'a> CandidateCall<'a> {
             return match DeployedCall::new(candidate, call, communicator, channels.ok()) {
                 Ok(deployed) => Ok(Ok(Self::Ours(Box::new(deployed), communicator))),
                 Err(RuntimeError::Exec(error)) if !matches!(error, ExecError::Mpi { .. }) => {
-                    Ok(Err(failure(&error)))
+                    Ok(Err(failure_from_error(&error)))
                 }
                 Err(error) => Err(error.into()),
             };
@@ -59,22 +59,28 @@ impl<'a> CandidateCall<'a> {
         let runner = Runner::new(candidate, call, &own, Wait::Block);
         Ok(runner
             .map(|runner| Self::Library(runner, Box::new(own)))
-            .map_err(|error| failure(&error)))
+            .map_err(|error| failure_from_error(&error)))
     }
 
     /// Prepares the candidate for a series of calls: [`Runner::turn`].
-    pub(crate) fn turn(&mut self) -> Result<CandidateTurn<'_>, ExecError> {
+    pub(crate) fn begin_turn(&mut self) -> Result<CandidateTurn<'_>, ExecError> {
         Ok(match self {
-            Self::Library(runner, own) => CandidateTurn::Library(runner.turn()?, own),
+            Self::Library(runner, own) => CandidateTurn::Library(runner.begin_turn()?, own),
             Self::Ours(call, communicator) => CandidateTurn::Ours(call, communicator),
         })
     }
 
     /// Carries out the collective for the first time, in its own turn.
-    pub(crate) fn first(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Failure> {
-        let mut turn = self.turn().map_err(|error| failure(&error))?;
-        let called = turn.call(input, output).and_then(|()| turn.end());
-        called.map_err(|error| failure(&error))?;
+    pub(crate) fn call_first_time(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), Failure> {
+        let mut turn = self
+            .begin_turn()
+            .map_err(|error| failure_from_error(&error))?;
+        let called = turn.carry_out(input, output).and_then(|()| turn.end_turn());
+        called.map_err(|error| failure_from_error(&error))?;
         let Self::Ours(call, _) = self else {
             return Ok(());
         };
@@ -88,7 +94,7 @@ impl<'a> CandidateCall<'a> {
 impl CandidateTurn<'_> {
     /// Carries out the collective: [`Turn::call`].
     #[inline]
-    pub(crate) fn call(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), ExecError> {
+    pub(crate) fn carry_out(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), ExecError> {
         match self {
             Self::Library(turn, communicator) => turn.call(communicator, input, output),
             Self::Ours(call, communicator) => call.call(communicator, input, output),
@@ -96,7 +102,7 @@ impl CandidateTurn<'_> {
     }
 
     /// Restores the library's own decisions: [`Turn::end`].
-    pub(crate) fn end(self) -> Result<(), ExecError> {
+    pub(crate) fn end_turn(self) -> Result<(), ExecError> {
         match self {
             Self::Library(turn, _) => turn.end(),
             Self::Ours(..) => Ok(()),

@@ -25,7 +25,7 @@ const REQUEST: [u8; 8] = [1; 8];
 const END: [u8; 8] = [0; 8];
 
 /// The time of this rank's monotonic clock.
-pub(crate) fn now() -> Result<Nanoseconds, DriverError> {
+pub(crate) fn monotonic_now() -> Result<Nanoseconds, DriverError> {
     let time = ClockId::CLOCK_MONOTONIC.now().map_err(DriverError::Clock)?;
     Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }
@@ -39,7 +39,7 @@ pub(crate) struct GlobalClock {
 
 /// The result of comparing the clocks of all ranks; the same on all ranks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Comparison {
+pub(crate) struct ClockComparison {
     /// The largest possible difference between the global times of a rank and of rank 0, summed along the chain of
     /// references.
     pub(crate) residual_seconds: f64,
@@ -71,29 +71,30 @@ impl GlobalClock {
         let rank = communicator.rank();
         for ClockPair { reference, client } in pairs.iter().flatten() {
             if rank == *reference {
-                answer(communicator, *client, now)?;
+                answer_requests(communicator, *client, monotonic_now)?;
                 communicator.send_bytes(&self.mine.get().to_bytes(), *client)?;
             } else if rank == *client {
-                self.mine.set(synchronise_with(communicator, *reference)?);
+                self.mine
+                    .set(learn_from_reference(communicator, *reference)?);
             }
         }
         Ok(())
     }
 
     /// Compares all clocks, along the chain of references, with the learned ones.
-    pub(crate) fn compare(
+    pub(crate) fn compare_clocks(
         &self,
         communicator: &Communicator,
         pairs: &[Vec<ClockPair>],
-    ) -> Result<Comparison, DriverError> {
+    ) -> Result<ClockComparison, DriverError> {
         let (rank, mine) = (communicator.rank(), self.mine.get());
         let (mut residual_seconds, mut is_stale) = (0.0, false);
         for ClockPair { reference, client } in pairs.iter().flatten() {
             if rank == *reference {
-                answer(communicator, *client, || self.now())?;
+                answer_requests(communicator, *client, || self.global_now())?;
                 communicator.send_bytes(&f64::to_le_bytes(residual_seconds), *client)?;
             } else if rank == *client {
-                let exchanges = exchange(communicator, *reference)?;
+                let exchanges = measure_exchanges(communicator, *reference)?;
                 communicator.send_bytes(&END, *reference)?;
                 let mut word = [0; 8];
                 communicator.recv_bytes(&mut word, *reference)?;
@@ -109,8 +110,8 @@ impl GlobalClock {
             f64::from(u8::from(is_stale)),
             mine.drift_error(),
         ];
-        communicator.maximum(&mut all)?;
-        Ok(Comparison {
+        communicator.maximum_over_ranks(&mut all)?;
+        Ok(ClockComparison {
             residual_seconds: all[0],
             is_stale: all[1] > 0.0,
             drift_error: all[2],
@@ -118,12 +119,12 @@ impl GlobalClock {
     }
 
     /// The global time.
-    pub(crate) fn now(&self) -> Result<Nanoseconds, DriverError> {
-        Ok(self.mine.get().global_time(now()?))
+    pub(crate) fn global_now(&self) -> Result<Nanoseconds, DriverError> {
+        Ok(self.mine.get().global_time(monotonic_now()?))
     }
 
     /// The time of this rank's clock at a global time.
-    pub(crate) fn local(&self, global: Nanoseconds) -> Nanoseconds {
+    pub(crate) fn to_local(&self, to_global: Nanoseconds) -> Nanoseconds {
         self.mine.get().local_time(global)
     }
 
@@ -133,12 +134,12 @@ impl GlobalClock {
     }
 
     /// The learned clocks of all ranks, by rank. Collective.
-    pub(crate) fn describe(
+    pub(crate) fn clocks_of_ranks(
         &self,
         communicator: &Communicator,
     ) -> Result<Vec<RankClock>, DriverError> {
         let mine = self.mine.get();
-        let local = now()?;
+        let local = monotonic_now()?;
         let numbers = [
             mine.offset_seconds(local),
             mine.drift(),
@@ -147,7 +148,7 @@ impl GlobalClock {
         let mut all = vec![f64::NEG_INFINITY; 3 * communicator.size() as usize];
         let place = 3 * communicator.rank() as usize;
         all[place..place + 3].copy_from_slice(&numbers);
-        communicator.maximum(&mut all)?;
+        communicator.maximum_over_ranks(&mut all)?;
         let ranks = all.chunks_exact(3).map(|numbers| RankClock {
             offset_seconds: numbers[0],
             drift: numbers[1],
@@ -158,24 +159,27 @@ impl GlobalClock {
 }
 
 /// Makes a batch of exchanges, timed with this rank's own clock.
-fn exchange(communicator: &Communicator, reference: u32) -> Result<Vec<Exchange>, DriverError> {
+fn measure_exchanges(
+    communicator: &Communicator,
+    reference: u32,
+) -> Result<Vec<Exchange>, DriverError> {
     let mut exchanges = Vec::with_capacity(BATCH);
     for _ in 0..BATCH {
         let mut word = [0; 8];
-        let sent = now()?;
+        let sent = monotonic_now()?;
         communicator.send_bytes(&REQUEST, reference)?;
         communicator.recv_bytes(&mut word, reference)?;
         exchanges.push(Exchange {
             sent,
             answered: Nanoseconds::from_le_bytes(word),
-            received: now()?,
+            received: monotonic_now()?,
         });
     }
     Ok(exchanges)
 }
 
 /// Answers a client's requests for the time until the client ends the exchanges.
-fn answer(
+fn answer_requests(
     communicator: &Communicator,
     client: u32,
     time: impl Fn() -> Result<Nanoseconds, DriverError>,
@@ -190,12 +194,12 @@ fn answer(
     }
 }
 
-fn synchronise_with(communicator: &Communicator, reference: u32) -> Result<Clock, DriverError> {
+fn learn_from_reference(communicator: &Communicator, reference: u32) -> Result<Clock, DriverError> {
     let mut learning = ClockLearning::default();
-    learning.add_batch(&exchange(communicator, reference)?);
+    learning.add_batch(&measure_exchanges(communicator, reference)?);
     while learning.is_unfinished() {
         std::thread::sleep(PAUSE);
-        learning.add_batch(&exchange(communicator, reference)?);
+        learning.add_batch(&measure_exchanges(communicator, reference)?);
     }
     communicator.send_bytes(&END, reference)?;
     let mut bytes = [0; 40];

@@ -12,29 +12,29 @@ use vocabulary::{Datatype, Operator};
 const PERIOD: u64 = 101;
 
 /// A rank's contribution to element `index`: a number, or the bits of a function.
-fn contribution(call: &Call, rank: u32, index: u64) -> u64 {
+fn contributed_element(call: &Call, rank: u32, index: u64) -> u64 {
     match call.operator {
-        Some(Operator::Noncommutative) => function(call, rank, index % PERIOD),
+        Some(Operator::Noncommutative) => function_bits(call, rank, index % PERIOD),
         _ => (u64::from(rank) * 31 + index * 7) % PERIOD,
     }
 }
 
 /// The function `a x + b`: `a` is the lower half of an element and depends on the rank, `b` is the upper half.
 /// Functions with different odd `a` and the same odd `b` do not commute.
-fn function(call: &Call, rank: u32, index: u64) -> u64 {
+fn function_bits(call: &Call, rank: u32, index: u64) -> u64 {
     let half_bits = 4 * call.datatype.size_bytes();
     (2 * u64::from(rank) + 3) | ((2 * index + 1) << half_bits)
 }
 
 /// A rank's input buffer; empty if it contributes nothing, and in a broadcast.
-pub(crate) fn input(call: &Call, rank: u32, ranks: u32) -> Bytes {
-    fill(call, call.input_bytes(rank, ranks), |index| {
-        contribution(call, rank, index)
+pub(crate) fn input_buffer(call: &Call, rank: u32, ranks: u32) -> Bytes {
+    fill_buffer(call, call.input_bytes(rank, ranks), |index| {
+        contributed_element(call, rank, index)
     })
 }
 
 /// A rank's expected output, if it has one. Slow; computed once per cell.
-pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
+pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
     let is_root = rank == call.root;
     if call.collective.has_result_only_at_root() && !is_root {
         return None;
@@ -43,35 +43,37 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
     let elements = call.bytes / call.datatype.size_bytes();
     Some(match call.collective {
         Collective::Barrier => return None,
-        Collective::Bcast => fill(call, bytes, |index| contribution(call, call.root, index)),
-        Collective::Scatter => fill(call, bytes, |index| {
-            contribution(call, call.root, u64::from(rank) * elements + index)
+        Collective::Bcast => fill_buffer(call, bytes, |index| {
+            contributed_element(call, call.root, index)
         }),
-        Collective::Gather | Collective::Allgather => fill(call, bytes, |index| {
+        Collective::Scatter => fill_buffer(call, bytes, |index| {
+            contributed_element(call, call.root, u64::from(rank) * elements + index)
+        }),
+        Collective::Gather | Collective::Allgather => fill_buffer(call, bytes, |index| {
             // An empty vector has no elements, so this does not divide by zero.
-            contribution(call, (index / elements) as u32, index % elements)
+            contributed_element(call, (index / elements) as u32, index % elements)
         }),
         // The blocks that all ranks send to this one.
-        Collective::Alltoall => fill(call, bytes, |index| {
+        Collective::Alltoall => fill_buffer(call, bytes, |index| {
             let block = u64::from(rank) * elements;
-            contribution(call, (index / elements) as u32, block + index % elements)
+            contributed_element(call, (index / elements) as u32, block + index % elements)
         }),
         Collective::Scan => {
-            let combined = combined(call, rank + 1);
-            fill(call, bytes, |index| combined[(index % PERIOD) as usize])
+            let combined = combine_contributions(call, rank + 1);
+            fill_buffer(call, bytes, |index| combined[(index % PERIOD) as usize])
         }
         Collective::Reduce
         | Collective::Allreduce
         | Collective::ReduceScatter
         | Collective::ReduceScatterBlock => {
-            let combined = combined(call, ranks);
+            let combined = combine_contributions(call, ranks);
             // The start of the rank's part: the sum of the outputs before it.
             let before: u64 = match call.collective {
                 Collective::Reduce | Collective::Allreduce => 0,
                 _ => (0..rank).map(|other| call.output_bytes(other, ranks)).sum(),
             };
             let first = before / call.datatype.size_bytes();
-            fill(call, bytes, |index| {
+            fill_buffer(call, bytes, |index| {
                 combined[((first + index) % PERIOD) as usize]
             })
         }
@@ -79,19 +81,19 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
 }
 
 /// The combination of the first [`PERIOD`] elements of the first `ranks` ranks.
-fn combined(call: &Call, ranks: u32) -> Vec<u64> {
-    let of_all = |index| (0..ranks).map(move |rank| contribution(call, rank, index));
+fn combine_contributions(call: &Call, ranks: u32) -> Vec<u64> {
+    let of_all = |index| (0..ranks).map(move |rank| contributed_element(call, rank, index));
     (0..PERIOD)
         .map(|index| match call.operator {
             Some(Operator::Max) => of_all(index).max().unwrap_or(0),
             Some(Operator::Sum) | None => of_all(index).sum(),
-            Some(Operator::Noncommutative) => composed(call, of_all(index)),
+            Some(Operator::Noncommutative) => compose_functions(call, of_all(index)),
         })
         .collect()
 }
 
 /// The composition of functions, the last one applied first.
-fn composed(call: &Call, functions: impl Iterator<Item = u64>) -> u64 {
+fn compose_functions(call: &Call, functions: impl Iterator<Item = u64>) -> u64 {
     let half_bits = 4 * call.datatype.size_bytes();
     let mask = (1 << half_bits) - 1;
     let halves = functions.map(|function| (function & mask, function >> half_bits));
@@ -111,7 +113,7 @@ pub(crate) fn first_difference(call: &Call, found: &[u8], expected: &[u8]) -> Op
         .position(|(found, expected)| found != expected)
 }
 
-fn fill(call: &Call, bytes: u64, value: impl Fn(u64) -> u64) -> Bytes {
+fn fill_buffer(call: &Call, bytes: u64, value: impl Fn(u64) -> u64) -> Bytes {
     let size = call.datatype.size_bytes() as usize;
     let mut bytes = Bytes::zeroed(bytes as usize);
     for (index, element) in (0..).zip(bytes.as_mut_slice().chunks_exact_mut(size)) {

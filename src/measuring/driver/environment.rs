@@ -12,7 +12,7 @@ use vocabulary::{Library, Node};
 use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, SwitchVariables, UNTIL_VARIABLE};
 
 use crate::error::DriverError;
-use crate::rules::Given;
+use crate::rules::MpiConfiguration;
 use crate::settings;
 use crate::topology::Topology;
 
@@ -20,16 +20,17 @@ use crate::topology::Topology;
 const NAP: Duration = Duration::from_millis(1);
 
 /// Describes this rank's node. Collective over the node. The plan may know of fewer cores than are visible here.
-pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> {
+pub(crate) fn describe_own_node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> {
     let mine = own_cpus();
     let mut ranks = Vec::new();
     for rank in 0..node.size() {
         let mut cpus = mine.clone().into_bytes();
-        node.share(&mut cpus, rank)?;
+        node.broadcast_bytes(&mut cpus, rank)?;
         ranks.push(String::from_utf8_lossy(&cpus).into_owned());
     }
     let mut known = plan.switches.iter();
-    let switches = known.find_map(|names| switches(names, |name| std::env::var(name).ok()));
+    let switches =
+        known.find_map(|names| switches_above_node(names, |name| std::env::var(name).ok()));
     Ok(Node {
         switches: switches.unwrap_or_default(),
         ..::environment::this_node(ranks, plan.cores)
@@ -38,7 +39,10 @@ pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> 
 
 /// The switches above this node, from variables of the batch system. A path that ends in another node was inherited
 /// from there.
-fn switches(names: &SwitchVariables, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+fn switches_above_node(
+    names: &SwitchVariables,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
     let (path, node) = (variable(&names.path)?, variable(&names.node)?);
     let (switches, last) = path.rsplit_once('.')?;
     (last == node).then(|| switches.to_owned())
@@ -46,7 +50,7 @@ fn switches(names: &SwitchVariables, variable: impl Fn(&str) -> Option<String>) 
 
 /// Describes all nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is the result of
 /// [`node`].
-pub(crate) fn nodes(
+pub(crate) fn describe_all_nodes(
     world: &Communicator,
     topology: &Topology,
     mine: &Node,
@@ -54,27 +58,27 @@ pub(crate) fn nodes(
     let mut nodes = Vec::new();
     for leader in &topology.leaders {
         let mut text = serde_json::to_vec(mine)?;
-        world.share(&mut text, *leader)?;
+        world.broadcast_bytes(&mut text, *leader)?;
         nodes.push(serde_json::from_slice(&text)?);
     }
     Ok(nodes)
 }
 
 /// The end of the batch system's allocation, in seconds since 1970, if it is known.
-pub(crate) fn until() -> Option<u64> {
+pub(crate) fn allocation_end() -> Option<u64> {
     std::env::var(UNTIL_VARIABLE).ok()?.parse().ok()
 }
 
 /// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`nodes`], `given` is the
 /// configuration of MPI at the start.
-pub(crate) fn collect(
+pub(crate) fn collect_environment(
     world: &Communicator,
     library: Library,
     nodes: &[Node],
-    given: Given,
+    given: MpiConfiguration,
 ) -> Result<Environment, DriverError> {
     let mut environment = Environment::default();
-    let Given {
+    let MpiConfiguration {
         variables,
         set_aside,
         ..
@@ -96,18 +100,18 @@ pub(crate) fn collect(
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
             // The driver itself set these variables, unless they were set before.
-            settings: settings::changed(
+            settings: settings::find_changed_settings(
                 exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
             ),
             variables,
             set_aside,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
-            transports: exec::transports()?,
-            preset: exec::preset()?
+            transports: exec::reported_transports()?,
+            preset: exec::preset_natives()?
                 .iter()
                 .map(|native| native.full_name())
                 .collect(),
-            natives: exec::natives()?,
+            natives: exec::list_natives()?,
             ..environment
         };
         environment.warnings = judge_environment(&environment);
@@ -132,7 +136,7 @@ pub(crate) fn cold_caches(
         let available = available_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
         both = [last_level_bytes().unwrap_or(0) as f64, -available];
     }
-    world.maximum(&mut both)?;
+    world.maximum_over_ranks(&mut both)?;
     let [most, least] = both;
     let caches = ColdCaches {
         last_level_bytes: match most > 0.0 {
@@ -155,7 +159,7 @@ pub(crate) fn cold_caches(
 pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, ExecError> {
     let mine = clock::examine_clock();
     let mut both = [mine.overhead_seconds, mine.resolution_seconds];
-    world.maximum(&mut both)?;
+    world.maximum_over_ranks(&mut both)?;
     let [overhead_seconds, resolution_seconds] = both;
     Ok(ClockResolution {
         overhead_seconds,
@@ -165,7 +169,7 @@ pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, Ex
 
 #[cfg(test)]
 mod tests {
-    use super::{SwitchVariables, switches};
+    use super::{SwitchVariables, switches_above_node};
 
     #[test]
     fn switches_are_those_above_this_node() {
@@ -174,7 +178,7 @@ mod tests {
                 path: "PATH_TO_NODE".into(),
                 node: "NODE".into(),
             };
-            let told = switches(&names, |name| match name {
+            let told = switches_above_node(&names, |name| match name {
                 "PATH_TO_NODE" => path.map(str::to_owned),
                 _ => Some("n7".to_owned()),
             });

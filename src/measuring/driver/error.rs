@@ -87,7 +87,7 @@ pub(crate) enum DriverError {
 impl DriverError {
     /// The prefix of the message on standard error. The tuner treats `colltune-driver: ` as the prefix of an error that
     /// no candidate has caused.
-    pub(crate) fn prefix(&self) -> &'static str {
+    pub(crate) fn message_prefix(&self) -> &'static str {
         match self {
             Self::Turn { .. } => "colltune-driver (in a turn): ",
             _ => "colltune-driver: ",
@@ -118,7 +118,7 @@ impl DriverError {
 }
 
 /// The failure of a candidate that an error means.
-pub(crate) fn failure(error: &ExecError) -> Failure {
+pub(crate) fn failure_from_error(error: &ExecError) -> Failure {
     Failure {
         kind: match error {
             ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
@@ -129,6 +129,6 @@ pub(crate) fn failure(error: &ExecError) -> Failure {
 }
 
 /// The failure of a candidate that needs channels of shared memory.
-pub(crate) fn no_channels(reason: NoChannels) -> Failure {
+pub(crate) fn no_channels_failure(reason: NoChannels) -> Failure {
     Failure::unsupported(format!("no shared memory: {reason}"))
 }

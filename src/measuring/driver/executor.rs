@@ -13,7 +13,7 @@ use wire::{FailureKind, Record};
 use crate::buffers::Buffers;
 use crate::candidate::CandidateCall;
 use crate::data;
-use crate::error::{DriverError, failure};
+use crate::error::{DriverError, failure_from_error};
 use crate::spool::Spool;
 use crate::synchronise::Synchroniser;
 use crate::watchdog::Watchdog;
@@ -50,15 +50,16 @@ impl<'a> Executor for MpiExecutor<'a> {
     type Error = DriverError;
 
     fn begin_turn(&mut self, candidate: u32) -> Result<(), DriverError> {
-        self.watchdog.begin(self.task, candidate);
-        self.spool.write(&Record::Trying {
+        self.watchdog.begin_turn(self.task, candidate);
+        self.spool.write_record(&Record::Trying {
             task: self.task,
             candidate,
         })
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
-        self.spool.write(&failure.into_record(self.task, candidate))
+        self.spool
+            .write_record(&failure.into_record(self.task, candidate))
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
@@ -72,12 +73,12 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn first_call(&mut self, prepared: &mut Prepared<'a>) -> Attempt<f64, DriverError> {
-        let checked = self.check(prepared);
+        let checked = self.call_and_check(prepared);
         let mut seconds = match self.agree_on_failure(checked)? {
             Ok(seconds) => [seconds],
             Err(failure) => return Ok(Err(failure)),
         };
-        self.communicator.maximum(&mut seconds)?;
+        self.communicator.maximum_over_ranks(&mut seconds)?;
         Ok(Ok(seconds[0]))
     }
 
@@ -94,22 +95,24 @@ impl<'a> Executor for MpiExecutor<'a> {
         calls: Calls,
     ) -> Attempt<Samples, DriverError> {
         let mut outcome = Ok(());
-        let offsets = self.offsets(repetitions, calls);
+        let offsets = self.arrival_offsets(repetitions, calls);
         self.watchdog.begin_comparison(self.communicator.size());
         let pace = &mut prepared.pace;
-        let mut series = self.synchroniser.begin(pace, repetitions, calls, offsets)?;
-        self.watchdog.begin(self.task, prepared.index);
+        let mut series = self
+            .synchroniser
+            .begin_series(pace, repetitions, calls, offsets)?;
+        self.watchdog.begin_turn(self.task, prepared.index);
         // Until the turn has ended, the driver calls no collective of the library.
-        let mut turn = prepared.call.turn()?;
+        let mut turn = prepared.call.begin_turn()?;
         for _ in 0..repetitions {
-            series.start()?;
+            series.wait_for_start()?;
             if outcome.is_err() {
                 continue;
             }
             let mut call = |count| {
                 (0..count).try_for_each(|_| {
                     let (input, output) = self.buffers.next();
-                    turn.call(input, output)
+                    turn.carry_out(input, output)
                 })
             };
             let mut called = call(calls.untimed_calls());
@@ -117,14 +120,14 @@ impl<'a> Executor for MpiExecutor<'a> {
                 series.begin_timing()?;
             }
             called = called.and_then(|()| call(calls.timed_calls()));
-            series.end()?;
+            series.end_repetition()?;
             if let Err(error) = called {
-                outcome = Err(failure(&error));
+                outcome = Err(failure_from_error(&error));
             }
         }
-        turn.end()?;
+        turn.end_turn()?;
         match self.agree_on_failure(outcome)? {
-            Ok(()) => series.agree().map(Ok),
+            Ok(()) => series.agree_on_samples().map(Ok),
             Err(failure) => Ok(Err(failure)),
         }
     }
@@ -132,7 +135,7 @@ impl<'a> Executor for MpiExecutor<'a> {
     fn residual_seconds(&mut self) -> Result<Option<f64>, DriverError> {
         self.watchdog.begin_comparison(self.communicator.size());
         let residual_seconds = self.synchroniser.residual_seconds()?;
-        self.watchdog.end();
+        self.watchdog.end_step();
         Ok(residual_seconds)
     }
 
@@ -143,7 +146,7 @@ impl<'a> Executor for MpiExecutor<'a> {
 
 impl MpiExecutor<'_> {
     /// This rank's delays after each start; empty if all ranks arrive together.
-    fn offsets(&self, repetitions: usize, calls: Calls) -> Vec<Nanoseconds> {
+    fn arrival_offsets(&self, repetitions: usize, calls: Calls) -> Vec<Nanoseconds> {
         let Calls::Skewed {
             longest_seconds,
             first,
@@ -162,9 +165,9 @@ impl MpiExecutor<'_> {
     }
 
     /// Calls the candidate once and checks its result. Returns this rank's time in seconds.
-    fn check(&mut self, prepared: &mut Prepared<'_>) -> Result<f64, Failure> {
+    fn call_and_check(&mut self, prepared: &mut Prepared<'_>) -> Result<f64, Failure> {
         let rank = self.communicator.rank();
-        let (input, output, expected) = self.buffers.next_and_expected();
+        let (input, output, expected) = self.buffers.next_with_expected_output();
         match expected {
             Some(vector) if self.call.collective == Collective::Bcast && rank == self.call.root => {
                 output.copy_from_slice(vector);
@@ -172,7 +175,7 @@ impl MpiExecutor<'_> {
             _ => output.fill(0xa5),
         }
         let start = Instant::now();
-        prepared.call.first(input, output)?;
+        prepared.call.call_first_time(input, output)?;
         let seconds = start.elapsed().as_secs_f64();
         match expected.and_then(|expected| data::first_difference(&self.call, output, expected)) {
             None => Ok(seconds),
@@ -196,10 +199,10 @@ impl Ranks for MpiExecutor<'_> {
     }
 
     fn maximum_over_ranks(&self, values: &mut [f64]) -> Result<(), DriverError> {
-        Ok(self.communicator.maximum(values)?)
+        Ok(self.communicator.maximum_over_ranks(values)?)
     }
 
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), DriverError> {
-        Ok(self.communicator.share(bytes, root)?)
+        Ok(self.communicator.broadcast_bytes(bytes, root)?)
     }
 }

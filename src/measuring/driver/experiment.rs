@@ -24,7 +24,7 @@ const WARMUP: u32 = 30;
 const ENOUGH: u32 = 1000;
 
 /// The number of ranks of its shape that an experiment needs.
-pub(crate) fn ranks(experiment: &Experiment) -> usize {
+pub(crate) fn ranks_needed(experiment: &Experiment) -> usize {
     match experiment.kind {
         ExperimentKind::Burst if experiment.is_among_nodes() => experiment.shape.ranks() as usize,
         ExperimentKind::PingPong
@@ -44,7 +44,7 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
 /// as others would take the cores of the measured ones. Returns the measurement and how the time was spent. Calls
 /// `progressed` regularly: on a busy machine the whole experiment may take longer than the watchdog allows for one
 /// step.
-pub(crate) fn run(
+pub(crate) fn measure_experiment(
     experiment: &Experiment,
     repetition: &Repetition,
     timer: &ClockResolution,
@@ -56,9 +56,9 @@ pub(crate) fn run(
     let mut bench = Bench::new(experiment, setting)?;
     let is_late = experiment.kind == ExperimentKind::Late;
     let (first, warmup) = if is_late { (1, 2) } else { (5, WARMUP) };
-    bench.time(first)?;
-    let mut estimate = [bench.time(warmup)? / f64::from(warmup)];
-    communicator.maximum(&mut estimate)?;
+    bench.time_calls(first)?;
+    let mut estimate = [bench.time_calls(warmup)? / f64::from(warmup)];
+    communicator.maximum_over_ranks(&mut estimate)?;
     let (batch, repetitions) = if is_late {
         // Only whether the time is shorter than the receiver's delay matters.
         (1, repetition.minimum)
@@ -67,16 +67,19 @@ pub(crate) fn run(
             .ceil()
             .clamp(1.0, 10_000.0)
             .max(batch::calls_per_batch(estimate[0], timer).into());
-        (batch as u32, repetitions(estimate[0] * batch, repetition))
+        (
+            batch as u32,
+            repetitions_in_slice(estimate[0] * batch, repetition),
+        )
     };
     let mut seconds = Vec::with_capacity(repetitions as usize);
     let preparing = begin.elapsed();
     for _ in 0..repetitions {
         progressed();
-        seconds.push(bench.time(batch)? / f64::from(batch) / bench.shares());
+        seconds.push(bench.time_calls(batch)? / f64::from(batch) / bench.messages_per_call());
     }
     let calling = begin.elapsed() - preparing;
-    communicator.maximum(&mut seconds)?;
+    communicator.maximum_over_ranks(&mut seconds)?;
     let spent = TimeBreakdown {
         preparing_seconds: preparing.as_secs_f64(),
         starting_seconds: 0.0,
@@ -95,7 +98,7 @@ pub(crate) fn run(
 }
 
 /// The number of repetitions that fit in the time slice, within the plan's bounds.
-fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
+fn repetitions_in_slice(seconds: f64, wanted: &Repetition) -> u32 {
     let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
     let fitting = wanted.slice_seconds / seconds;
     (fitting as u32).clamp(wanted.minimum, most)
@@ -103,7 +106,7 @@ fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::repetitions;
+    use super::repetitions_in_slice;
     use vocabulary::Repetition;
 
     #[test]
@@ -116,7 +119,7 @@ mod tests {
                 confidence: 0.95,
                 slice_seconds: 1.0,
             };
-            assert_eq!(repetitions(seconds, &wanted), expected);
+            assert_eq!(repetitions_in_slice(seconds, &wanted), expected);
         };
         check(10, 500, 1.0 / 64.0, 64);
         check(10, 500, 1.0, 10);

@@ -39,51 +39,57 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
         // The library's settings, before this program changes any.
-        [flag] if flag == settings::PRINT => end(settings::all().and_then(print)),
-        [flag] if flag == "--settings" => {
-            let changed = settings::changed([]).ok_or(DriverError::Settings);
-            end(changed.and_then(print))
+        [flag] if flag == settings::PRINT => {
+            to_exit_code(settings::read_control_variables().and_then(print_json))
         }
-        arguments => with_forcing(arguments),
+        [flag] if flag == "--settings" => {
+            let changed = settings::find_changed_settings([]).ok_or(DriverError::Settings);
+            to_exit_code(changed.and_then(print_json))
+        }
+        arguments => run_with_forcing(arguments),
     }
 }
 
 /// Commands for which algorithms can be forced.
-fn with_forcing(arguments: &[String]) -> ExitCode {
-    let given = match rules::set_aside() {
+fn run_with_forcing(arguments: &[String]) -> ExitCode {
+    let given = match rules::set_rules_aside() {
         Ok(given) => given,
-        Err(error) => return end(Err(error)),
+        Err(error) => return to_exit_code(Err(error)),
     };
     // Forcing must not change the library's default.
     if variables::may_force(&given.variables) && !given.is_forced_in_vain {
         exec::allow_forcing();
     }
     match arguments {
-        [flag] if flag == "--identify" => end(print(exec::library())),
-        [flag] if flag == "--natives" => end(exec::natives().map_err(Into::into).and_then(print)),
-        [plan] => match session::run(Path::new(plan), given) {
+        [flag] if flag == "--identify" => to_exit_code(print_json(exec::identify_library())),
+        [flag] if flag == "--natives" => to_exit_code(
+            exec::list_natives()
+                .map_err(Into::into)
+                .and_then(print_json),
+        ),
+        [plan] => match session::run_plan(Path::new(plan), given) {
             Ok(()) => ExitCode::SUCCESS,
             // Finalising MPI after an error may wait forever for other ranks.
-            Err(error) => exec::exit_now(report(&error)),
+            Err(error) => exec::exit_now(report_error(&error)),
         },
-        _ => end(Err(DriverError::Usage)),
+        _ => to_exit_code(Err(DriverError::Usage)),
     }
 }
 
-fn end(outcome: Result<(), DriverError>) -> ExitCode {
+fn to_exit_code(outcome: Result<(), DriverError>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ExitCode::from(report(&error) as u8),
+        Err(error) => ExitCode::from(report_error(&error) as u8),
     }
 }
 
 /// Prints a value as JSON in one line.
-fn print(value: impl Serialize) -> Result<(), DriverError> {
+fn print_json(value: impl Serialize) -> Result<(), DriverError> {
     println!("{}", Plain(serde_json::to_string(&value)?));
     Ok(())
 }
 
-fn report(error: &DriverError) -> i32 {
-    eprintln!("{}{}", error.prefix(), Plain(error));
+fn report_error(error: &DriverError) -> i32 {
+    eprintln!("{}{}", error.message_prefix(), Plain(error));
     error.exit_code()
 }

@@ -18,7 +18,7 @@ const PRELOADED: (&str, &str, &str) = ("LD_PRELOAD", "libcolltune", "COLLTUNE_TA
 
 /// The configuration of MPI when this process was started.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct MpiConfiguration {
     /// The environment variables that configure it, without those that were set aside.
     pub(crate) variables: BTreeMap<String, String>,
     /// The deployed rules that were set aside: [`wire::Environment::set_aside`].
@@ -29,10 +29,10 @@ pub(crate) struct Given {
 
 /// Removes the rules that a site has deployed from this process, except those that the launch requests. Must be
 /// called first, as it changes the environment.
-pub(crate) fn set_aside() -> Result<Given, DriverError> {
-    let mut given = Given {
+pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
+    let mut given = MpiConfiguration {
         variables: variables::of_this_process(),
-        set_aside: preloaded().into_iter().collect(),
+        set_aside: preloaded_table().into_iter().collect(),
         is_forced_in_vain: false,
     };
     exec::change_environment(DISABLING, Some("1"));
@@ -57,11 +57,11 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
             given.set_aside.push(note);
         }
     }
-    let settings = exec::StartSettings::ask()?;
+    let settings = exec::StartSettings::query_library()?;
     given.is_forced_in_vain = settings.is_forced_in_vain(is_kept_by_any);
     for rules in settings.rules {
         if !is_kept_by_any(rules.setting) {
-            let place = place(&rules);
+            let place = describe_settings_file(&rules);
             let note = format!("{}={} is set in {place}", rules.setting, rules.file);
             given.set_aside.push(note);
         }
@@ -78,7 +78,7 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
 }
 
 /// The table that a preloaded `libcolltune.so` would use in this process.
-fn preloaded() -> Option<String> {
+fn preloaded_table() -> Option<String> {
     let (list, library, table) = PRELOADED;
     let is_there = std::env::var(list).is_ok_and(|list| list.contains(library));
     let is_off = std::env::var(DISABLING).is_ok_and(|value| !["", "0"].contains(&value.as_str()));
@@ -87,7 +87,7 @@ fn preloaded() -> Option<String> {
 }
 
 /// The settings file that names a file of rules, with its other lines about rules, which stay in force.
-fn place(rules: &exec::RulesInFiles) -> String {
+fn describe_settings_file(rules: &exec::RulesInFiles) -> String {
     let files = rules.settings.split([':', ',']).map(str::trim);
     let mut places = files.filter_map(|path| {
         let text = files::read_text(Path::new(path)).unwrap_or_default();

@@ -21,11 +21,11 @@ use wire::{
     Record, TaskDone, TimeBreakdown, WIRE_VERSION,
 };
 
-use crate::buffers::{Buffers, copies};
+use crate::buffers::{Buffers, needed_buffer_copies};
 use crate::clock::GlobalClock;
-use crate::error::{DriverError, failure, no_channels};
+use crate::error::{DriverError, failure_from_error, no_channels_failure};
 use crate::executor::MpiExecutor;
-use crate::rules::Given;
+use crate::rules::MpiConfiguration;
 use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::Topology;
@@ -41,21 +41,21 @@ const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
 /// Carries out a plan. Called on every rank; only rank 0 reads the plan and writes records. `given` is the
 /// configuration of MPI before the driver changed it.
-pub(crate) fn run(path: &Path, given: Given) -> Result<(), DriverError> {
+pub(crate) fn run_plan(path: &Path, given: MpiConfiguration) -> Result<(), DriverError> {
     let start = Instant::now();
     let universe = Universe::start()?;
-    carry_out(path, universe.world(), start, given)?;
+    carry_out_plan(path, universe.world(), start, given)?;
     Ok(universe.finish()?)
 }
 
-fn carry_out(
+fn carry_out_plan(
     path: &Path,
     world: &Communicator,
     start: Instant,
-    given: Given,
+    given: MpiConfiguration,
 ) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
-    let found = exec::library();
+    let found = exec::identify_library();
     if plan.library != found {
         return Err(DriverError::OtherLibrary {
             planned: plan.library,
@@ -76,14 +76,14 @@ fn carry_out(
     };
     let topology = Topology::discover(world, &node)?;
     let timer = environment::coarsest_clock(world)?;
-    let node = environment::node(&node, &plan)?;
-    let nodes = environment::nodes(world, &topology, &node)?;
-    let mut environment = environment::collect(world, found, &nodes, given)?;
-    if let Some(needed) = too_large(&plan, &topology) {
+    let node = environment::describe_own_node(&node, &plan)?;
+    let nodes = environment::describe_all_nodes(world, &topology, &node)?;
+    let mut environment = environment::collect_environment(world, found, &nodes, given)?;
+    if let Some(needed) = shape_too_large(&plan, &topology) {
         // The record tells the tuner what was started. Once another rank ends, the launcher may kill rank 0.
-        spool.write(&started(&plan, environment))?;
+        spool.write_record(&started_record(&plan, environment))?;
         world.sleeping_barrier(NAP)?;
-        return Err(topology.too_small(needed));
+        return Err(topology.small_world_error(needed));
     }
     environment.cold = match plan.cache {
         CacheState::Warm => None,
@@ -92,15 +92,15 @@ fn carry_out(
     let cold = environment.cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
-        environment.clocks = clock.describe(world)?;
+        environment.clocks = clock.clocks_of_ranks(world)?;
         // Windows are unreliable where ranks share cores.
-        if is_oversubscribed(&nodes, topology.shape()) {
+        if is_oversubscribed(&nodes, topology.launch_shape()) {
             environment.warnings.push(Warning::CrowdedWindows);
         }
     }
-    let shared_bytes = shared_bytes()?;
+    let shared_bytes = shared_memory_limit()?;
     if needs_shared_memory(&plan) {
-        let is_oversubscribed = is_oversubscribed(&nodes, topology.shape());
+        let is_oversubscribed = is_oversubscribed(&nodes, topology.launch_shape());
         let node = world.node()?;
         match NodeChannels::open(world, &node, shared_bytes, is_oversubscribed)? {
             Ok(_) => environment.shared_memory = Some(true),
@@ -115,7 +115,7 @@ fn carry_out(
             }
         }
     }
-    spool.write(&started(&plan, environment))?;
+    spool.write_record(&started_record(&plan, environment))?;
     let session = Session {
         plan: &plan,
         world,
@@ -126,18 +126,18 @@ fn carry_out(
         cold,
         clock,
         shared_bytes,
-        until: environment::until(),
+        until: environment::allocation_end(),
         spool,
         watchdog,
     };
     let reason = session
-        .carry_out(start)
-        .map_err(|error| session.attribute(error))?;
-    session.spool.write(&Record::Finished { reason })
+        .carry_out_tasks(start)
+        .map_err(|error| session.attribute_error(error))?;
+    session.spool.write_record(&Record::Finished { reason })
 }
 
 /// The first shape of the plan for which the launch has too few ranks or nodes; the same on all ranks.
-fn too_large(plan: &Plan, topology: &Topology) -> Option<CommShape> {
+fn shape_too_large(plan: &Plan, topology: &Topology) -> Option<CommShape> {
     let world = topology.world();
     let mut shapes = plan.tasks.iter().map(|task| task.work.shape());
     shapes.find(|shape| !world.has_room_for(*shape))
@@ -152,7 +152,7 @@ fn needs_shared_memory(plan: &Plan) -> bool {
 }
 
 /// The first record of a launch.
-fn started(plan: &Plan, environment: Environment) -> Record {
+fn started_record(plan: &Plan, environment: Environment) -> Record {
     Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
         launch: plan.launch,
@@ -162,7 +162,7 @@ fn started(plan: &Plan, environment: Environment) -> Record {
 }
 
 /// The limit of memory that this process may share with others on its node, in bytes.
-fn shared_bytes() -> Result<u64, DriverError> {
+fn shared_memory_limit() -> Result<u64, DriverError> {
     let value = std::env::var_os(shared_memory::VARIABLE);
     shared_memory::limit_from_value(value.as_deref()).ok_or_else(|| DriverError::SharedMemory {
         value: value.unwrap_or_default(),
@@ -208,7 +208,7 @@ fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
             source,
         })?;
     }
-    world.share(&mut text, 0)?;
+    world.broadcast_bytes(&mut text, 0)?;
     // Checked first: a plan of another version may not parse at all.
     let parse_error = |source| DriverError::ParsePlan {
         path: path.to_owned(),
@@ -246,12 +246,12 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn carry_out(&self, start: Instant) -> Result<Finish, DriverError> {
+    fn carry_out_tasks(&self, start: Instant) -> Result<Finish, DriverError> {
         for task in &self.plan.tasks {
             if !self.may_begin(start)? {
                 return Ok(Finish::Deadline);
             }
-            self.task(task)?;
+            self.carry_out_task(task)?;
             // Ranks that take no part wait here without using a core.
             self.world.sleeping_barrier(NAP)?;
         }
@@ -259,11 +259,11 @@ impl Session<'_> {
     }
 
     /// Attributes an MPI error during a candidate's turn to that candidate.
-    fn attribute(&self, error: DriverError) -> DriverError {
+    fn attribute_error(&self, error: DriverError) -> DriverError {
         let DriverError::Mpi(source) = error else {
             return error;
         };
-        let Some((task, candidate)) = self.watchdog.interrupt() else {
+        let Some((task, candidate)) = self.watchdog.interrupt_turn() else {
             return DriverError::Mpi(source);
         };
         if self.world.rank() != 0 {
@@ -271,7 +271,7 @@ impl Session<'_> {
         }
         match self
             .spool
-            .write(&failure(&source).into_record(task, candidate))
+            .write_record(&failure_from_error(&source).into_record(task, candidate))
         {
             Ok(()) => DriverError::Turn {
                 task,
@@ -288,15 +288,15 @@ impl Session<'_> {
         let in_time = planned.is_none_or(|end| start.elapsed().as_secs_f64() < end)
             && self.until.is_none_or(|end| unix_seconds() < end);
         let mut answer = vec![u8::from(in_time)];
-        self.world.share(&mut answer, 0)?;
+        self.world.broadcast_bytes(&mut answer, 0)?;
         Ok(answer == [1])
     }
 
-    fn task(&self, task: &PlannedTask) -> Result<(), DriverError> {
+    fn carry_out_task(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let begin = Instant::now();
         let needed = task.work.shape();
-        let members = self.members(&task.work);
-        let members = members.ok_or_else(|| self.topology.too_small(needed))?;
+        let members = self.task_members(&task.work);
+        let members = members.ok_or_else(|| self.topology.small_world_error(needed))?;
         let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(mut communicator) = self.world.subset(is_member)? else {
@@ -305,12 +305,14 @@ impl Session<'_> {
         communicator.set_nodes(schedule::Nodes::from_rank_lists(&nodes));
         let (measurements, spent) = match &task.work {
             PlannedWork::Compare { cell, candidates } => {
-                self.compare(task, (cell, candidates), &communicator, &nodes)?
+                self.compare_candidates(task, (cell, candidates), &communicator, &nodes)?
             }
-            PlannedWork::Experiment(what) => self.experiment(task, what, &communicator, &nodes)?,
+            PlannedWork::Experiment(what) => {
+                self.run_experiment(task, what, &communicator, &nodes)?
+            }
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
-        self.spool.write(&Record::Done(TaskDone {
+        self.spool.write_record(&Record::Done(TaskDone {
             task: task.id,
             order: RankOrder::from_nodes(&nodes),
             elapsed_seconds,
@@ -321,7 +323,7 @@ impl Session<'_> {
 
     /// Compares the candidates of a cell. `nodes` lists the communicator's ranks on each node. Returns the
     /// measurements and how the time was spent. Collective.
-    fn compare(
+    fn compare_candidates(
         &self,
         task: &PlannedTask,
         (cell, candidates): (&Cell, &[Candidate]),
@@ -333,8 +335,8 @@ impl Session<'_> {
         }
         let comparing = Instant::now();
         self.watchdog.begin_comparison(communicator.size());
-        let synchroniser = self.synchroniser(communicator, nodes)?;
-        self.watchdog.end();
+        let synchroniser = self.make_synchroniser(communicator, nodes)?;
+        self.watchdog.end_step();
         let comparing_seconds = comparing.elapsed().as_secs_f64();
         let seed = self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id);
         let benchmark = CellBenchmark {
@@ -349,7 +351,7 @@ impl Session<'_> {
         };
         let began = Instant::now();
         let (call, rank) = (Call::from(cell), communicator.rank());
-        let copies = copies(&call, rank, nodes, self.cold);
+        let copies = needed_buffer_copies(&call, rank, nodes, self.cold);
         let mut executor = MpiExecutor {
             task: task.id,
             buffers: Buffers::new(&call, rank, communicator.size(), copies),
@@ -358,7 +360,7 @@ impl Session<'_> {
             synchroniser: &synchroniser,
             communicator,
             channels: match candidates.iter().any(goes_through_shared) {
-                true => self.channels(cell.shape, communicator)?,
+                true => self.open_channels(cell.shape, communicator)?,
                 false => Err(NoChannels::SwitchedOff),
             },
             spool: &self.spool,
@@ -371,7 +373,7 @@ impl Session<'_> {
     }
 
     /// Opens channels of shared memory. Collective.
-    fn channels(
+    fn open_channels(
         &self,
         shape: CommShape,
         communicator: &Communicator,
@@ -383,16 +385,16 @@ impl Session<'_> {
 
     /// Runs an experiment. `nodes` lists the communicator's ranks on each node. Returns the measurement and how the
     /// time was spent. Collective.
-    fn experiment(
+    fn run_experiment(
         &self,
         task: &PlannedTask,
         what: &Experiment,
         communicator: &Communicator,
         nodes: &[Vec<u32>],
     ) -> Result<(Vec<Measurement>, TimeBreakdown), DriverError> {
-        let begin = || self.watchdog.begin(task.id, 0);
+        let begin = || self.watchdog.begin_turn(task.id, 0);
         begin();
-        self.spool.write(&Record::Trying {
+        self.spool.write_record(&Record::Trying {
             task: task.id,
             candidate: 0,
         })?;
@@ -404,12 +406,12 @@ impl Session<'_> {
         };
         let channels = match what.through {
             Through::Mpi => None,
-            Through::Shared => match self.channels(what.shape, communicator)? {
+            Through::Shared => match self.open_channels(what.shape, communicator)? {
                 Ok(channels) => Some(channels),
                 Err(reason) => {
-                    self.watchdog.end();
+                    self.watchdog.end_step();
                     self.spool
-                        .write(&no_channels(reason).into_record(task.id, 0))?;
+                        .write_record(&no_channels_failure(reason).into_record(task.id, 0))?;
                     return Ok((Vec::new(), TimeBreakdown::default()));
                 }
             },
@@ -417,16 +419,17 @@ impl Session<'_> {
         let setting = experiment::Setting {
             communicator,
             nodes,
-            wait: self.wait(what.shape),
+            wait: self.wait_mode_for_shape(what.shape),
             channels,
         };
-        let (measured, spent) = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
-        self.watchdog.end();
+        let (measured, spent) =
+            experiment::measure_experiment(what, &repetition, &self.timer, setting, &begin)?;
+        self.watchdog.end_step();
         Ok((vec![measured], spent))
     }
 
     /// The way the ranks of a shape wait for messages. A spinning rank would take the core from those that it waits for.
-    fn wait(&self, shape: CommShape) -> Wait {
+    fn wait_mode_for_shape(&self, shape: CommShape) -> Wait {
         match is_oversubscribed(&self.nodes, shape) && !self.leaves_core {
             true => Wait::Yield,
             false => Wait::Block,
@@ -434,7 +437,7 @@ impl Session<'_> {
     }
 
     /// Makes the synchroniser of a task with ranks on these nodes. Collective.
-    fn synchroniser<'s>(
+    fn make_synchroniser<'s>(
         &'s self,
         communicator: &'s Communicator,
         nodes: &[Vec<u32>],
@@ -442,7 +445,7 @@ impl Session<'_> {
         // All ranks wait in the same way, since this decides which repetitions are valid. In an oversubscribed launch
         // no rank is bound to a core, so a rank that spins until a start may delay another one, even if few take
         // part.
-        let wait = match is_oversubscribed(&self.nodes, self.topology.shape()) {
+        let wait = match is_oversubscribed(&self.nodes, self.topology.launch_shape()) {
             true => Wait::Yield,
             false => Wait::Block,
         };
@@ -456,12 +459,12 @@ impl Session<'_> {
     }
 
     /// The world ranks that take part in a task; `None` if there are too few.
-    fn members(&self, work: &PlannedWork) -> Option<Vec<u32>> {
+    fn task_members(&self, work: &PlannedWork) -> Option<Vec<u32>> {
         match work {
-            PlannedWork::Compare { cell, .. } => self.topology.members(cell.shape),
+            PlannedWork::Compare { cell, .. } => self.topology.members_for_shape(cell.shape),
             PlannedWork::Experiment(experiment) => {
-                let members = self.topology.members(experiment.shape)?;
-                let first = members.get(..experiment::ranks(experiment));
+                let members = self.topology.members_for_shape(experiment.shape)?;
+                let first = members.get(..experiment::ranks_needed(experiment));
                 first.map(<[u32]>::to_vec)
             }
         }

@@ -35,7 +35,7 @@ impl Spool {
     }
 
     /// Appends a record.
-    pub(crate) fn write(&self, record: &Record) -> Result<(), DriverError> {
+    pub(crate) fn write_record(&self, record: &Record) -> Result<(), DriverError> {
         let Some(file) = &self.file else {
             return Ok(());
         };

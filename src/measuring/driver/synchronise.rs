@@ -25,7 +25,7 @@ pub(crate) enum Synchroniser<'a> {
 impl Synchroniser<'_> {
     /// Begins a series of repetitions. In each repetition this rank arrives later than the start by the given offset;
     /// offsets require a global clock. Collective.
-    pub(crate) fn begin<'s>(
+    pub(crate) fn begin_series<'s>(
         &'s self,
         pace: &'s mut Pace,
         repetitions: usize,
@@ -37,7 +37,7 @@ impl Synchroniser<'_> {
                 Series::Barrier(BarrierSeries::new(communicator, repetitions))
             }
             Self::Window(window) => {
-                Series::Window(window.begin(pace, repetitions, calls, offsets)?)
+                Series::Window(window.begin_series(pace, repetitions, calls, offsets)?)
             }
         })
     }
@@ -69,10 +69,10 @@ pub(crate) enum Series<'a> {
 impl Series<'_> {
     /// Waits for the next repetition's start. Every rank calls this, even after a failure.
     #[inline]
-    pub(crate) fn start(&mut self) -> Result<(), DriverError> {
+    pub(crate) fn wait_for_start(&mut self) -> Result<(), DriverError> {
         match self {
-            Self::Barrier(series) => Ok(series.start()?),
-            Self::Window(series) => series.start(),
+            Self::Barrier(series) => Ok(series.wait_for_start()?),
+            Self::Window(series) => series.wait_for_start(),
         }
     }
 
@@ -90,21 +90,21 @@ impl Series<'_> {
 
     /// Ends the repetition on this rank.
     #[inline]
-    pub(crate) fn end(&mut self) -> Result<(), DriverError> {
+    pub(crate) fn end_repetition(&mut self) -> Result<(), DriverError> {
         match self {
             Self::Barrier(series) => {
-                series.end();
+                series.end_repetition();
                 Ok(())
             }
-            Self::Window(series) => series.end(),
+            Self::Window(series) => series.end_repetition(),
         }
     }
 
     /// The samples of all ranks together, the same on all ranks. Collective.
-    pub(crate) fn agree(self) -> Result<Samples, DriverError> {
+    pub(crate) fn agree_on_samples(self) -> Result<Samples, DriverError> {
         match self {
-            Self::Barrier(series) => Ok(series.agree()?),
-            Self::Window(series) => series.agree(),
+            Self::Barrier(series) => Ok(series.agree_on_samples()?),
+            Self::Window(series) => series.agree_on_samples(),
         }
     }
 }

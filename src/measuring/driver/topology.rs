@@ -18,12 +18,12 @@ impl Topology {
     /// Discovers the nodes. Collective.
     pub(crate) fn discover(world: &Communicator, node: &Communicator) -> Result<Self, ExecError> {
         let mut leader = world.rank().to_le_bytes().to_vec();
-        node.share(&mut leader, 0)?;
+        node.broadcast_bytes(&mut leader, 0)?;
         let leader = leader.try_into().map_or(0, u32::from_le_bytes);
         // Every rank writes its leader to its own slot; zero means not written.
         let mut leader_of = vec![0.0; world.size() as usize];
         leader_of[world.rank() as usize] = f64::from(leader) + 1.0;
-        world.maximum(&mut leader_of)?;
+        world.maximum_over_ranks(&mut leader_of)?;
         let leader_of: Vec<u32> = leader_of
             .into_iter()
             .map(|named| named as u32 - 1)
@@ -43,7 +43,7 @@ impl Topology {
 
     /// The world ranks that take part in a cell of the shape, in rank order; the same on all ranks. `None` if the launch
     /// has fewer nodes or ranks.
-    pub(crate) fn members(&self, shape: CommShape) -> Option<Vec<u32>> {
+    pub(crate) fn members_for_shape(&self, shape: CommShape) -> Option<Vec<u32>> {
         let (count, ppn) = (shape.nodes as usize, shape.ppn as usize);
         let nodes = self.nodes.get(..count)?;
         let mut members = Vec::with_capacity(count * ppn);
@@ -66,7 +66,7 @@ impl Topology {
     }
 
     /// The shape of the whole launch: all nodes, and the ranks of the fullest node.
-    pub(crate) fn shape(&self) -> CommShape {
+    pub(crate) fn launch_shape(&self) -> CommShape {
         let ppn = self.nodes.iter().map(Vec::len).max().unwrap_or(0);
         CommShape {
             nodes: self.nodes.len() as u32,
@@ -84,7 +84,7 @@ impl Topology {
     }
 
     /// The error that this shape needs other ranks than were started.
-    pub(crate) fn too_small(&self, needed: CommShape) -> DriverError {
+    pub(crate) fn small_world_error(&self, needed: CommShape) -> DriverError {
         DriverError::SmallWorld {
             found: self.world(),
             needed,
@@ -110,7 +110,7 @@ mod tests {
         };
         let check = |nodes, ppn, expected: Option<&[u32]>| {
             let shape = CommShape { nodes, ppn };
-            let members = topology.members(shape);
+            let members = topology.members_for_shape(shape);
             assert_eq!(members.as_deref(), expected, "{shape}");
             assert_eq!(
                 topology.world().has_room_for(shape),

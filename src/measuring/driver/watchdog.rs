@@ -24,16 +24,16 @@ const COMPARISON: Duration = Duration::from_secs(2);
 
 /// The current step and its deadline.
 #[derive(Debug)]
-struct Turn {
+struct WatchedStep {
     /// The task and the candidate; `None` while ranks compare their clocks, which no candidate is responsible for.
-    of: Option<(u32, u32)>,
+    task_and_candidate: Option<(u32, u32)>,
     ends: Instant,
 }
 
 /// A thread on every rank that enforces deadlines.
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog {
-    turn: Arc<Mutex<Option<Turn>>>,
+    turn: Arc<Mutex<Option<WatchedStep>>>,
     patience: Duration,
 }
 
@@ -73,39 +73,46 @@ impl Watchdog {
     }
 
     /// Begins a candidate's turn.
-    pub(crate) fn begin(&self, task: u32, candidate: u32) {
+    pub(crate) fn begin_turn(&self, task: u32, candidate: u32) {
         let ends = Instant::now() + self.patience;
         let of = Some((task, candidate));
-        self.set(Some(Turn { of, ends }));
+        self.replace_step(Some(WatchedStep {
+            task_and_candidate: of,
+            ends,
+        }));
     }
 
     /// Begins a comparison of the clocks of `ranks` ranks.
     pub(crate) fn begin_comparison(&self, ranks: u32) {
         let ends = Instant::now() + self.patience + COMPARISON * ranks;
-        self.set(Some(Turn { of: None, ends }));
+        self.replace_step(Some(WatchedStep {
+            task_and_candidate: None,
+            ends,
+        }));
     }
 
     /// Ends the current step.
-    pub(crate) fn end(&self) {
-        self.set(None);
+    pub(crate) fn end_step(&self) {
+        self.replace_step(None);
     }
 
     /// As [`Watchdog::end`]; returns the task and candidate of the turn that it ends.
-    pub(crate) fn interrupt(&self) -> Option<(u32, u32)> {
-        self.set(None).and_then(|turn| turn.of)
+    pub(crate) fn interrupt_turn(&self) -> Option<(u32, u32)> {
+        self.replace_step(None)
+            .and_then(|turn| turn.task_and_candidate)
     }
 
     /// Replaces the current step, and returns it.
-    fn set(&self, turn: Option<Turn>) -> Option<Turn> {
+    fn replace_step(&self, turn: Option<WatchedStep>) -> Option<WatchedStep> {
         let mut in_flight = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *in_flight, turn)
     }
 }
 
-fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
-    let Some((task, candidate)) = turn.of else {
+fn end_launch(turn: &WatchedStep, patience: Duration, spool: &Spool) -> ! {
+    let Some((task, candidate)) = turn.task_and_candidate else {
         let error = DriverError::Clocks;
-        eprintln!("{}{}", error.prefix(), Plain(&error));
+        eprintln!("{}{}", error.message_prefix(), Plain(&error));
         exec::exit_now(error.exit_code());
     };
     let failure = Failure {
@@ -115,7 +122,7 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
             patience.as_secs_f64()
         ),
     };
-    if let Err(error) = spool.write(&failure.into_record(task, candidate)) {
+    if let Err(error) = spool.write_record(&failure.into_record(task, candidate)) {
         eprintln!("colltune-driver: {}", Plain(error));
     }
     exec::exit_now(exit_code::HANG);

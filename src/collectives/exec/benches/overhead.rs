@@ -6,7 +6,9 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, Wait, combine};
+use exec::{
+    Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, Wait, combine_vectors,
+};
 use schedule::Collective;
 use vocabulary::{Candidate, Datatype, Operator, Parameters};
 
@@ -86,7 +88,7 @@ fn allreduce_by_hand(
     while mask < communicator.size() {
         let partner = communicator.rank() ^ mask;
         communicator.exchange_bytes(output, partner, received, partner)?;
-        combine(
+        combine_vectors(
             Datatype::Float64,
             Operator::Sum,
             Operands::IntoLeft(output, received),
@@ -126,7 +128,7 @@ fn compare(
     let (mut schedule, mut hand, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..BATCHES {
         schedule.push(time(communicator, BATCH, || {
-            ours.call(communicator, input.as_slice(), output.as_mut_slice())?;
+            ours.call_once(communicator, input.as_slice(), output.as_mut_slice())?;
             answer()
         })?);
         hand.push(time(communicator, BATCH, || {
@@ -173,7 +175,7 @@ fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecE
     let mut times = Vec::new();
     for _ in 0..BATCHES {
         times.push(time(communicator, 1, || {
-            ours.call(communicator, input.as_slice(), output.as_mut_slice())
+            ours.call_once(communicator, input.as_slice(), output.as_mut_slice())
         })?);
     }
     let block = median_nanoseconds(communicator, times)? / f64::from(BLOCKS);
@@ -202,6 +204,6 @@ fn median_nanoseconds(
     communicator: &Communicator,
     mut seconds: Vec<f64>,
 ) -> Result<f64, ExecError> {
-    communicator.maximum(&mut seconds)?;
+    communicator.maximum_over_ranks(&mut seconds)?;
     Ok(statistics::median(&seconds).unwrap_or(f64::NAN) * 1e9)
 }

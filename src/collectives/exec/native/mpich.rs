@@ -5,7 +5,7 @@
 use libraries::LibraryName;
 use schedule::Collective;
 
-use super::{Listed, required};
+use super::{ListedAlgorithm, required_variable};
 use crate::ExecError;
 use crate::tool::{Tool, Variable};
 
@@ -58,15 +58,15 @@ const NAMES: [&str; 33] = [
 ];
 
 /// The variable that forces a collective's algorithm.
-pub(super) fn name(collective: Collective) -> String {
+pub(super) fn algorithm_variable(collective: Collective) -> String {
     let collective = collective.name().to_uppercase();
     format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM")
 }
 
-pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
+pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
     let mut listed = Vec::new();
     for collective in Collective::MEASURED {
-        let Some(variable) = tool.variable(&name(collective))? else {
+        let Some(variable) = tool.find_variable(&algorithm_variable(collective))? else {
             continue;
         };
         for (number, id) in values(&variable) {
@@ -74,7 +74,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
                 continue;
             }
             let algorithm = LibraryName::Mpich.describe_algorithm(collective, &id);
-            listed.push(Listed { algorithm, number });
+            listed.push(ListedAlgorithm { algorithm, number });
         }
     }
     Ok(listed)
@@ -85,11 +85,11 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
 fn values(variable: &Variable) -> Vec<(i32, String)> {
     match variable.items.is_empty() {
         false => variable.items.clone(),
-        true => described(&variable.description),
+        true => values_from_description(&variable.description),
     }
 }
 
-fn described(description: &str) -> Vec<(i32, String)> {
+fn values_from_description(description: &str) -> Vec<(i32, String)> {
     let parts: Vec<&str> = description.split(" - ").collect();
     let before = parts.len().saturating_sub(1);
     let words = parts[..before].iter().map(|part| {
@@ -108,9 +108,12 @@ fn described(description: &str) -> Vec<(i32, String)> {
 }
 
 /// The variables that force the algorithm, on the whole communicator, without a silent replacement.
-pub(super) fn switches(tool: &Tool, listed: &Listed) -> Result<Vec<(Variable, i32)>, ExecError> {
+pub(super) fn forcing_switches(
+    tool: &Tool,
+    listed: &ListedAlgorithm,
+) -> Result<Vec<(Variable, i32)>, ExecError> {
     let named = |name: &str, value: &str| {
-        let variable = required(tool, name)?;
+        let variable = required_variable(tool, name)?;
         let values = values(&variable);
         let found = values.into_iter().find(|(_, name)| name == value);
         let (number, _) = found.ok_or_else(|| ExecError::NoVariable(format!("{name}={value}")))?;
@@ -118,7 +121,7 @@ pub(super) fn switches(tool: &Tool, listed: &Listed) -> Result<Vec<(Variable, i3
     };
     Ok(vec![
         (
-            required(tool, &name(listed.algorithm.collective))?,
+            required_variable(tool, &algorithm_variable(listed.algorithm.collective))?,
             listed.number,
         ),
         named(FALLBACK, "error")?,
@@ -128,7 +131,7 @@ pub(super) fn switches(tool: &Tool, listed: &Listed) -> Result<Vec<(Variable, i3
 
 #[cfg(test)]
 mod tests {
-    use super::described;
+    use super::values_from_description;
 
     #[test]
     fn names_are_found_in_descriptions_with_and_without_line_ends() {
@@ -148,10 +151,13 @@ mod tests {
             (8, "tree"),
         ]
         .map(|(number, name)| (number, name.to_owned()));
-        assert_eq!(described(joined), expected);
+        assert_eq!(values_from_description(joined), expected);
         let lines = "Variable\nauto - Internal\nring   - Force\ntree - Force";
-        let found: Vec<i32> = described(lines).iter().map(|(number, _)| *number).collect();
+        let found: Vec<i32> = values_from_description(lines)
+            .iter()
+            .map(|(number, _)| *number)
+            .collect();
         assert_eq!(found, [0, 1, 2]);
-        assert!(described("").is_empty());
+        assert!(values_from_description("").is_empty());
     }
 }

@@ -7,7 +7,7 @@ use libraries::LibraryName;
 use schedule::Collective;
 use vocabulary::Parameters;
 
-use super::{Listed, required};
+use super::{ListedAlgorithm, required_variable};
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Communicator, ExecError};
 
@@ -15,28 +15,28 @@ use crate::{Communicator, ExecError};
 const AUTOMATIC: i32 = 0;
 
 /// The variable for a collective's algorithm, or for a property of it such as `_of`.
-pub(super) fn name(collective: Collective, what: &str) -> String {
+pub(super) fn algorithm_variable(collective: Collective, what: &str) -> String {
     format!("coll_tuned_{}_algorithm{what}", collective)
 }
 
 /// Whether the library is Open MPI.
-pub(super) fn is_it(tool: &Tool) -> Result<bool, ExecError> {
-    let variable = tool.variable(&name(Collective::Bcast, ""))?;
+pub(super) fn is_open_mpi(tool: &Tool) -> Result<bool, ExecError> {
+    let variable = tool.find_variable(&algorithm_variable(Collective::Bcast, ""))?;
     Ok(variable.is_some())
 }
 
-pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
+pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
     if !is_heeded(tool)? {
         return Ok(Vec::new());
     }
     let mut listed = Vec::new();
     for collective in Collective::MEASURED {
-        let Some(variable) = tool.variable(&name(collective, ""))? else {
+        let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))? else {
             continue;
         };
         let items = variable.items.iter();
         let algorithms = items.filter(|(number, _)| *number != AUTOMATIC);
-        listed.extend(algorithms.map(|(number, id)| Listed {
+        listed.extend(algorithms.map(|(number, id)| ListedAlgorithm {
             algorithm: LibraryName::OpenMpi.describe_algorithm(collective, id),
             number: *number,
         }));
@@ -46,20 +46,20 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
 
 /// Whether forcing has an effect; rules of a file would take precedence.
 fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
-    let Some(enabled) = tool.variable("coll_tuned_use_dynamic_rules")? else {
+    let Some(enabled) = tool.find_variable("coll_tuned_use_dynamic_rules")? else {
         return Ok(false);
     };
-    let file = match tool.variable("coll_tuned_dynamic_rules_filename")? {
+    let file = match tool.find_variable("coll_tuned_dynamic_rules_filename")? {
         Some(file) => file.read_text()?,
         None => String::new(),
     };
-    Ok(enabled.read()? != 0 && file.is_empty())
+    Ok(enabled.read_number()? != 0 && file.is_empty())
 }
 
 /// Whether forced algorithms and rules files have an effect.
 pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
-    match tool.variable("coll_tuned_use_dynamic_rules")? {
-        Some(allowed) => Ok(allowed.read()? != 0),
+    match tool.find_variable("coll_tuned_use_dynamic_rules")? {
+        Some(allowed) => Ok(allowed.read_number()? != 0),
         None => Ok(true),
     }
 }
@@ -67,8 +67,8 @@ pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
 /// Whether an algorithm of a collective is forced.
 pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
     for collective in Collective::MEASURED {
-        if let Some(variable) = tool.variable(&name(collective, ""))?
-            && variable.read()? != AUTOMATIC
+        if let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))?
+            && variable.read_number()? != AUTOMATIC
         {
             return Ok(true);
         }
@@ -78,10 +78,10 @@ pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
 
 /// A communicator on which the algorithm carries out the collective, and the library's own decisions all others, as
 /// some algorithms call other collectives. Collective; `parameters` must be those that reach the algorithm.
-pub(super) fn duplicate(
+pub(super) fn duplicate_with_forcing(
     tool: &Tool,
     communicator: &Communicator,
-    listed: &Listed,
+    listed: &ListedAlgorithm,
     parameters: &Parameters,
 ) -> Result<Communicator, ExecError> {
     refuse_han(tool, communicator)?;
@@ -89,7 +89,7 @@ pub(super) fn duplicate(
     let mut settings: Vec<(Variable, i32)> = Vec::new();
     for other in Collective::MEASURED {
         // If a release lacks a variable, that collective cannot be forced.
-        let Some(variable) = tool.variable(&name(other, ""))? else {
+        let Some(variable) = tool.find_variable(&algorithm_variable(other, ""))? else {
             continue;
         };
         let number = match other == collective {
@@ -103,15 +103,21 @@ pub(super) fn duplicate(
     };
     if let Some(bytes) = parameters.segment_bytes {
         let bytes = i32::try_from(bytes).map_err(too_large)?;
-        settings.push((required(tool, &name(collective, "_segmentsize"))?, bytes));
+        settings.push((
+            required_variable(tool, &algorithm_variable(collective, "_segmentsize"))?,
+            bytes,
+        ));
     }
     if let Some(fanout) = parameters.fanout {
         let fanout = i32::try_from(fanout).map_err(too_large)?;
-        settings.push((required(tool, &name(collective, "_chain_fanout"))?, fanout));
+        settings.push((
+            required_variable(tool, &algorithm_variable(collective, "_chain_fanout"))?,
+            fanout,
+        ));
     }
     let mut switched = Switched::default();
     for (variable, value) in &settings {
-        switched.set(variable, *value)?;
+        switched.set_variable(variable, *value)?;
     }
     let duplicate = communicator.duplicate()?;
     switched.restore()?;
@@ -120,10 +126,11 @@ pub(super) fn duplicate(
 
 /// From 5.0 on the component `han` handles collectives over several nodes before `tuned` does.
 fn refuse_han(tool: &Tool, communicator: &Communicator) -> Result<(), ExecError> {
-    let priority = |component: &str| match tool.variable(&format!("coll_{component}_priority"))? {
-        Some(priority) => priority.read(),
-        None => Ok(i32::MIN),
-    };
+    let priority =
+        |component: &str| match tool.find_variable(&format!("coll_{component}_priority"))? {
+            Some(priority) => priority.read_number(),
+            None => Ok(i32::MIN),
+        };
     if priority("han")? > priority("tuned")? && communicator.node()?.size() < communicator.size() {
         return Err(ExecError::Shadowed("coll/han"));
     }

@@ -47,7 +47,7 @@ fn measure(sizes: usize) -> [f64; 3] {
         name: "openmpi".to_owned(),
         version: "4.1.4".to_owned(),
     };
-    let provenance = tables::provenance(library);
+    let provenance = tables::provenance_for(library);
     let mut last = given_seconds();
     let mut lap = || {
         let now = given_seconds();

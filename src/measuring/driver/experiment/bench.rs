@@ -34,7 +34,7 @@ pub(super) struct Bench<'a> {
     communicator: &'a Communicator,
     carrier: Carrier<'a>,
     rank: u32,
-    part: Part,
+    part: ExperimentPart,
     send: Bytes,
     recv: Bytes,
 }
@@ -44,7 +44,7 @@ impl<'a> Bench<'a> {
         let communicator = setting.communicator;
         let bytes = experiment.bytes as usize;
         let (rank, size) = (communicator.rank(), communicator.size());
-        let part = Part::new(experiment.kind, rank, size, setting.nodes);
+        let part = ExperimentPart::new(experiment.kind, rank, size, setting.nodes);
         Ok(Self {
             kind: experiment.kind,
             communicator,
@@ -58,7 +58,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the time of `calls` calls on this rank, in seconds.
-    pub(super) fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
+    pub(super) fn time_calls(&mut self, calls: u32) -> Result<f64, ExecError> {
         match self.kind {
             ExperimentKind::Injection => return self.time_from_barriers(calls),
             ExperimentKind::Burst if self.communicator.size() > 2 => {
@@ -69,13 +69,13 @@ impl<'a> Bench<'a> {
         }
         let start = Instant::now();
         for _ in 0..calls {
-            self.call()?;
+            self.call_once()?;
         }
         Ok(start.elapsed().as_secs_f64())
     }
 
     /// The number of messages among which the time of a call is divided.
-    pub(super) fn shares(&self) -> f64 {
+    pub(super) fn messages_per_call(&self) -> f64 {
         match self.kind {
             ExperimentKind::PingPong => 2.0,
             ExperimentKind::Combine { .. } if self.carrier.is_shared() => 2.0,
@@ -90,7 +90,7 @@ impl<'a> Bench<'a> {
         for _ in 0..calls {
             self.communicator.dissemination_barrier()?;
             let start = Instant::now();
-            self.call()?;
+            self.call_once()?;
             seconds += start.elapsed().as_secs_f64();
         }
         Ok(seconds)
@@ -121,7 +121,7 @@ impl<'a> Bench<'a> {
         Ok(seconds)
     }
 
-    fn call(&mut self) -> Result<(), ExecError> {
+    fn call_once(&mut self) -> Result<(), ExecError> {
         let (send, recv) = (self.send.as_slice(), self.recv.as_mut_slice());
         let carrier = &mut self.carrier;
         match self.kind {
@@ -138,13 +138,15 @@ impl<'a> Bench<'a> {
                 carrier.exchange(send, peer, recv, peer)
             }
             ExperimentKind::Shift => match (&self.part.to[..], &self.part.from[..]) {
-                (&[to], &[from]) if !carrier.yields() => carrier.exchange(send, to, recv, from),
+                (&[to], &[from]) if !carrier.is_yielding() => {
+                    carrier.exchange(send, to, recv, from)
+                }
                 (to, from) => carrier.transfer(send, to, recv, from),
             },
             ExperimentKind::Burst | ExperimentKind::FanOut | ExperimentKind::Injection => {
                 self.send_first()
             }
-            ExperimentKind::FanIn => self.request(),
+            ExperimentKind::FanIn => self.request_data(),
             // Late receivers are timed by [`Self::time_until_sent`].
             ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
@@ -155,14 +157,14 @@ impl<'a> Bench<'a> {
             }
             ExperimentKind::Combine { .. } if carrier.is_shared() && self.rank == 0 => {
                 carrier.send(send, 1)?;
-                carrier.combine(recv, 1)
+                carrier.receive_combining(recv, 1)
             }
             ExperimentKind::Combine { .. } if carrier.is_shared() => {
-                carrier.combine(recv, 0)?;
+                carrier.receive_combining(recv, 0)?;
                 carrier.send(send, 0)
             }
             ExperimentKind::Combine { datatype, operator } => {
-                exec::combine(datatype, operator, Operands::IntoRight(send, recv))
+                exec::combine_vectors(datatype, operator, Operands::IntoRight(send, recv))
             }
         }
     }
@@ -170,7 +172,7 @@ impl<'a> Bench<'a> {
     /// Sends messages that are answered with empty ones.
     fn send_first(&mut self) -> Result<(), ExecError> {
         let carrier = &mut self.carrier;
-        let Part { begins, to, from } = &self.part;
+        let ExperimentPart { begins, to, from } = &self.part;
         if *begins {
             return carrier.transfer(self.send.as_slice(), to, &mut [], from);
         }
@@ -179,9 +181,9 @@ impl<'a> Bench<'a> {
     }
 
     /// Sends empty messages that are answered with data.
-    fn request(&mut self) -> Result<(), ExecError> {
+    fn request_data(&mut self) -> Result<(), ExecError> {
         let carrier = &mut self.carrier;
-        let Part { begins, to, from } = &self.part;
+        let ExperimentPart { begins, to, from } = &self.part;
         if *begins {
             return carrier.transfer(&[], to, self.recv.as_mut_slice(), from);
         }
@@ -192,7 +194,7 @@ impl<'a> Bench<'a> {
 
 /// The peers of a rank in experiments with several ranks or messages.
 #[derive(Debug, PartialEq)]
-struct Part {
+struct ExperimentPart {
     /// Whether the rank sends first; the others send once they have received everything.
     begins: bool,
     /// The destination of each message; a rank may occur several times.
@@ -201,7 +203,7 @@ struct Part {
     from: Vec<u32>,
 }
 
-impl Part {
+impl ExperimentPart {
     /// The part of `rank` among `size` ranks, with these ranks on each node.
     fn new(kind: ExperimentKind, rank: u32, size: u32, nodes: &[Vec<u32>]) -> Self {
         let begins = rank == 0;
@@ -242,7 +244,7 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::ExperimentPart;
     use vocabulary::ExperimentKind;
 
     #[test]
@@ -256,8 +258,8 @@ mod tests {
             ExperimentKind::Injection,
         ] {
             let size = if kind == ExperimentKind::Burst { 2 } else { 6 };
-            let parts: Vec<Part> = (0..size)
-                .map(|rank| Part::new(kind, rank, size, &nodes))
+            let parts: Vec<ExperimentPart> = (0..size)
+                .map(|rank| ExperimentPart::new(kind, rank, size, &nodes))
                 .collect();
             let count = |peers: &[u32], peer| peers.iter().filter(|of| **of == peer).count();
             for (from, sender) in (0..).zip(&parts) {
@@ -273,8 +275,8 @@ mod tests {
     #[test]
     fn partners_stand_on_different_nodes() {
         let nodes = [vec![0, 2], vec![1, 3]];
-        let part = |rank| Part::new(ExperimentKind::Injection, rank, 4, &nodes);
-        let expected = |begins, peer| Part {
+        let part = |rank| ExperimentPart::new(ExperimentKind::Injection, rank, 4, &nodes);
+        let expected = |begins, peer| ExperimentPart {
             begins,
             to: vec![peer],
             from: vec![peer],

@@ -29,26 +29,30 @@ impl<'a> Carrier<'a> {
     }
 
     /// Whether ranks yield their cores while they wait for MPI messages.
-    pub(super) fn yields(&self) -> bool {
+    pub(super) fn is_yielding(&self) -> bool {
         matches!(self, Self::Mpi(_, Wait::Yield))
     }
 
     pub(super) fn send(&mut self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
         match self {
             Self::Mpi(communicator, _) => communicator.send_bytes(bytes, to),
-            Self::Shared(messages) => messages.transfer(bytes, &[to], &mut [], &[]),
+            Self::Shared(messages) => messages.transfer_bytes(bytes, &[to], &mut [], &[]),
         }
     }
 
     pub(super) fn recv(&mut self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
         match self {
             Self::Mpi(communicator, _) => communicator.recv_bytes(bytes, from),
-            Self::Shared(messages) => messages.transfer(&[], &[], bytes, &[from]),
+            Self::Shared(messages) => messages.transfer_bytes(&[], &[], bytes, &[from]),
         }
     }
 
     /// Receives a vector and combines it into another as it arrives; not available through MPI.
-    pub(super) fn combine(&mut self, into: &mut [u8], from: u32) -> Result<(), ExecError> {
+    pub(super) fn receive_combining(
+        &mut self,
+        into: &mut [u8],
+        from: u32,
+    ) -> Result<(), ExecError> {
         match self {
             Self::Mpi(..) => Err(ExecError::NoChannels),
             Self::Shared(messages) => messages.receive_combining(into, from),
@@ -64,7 +68,7 @@ impl<'a> Carrier<'a> {
     ) -> Result<(), ExecError> {
         match self {
             Self::Mpi(communicator, _) => communicator.exchange_bytes(send, to, recv, from),
-            Self::Shared(messages) => messages.transfer(send, &[to], recv, &[from]),
+            Self::Shared(messages) => messages.transfer_bytes(send, &[to], recv, &[from]),
         }
     }
 
@@ -80,7 +84,7 @@ impl<'a> Carrier<'a> {
             Self::Mpi(communicator, wait) => {
                 communicator.transfer_bytes(send, to, recv, from, *wait)
             }
-            Self::Shared(messages) => messages.transfer(send, to, recv, from),
+            Self::Shared(messages) => messages.transfer_bytes(send, to, recv, from),
         }
     }
 }

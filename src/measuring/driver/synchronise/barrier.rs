@@ -32,7 +32,7 @@ impl<'a> BarrierSeries<'a> {
     }
 
     #[inline]
-    pub(super) fn start(&mut self) -> Result<(), ExecError> {
+    pub(super) fn wait_for_start(&mut self) -> Result<(), ExecError> {
         self.ready = Instant::now();
         self.communicator.dissemination_barrier()?;
         self.start = Instant::now();
@@ -45,16 +45,16 @@ impl<'a> BarrierSeries<'a> {
     }
 
     #[inline]
-    pub(super) fn end(&mut self) {
+    pub(super) fn end_repetition(&mut self) {
         let end = Instant::now();
         self.seconds.push((end - self.start).as_secs_f64());
         self.busy += end - self.ready;
     }
 
-    pub(super) fn agree(self) -> Result<Samples, ExecError> {
+    pub(super) fn agree_on_samples(self) -> Result<Samples, ExecError> {
         let mut seconds = self.seconds;
         seconds.push(self.began.elapsed().as_secs_f64());
-        self.communicator.maximum(&mut seconds)?;
+        self.communicator.maximum_over_ranks(&mut seconds)?;
         let elapsed_seconds = seconds.pop().unwrap_or_default();
         Ok(Samples::new(
             seconds,

@@ -56,20 +56,20 @@ impl<'a> WindowSynchroniser<'a> {
             compared: Cell::new(Instant::now()),
             is_due: Cell::new(false),
         };
-        window.compare()?;
+        window.compare_clocks()?;
         // An error that the comparison has just corrected does not affect this task's measurements.
         window.worst_seconds.set(window.current_seconds.get());
         Ok(window)
     }
 
     /// Compares the clocks, and learns them again if they have become wrong.
-    fn compare(&self) -> Result<(), DriverError> {
-        let mut found = self.clock.compare(self.communicator, &self.pairs)?;
-        self.note(found.residual_seconds);
+    fn compare_clocks(&self) -> Result<(), DriverError> {
+        let mut found = self.clock.compare_clocks(self.communicator, &self.pairs)?;
+        self.note_residual(found.residual_seconds);
         if found.is_stale {
             self.clock.learn_again(self.communicator, &self.pairs)?;
-            found = self.clock.compare(self.communicator, &self.pairs)?;
-            self.note(found.residual_seconds);
+            found = self.clock.compare_clocks(self.communicator, &self.pairs)?;
+            self.note_residual(found.residual_seconds);
         }
         self.current_seconds.set(found.residual_seconds);
         self.drift_error.set(found.drift_error);
@@ -78,20 +78,20 @@ impl<'a> WindowSynchroniser<'a> {
         Ok(())
     }
 
-    fn note(&self, residual_seconds: f64) {
+    fn note_residual(&self, residual_seconds: f64) {
         let worst = self.worst_seconds.get().max(residual_seconds);
         self.worst_seconds.set(worst);
     }
 
     /// The largest disagreement of the clocks in seconds. Collective.
     pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
-        let found = self.clock.compare(self.communicator, &self.pairs)?;
-        self.note(found.residual_seconds);
+        let found = self.clock.compare_clocks(self.communicator, &self.pairs)?;
+        self.note_residual(found.residual_seconds);
         Ok(self.worst_seconds.get())
     }
 
     /// Plans a series of windows; compares the clocks first if that is due. Collective.
-    pub(super) fn begin<'s>(
+    pub(super) fn begin_series<'s>(
         &'s self,
         pace: &'s mut Pace,
         repetitions: usize,
@@ -100,18 +100,18 @@ impl<'a> WindowSynchroniser<'a> {
     ) -> Result<WindowSeries<'s>, DriverError> {
         let compared = Instant::now();
         if self.is_due.get() {
-            self.compare()?;
+            self.compare_clocks()?;
         }
         let comparing_seconds = compared.elapsed().as_secs_f64();
         // The time for learning clocks again is not part of the candidate's.
         let began = Instant::now();
         let mut plan = Vec::new();
         if self.communicator.rank() == 0 {
-            let (now, residual_seconds) = (self.clock.now()?, self.current_seconds.get());
+            let (now, residual_seconds) = (self.clock.global_now()?, self.current_seconds.get());
             let windows = pace.plan_windows(now, residual_seconds, calls.latest_seconds());
             plan = windows.to_bytes().to_vec();
         }
-        self.communicator.share(&mut plan, 0)?;
+        self.communicator.broadcast_bytes(&mut plan, 0)?;
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&plan);
         let windows = Windows::from_bytes(&bytes);
@@ -151,11 +151,11 @@ pub(crate) struct WindowSeries<'a> {
 
 impl WindowSeries<'_> {
     #[inline]
-    pub(super) fn start(&mut self) -> Result<(), DriverError> {
+    pub(super) fn wait_for_start(&mut self) -> Result<(), DriverError> {
         let repetition = self.readings.len();
-        let due = self.windows.start_of_repetition(repetition) + self.offset(repetition);
-        let due = self.window.clock.local(due);
-        let mut ready = clock::now()?;
+        let due = self.windows.start_of_repetition(repetition) + self.arrival_offset(repetition);
+        let due = self.window.clock.to_local(due);
+        let mut ready = clock::monotonic_now()?;
         let mut begin = ready;
         if due - ready > self.longest_wait {
             // No rank waits this long, so this clock or rank 0's is wrong. Counts as late.
@@ -166,7 +166,7 @@ impl WindowSeries<'_> {
                     Wait::Block => std::hint::spin_loop(),
                     Wait::Yield => std::thread::yield_now(),
                 }
-                begin = clock::now()?;
+                begin = clock::monotonic_now()?;
             }
         }
         self.current = Readings {
@@ -178,24 +178,24 @@ impl WindowSeries<'_> {
         Ok(())
     }
 
-    fn offset(&self, repetition: usize) -> Nanoseconds {
+    fn arrival_offset(&self, repetition: usize) -> Nanoseconds {
         self.offsets.get(repetition).copied().unwrap_or(0)
     }
 
     #[inline]
     pub(super) fn begin_timing(&mut self) -> Result<(), DriverError> {
-        self.current.timed = clock::now()?;
+        self.current.timed = clock::monotonic_now()?;
         Ok(())
     }
 
     #[inline]
-    pub(super) fn end(&mut self) -> Result<(), DriverError> {
-        self.current.end = clock::now()?;
+    pub(super) fn end_repetition(&mut self) -> Result<(), DriverError> {
+        self.current.end = clock::monotonic_now()?;
         self.readings.push(self.current);
         Ok(())
     }
 
-    pub(super) fn agree(self) -> Result<Samples, DriverError> {
+    pub(super) fn agree_on_samples(self) -> Result<Samples, DriverError> {
         let window = self.window;
         let elapsed_seconds = self.began.elapsed().as_secs_f64();
         let busy = self.readings.iter().map(|taken| taken.end - taken.ready);
@@ -203,12 +203,12 @@ impl WindowSeries<'_> {
         let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
             let readings = readings.by_clock(|reading| window.clock.global(reading));
             self.windows
-                .times_of_rank(place, self.offset(place), readings)
+                .times_of_rank(place, self.arrival_offset(place), readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
         maxima.push(window.compared.get().elapsed().as_secs_f64());
         maxima.push(elapsed_seconds);
-        window.communicator.maximum(&mut maxima)?;
+        window.communicator.maximum_over_ranks(&mut maxima)?;
         let elapsed_seconds = maxima.pop().unwrap_or_default();
         let age_seconds = maxima.pop().unwrap_or_default();
         let spans: Vec<RepetitionTimes> = maxima

@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 use std::process::Command;
 use std::time::Duration;
 
-use testkit::fakes::{exists, wait_for};
+use testkit::fakes::{process_exists, wait_for};
 use testkit::{process, require};
 
 #[test]
@@ -26,7 +26,7 @@ fn missing_requirements_fail_in_continuous_integration_unless_optional() {
         test.args(["--exact", "lacks", "--ignored"])
             .envs([("LACKING", name), ("CI", ci)])
             .env("COLLTUNE_SKIPPED", &list);
-        let ended = process::run(&mut test, Duration::from_secs(20));
+        let ended = process::run_to_end(&mut test, Duration::from_secs(20));
         assert_eq!(ended.status.success(), passes, "{name}, CI={ci}: {ended:?}");
     };
     for ci in ["", "0", "false"] {
@@ -50,11 +50,13 @@ fn commands_that_take_too_long_are_killed_with_their_children() {
     let late = catch_unwind(|| {
         let mut command = Command::new("sh");
         command.args(["-c", script]).arg(&pid);
-        process::run(&mut command, Duration::from_millis(500))
+        process::run_to_end(&mut command, Duration::from_millis(500))
     });
     let late = late.unwrap_err();
     let message = late.downcast_ref::<String>().unwrap();
     assert!(message.contains("takes longer than 500ms"), "{message}");
     let pid = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
-    wait_for("the end of the child", || (!exists(pid)).then_some(()));
+    wait_for("the end of the child", || {
+        (!process_exists(pid)).then_some(())
+    });
 }

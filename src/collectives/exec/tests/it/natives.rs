@@ -4,7 +4,7 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use schedule::Collective;
-use testkit::mpi::family;
+use testkit::mpi::chosen_family;
 
 /// The algorithms of Open MPI 4.1, numbered from 1 as in its documentation and sources.
 const OPEN_MPI: [(Collective, &[&str]); 11] = [
@@ -183,12 +183,12 @@ fn spelling(collective: Collective) -> String {
 fn the_library_lists_the_known_algorithms_of_its_release() {
     exec::allow_forcing();
     let text = exec::library_text();
-    let expected = match family() {
+    let expected = match chosen_family() {
         LibraryName::OpenMpi if text.contains(" v4.1.") => names(&OPEN_MPI),
         LibraryName::Mpich if text.contains("4.0") => names(&MPICH),
         _ => return,
     };
-    let natives = exec::natives().expect("a list");
+    let natives = exec::list_natives().expect("a list");
     let mut found: Vec<String> = natives
         .iter()
         .map(vocabulary::NativeAlgorithm::full_name)
@@ -200,7 +200,7 @@ fn the_library_lists_the_known_algorithms_of_its_release() {
 /// MPICH does not document its numbers, so they are found by setting a name in the environment.
 #[test]
 fn the_librarys_names_have_the_librarys_numbers() {
-    let family = family();
+    let family = chosen_family();
     let mut tried = 0;
     match family {
         LibraryName::OpenMpi if exec::library_text().contains(" v4.1.") => {
@@ -215,7 +215,7 @@ fn the_librarys_names_have_the_librarys_numbers() {
         }
         LibraryName::OpenMpi => return,
         LibraryName::Mpich => {
-            for native in exec::natives().expect("a list") {
+            for native in exec::list_natives().expect("a list") {
                 let collective = spelling(native.collective).to_uppercase();
                 let variable = format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM");
                 assert_eq!(preset(&variable, &native.id), [native.full_name()]);

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use launcher::LibraryName;
-use testkit::mpi::{self, family};
+use testkit::mpi::{self, chosen_family};
 
 /// Runs `exec-ranks` and returns what it printed.
 fn run(mode: &str, ranks: u32) -> String {
     // This is longer than the ranks' own deadline.
     let patience = Duration::from_secs(280);
     let program = env!("CARGO_BIN_EXE_exec-ranks").as_ref();
-    let printed = mpi::run(program, mode.as_ref(), ranks, patience).good();
+    let printed = mpi::run_ranks(program, mode.as_ref(), ranks, patience).expect_success();
     println!("{printed}");
     printed
 }
 
 #[test]
 fn every_algorithm_does_what_mpi_does() {
-    let ranks = match family() {
+    let ranks = match chosen_family() {
         LibraryName::OpenMpi => 16,
         // MPICH's ranks spin.
         LibraryName::Mpich => 4,
@@ -28,7 +28,7 @@ fn every_algorithm_does_what_mpi_does() {
 
 #[test]
 fn every_algorithm_does_what_mpi_does_through_shared_memory() {
-    let ranks = match family() {
+    let ranks = match chosen_family() {
         LibraryName::OpenMpi => 8,
         LibraryName::Mpich => 4,
     };
@@ -38,7 +38,7 @@ fn every_algorithm_does_what_mpi_does_through_shared_memory() {
 
 #[test]
 fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
-    let ranks = match family() {
+    let ranks = match chosen_family() {
         LibraryName::OpenMpi => 3,
         LibraryName::Mpich => 2,
     };

@@ -1,7 +1,7 @@
 //! Tests of a single process: our loops compared with `MPI_Reduce_local`, and the recognised properties of datatypes.
 
 use exec::constants::MPI_Datatype;
-use exec::{Bytes, DatatypeHandle, Element, Operands, OperatorHandle, kernel};
+use exec::{Bytes, DatatypeHandle, Element, Operands, OperatorHandle, find_kernel};
 use mpi::ffi;
 
 use crate::kind::Kind;
@@ -23,15 +23,15 @@ pub(crate) fn check(kinds: &[Kind]) -> u32 {
     for (datatype, element) in elements() {
         // SAFETY: a named type.
         let handle = unsafe { DatatypeHandle::new(datatype) }.expect("a datatype");
-        if handle.element() != Some(element) {
-            eprintln!("{element:?} is taken for {:?}", handle.element());
+        if handle.element_type() != Some(element) {
+            eprintln!("{element:?} is taken for {:?}", handle.element_type());
             failures += 1;
         }
         for operator in operators() {
             // SAFETY: a named operator.
             let operator = unsafe { OperatorHandle::new(operator) }.expect("an operator");
             let built_in = operator.built_in().expect("one of MPI's own");
-            if let Some(kernel) = kernel(element, built_in) {
+            if let Some(kernel) = find_kernel(element, built_in) {
                 combined += 1;
                 let agrees = |elements| agrees(&handle, &operator, kernel, elements);
                 if !LENGTHS.into_iter().all(agrees) {

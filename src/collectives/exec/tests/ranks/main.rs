@@ -39,7 +39,7 @@ fn main() -> Result<(), ExecError> {
     let mode = arguments.next().unwrap_or_default();
     let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
     if mode == "preset" {
-        for algorithm in exec::preset()? {
+        for algorithm in exec::preset_natives()? {
             println!("{}", algorithm.full_name());
         }
         return Ok(());
@@ -60,7 +60,7 @@ fn main() -> Result<(), ExecError> {
         }
     };
     let mut failed = [failures as f64];
-    universe.world().maximum(&mut failed)?;
+    universe.world().maximum_over_ranks(&mut failed)?;
     universe.finish()?;
     if failed[0] > 0.0 {
         exit_now(1);

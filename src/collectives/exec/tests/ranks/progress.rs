@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::time::Duration;
 
-use exec::{Bytes, Communicator, ExecError, ScheduleExecutor, Wait, check};
+use exec::{Bytes, Communicator, ExecError, ScheduleExecutor, Wait, check_code};
 use mpi::ffi;
 use vocabulary::{Parameters, Through};
 
@@ -26,7 +26,7 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     connect(world, |rank| rank / 2, LIMIT)?;
     let call = allreduce(64);
     let parameters = Parameters::default();
-    let schedule = call.schedule("allreduce/ring", &parameters, world.nodes())?;
+    let schedule = call.schedule_with("allreduce/ring", &parameters, world.nodes())?;
     let mut executor =
         ScheduleExecutor::new(&schedule, &call, world, Through::Shared, Wait::Block)?;
     let [input, mut output] = [64; 2].map(Bytes::zeroed);
@@ -47,7 +47,7 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     if let Some(mut request) = sent {
         // SAFETY: a valid request, which is complete since the message has been received.
         let code = unsafe { ffi::MPI_Wait(&mut request, ffi::RSMPI_STATUS_IGNORE) };
-        check("MPI_Wait", code)?;
+        check_code("MPI_Wait", code)?;
     }
     Ok(0)
 }
@@ -62,6 +62,6 @@ fn start_send(
         let (mut request, length) = (ffi::RSMPI_REQUEST_NULL, data.len() as c_int);
         let (data, byte) = (data.as_ptr().cast(), ffi::RSMPI_UINT8_T);
         let code = ffi::MPI_Isend(data, length, byte, to, 0, communicator.raw(), &mut request);
-        check("MPI_Isend", code).map(|()| request)
+        check_code("MPI_Isend", code).map(|()| request)
     }
 }

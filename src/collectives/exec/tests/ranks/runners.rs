@@ -71,7 +71,7 @@ fn compare_others(
     communicator: &Communicator,
     expected: &[u8],
 ) -> Result<u32, ExecError> {
-    let natives = exec::natives()?.into_iter();
+    let natives = exec::list_natives()?.into_iter();
     let natives = natives.filter(|native| native.collective == call.collective);
     let natives = natives.filter(|native| !aborts(native, call, communicator));
     let natives = natives.map(|native| Candidate::Native {
@@ -132,7 +132,7 @@ fn result(
     };
     let input = buffer(call.input_bytes(rank, ranks));
     let mut output = buffer(call.output_bytes(rank, ranks));
-    runner.call(communicator, input.as_slice(), output.as_mut_slice())?;
+    runner.call_once(communicator, input.as_slice(), output.as_mut_slice())?;
     let part = Call {
         in_place: false,
         ..*call

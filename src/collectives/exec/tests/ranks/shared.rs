@@ -156,7 +156,7 @@ fn limits(world: &Communicator) -> Result<u32, ExecError> {
                 Err(reason) => break reason,
             }
         };
-        let bytes: u64 = all.iter().map(|channels| channels.bytes()).sum();
+        let bytes: u64 = all.iter().map(|channels| channels.memory_bytes()).sum();
         if refused != NoChannels::Limit || all.len() < 3 || bytes > LIMIT {
             eprintln!(
                 "rank {}: {refused} after {} communicators, {bytes} bytes",
@@ -187,7 +187,7 @@ fn lost(ranks: &mut Communicator) -> Result<u32, ExecError> {
             ..parameters
         };
         let name = "allreduce/recursive_multiplying";
-        let schedule = call.schedule(name, &parameters, ranks.nodes())?;
+        let schedule = call.schedule_with(name, &parameters, ranks.nodes())?;
         ScheduleExecutor::new(&schedule, &call, ranks, through, Wait::Block)
     };
     let bytes = 8 << (3 * ranks.rank());

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::calls;
 use crate::launch::{compiled, preloaded, run_preloaded, warnings};
@@ -39,7 +39,7 @@ fn check_either_order(form: &[&str]) {
         &["-DPROGRAM", "-Wl,--no-as-needed", &tool],
     );
     let whole = part(folder, "whole", &["-DPROGRAM", "-DTOOL"]);
-    let path = saved(&forcing(1, installation().library()), folder);
+    let path = save_table(&forcing_table(1, chosen_installation().library()), folder);
     let ours = preloaded().display().to_string();
     let behind = format!("{ours}:{tool}");
     let places = [
@@ -53,7 +53,7 @@ fn check_either_order(form: &[&str]) {
             ("LD_PRELOAD", preloading.as_str()),
             ("COLLTUNE_ATTACH_AFTER", "0"),
         ];
-        let text = run_preloaded(program, &[], 2, &path, &more).good();
+        let text = run_preloaded(program, &[], 2, &path, &more).expect_success();
         assert!(text.contains("the sums are right"), "{preloading}: {text}");
         assert!(is_counted(&text), "{preloading}: {text}");
         assert_eq!(calls(&text, "allreduce/"), 100, "{preloading}: {text}");
@@ -64,7 +64,7 @@ fn check_either_order(form: &[&str]) {
     }
     for idle in [("COLLTUNE_DISABLE", "1"), ("COLLTUNE_TABLE", "")] {
         let more = [("LD_PRELOAD", behind.as_str()), idle];
-        let text = run_preloaded(&program, &[], 2, &path, &more).good();
+        let text = run_preloaded(&program, &[], 2, &path, &more).expect_success();
         assert!(text.contains("the sums are right"), "{idle:?}: {text}");
         assert!(is_counted(&text), "{idle:?}: {text}");
     }
@@ -77,7 +77,7 @@ fn a_tool_and_the_table_work_in_either_order_under_mpi() {
 
 #[test]
 fn a_tool_and_the_table_both_see_calls_with_large_counts_under_mpi() {
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         check_either_order(&["-DLARGE"]);
     }
 }

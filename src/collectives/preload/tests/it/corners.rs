@@ -6,8 +6,8 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::Library;
 
 use crate::launch::{compiled, run_preloaded};
@@ -29,9 +29,12 @@ pub(crate) fn calls(text: &str, by: &str) -> u64 {
 fn run(program: &str, arguments: &[&str], ranks: u32, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-    run_preloaded(&program, &arguments, ranks, &path, more).good()
+    run_preloaded(&program, &arguments, ranks, &path, more).expect_success()
 }
 
 #[test]
@@ -44,7 +47,7 @@ fn odd_calls_are_passed_on_under_mpi() {
     );
     assert!(text.contains("default (intercommunicator)"), "{text}");
     assert!(text.contains("default (no data)"), "{text}");
-    let is_checked = family() == LibraryName::OpenMpi;
+    let is_checked = chosen_family() == LibraryName::OpenMpi;
     assert_eq!(
         text.contains("default (wrong arguments)"),
         is_checked,
@@ -65,7 +68,7 @@ fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
 #[test]
 fn communicators_come_and_go_under_mpi() {
     // MPICH's ranks spin: with more ranks than cores, it takes a minute to make that many.
-    let (rounds, ranks) = match family() {
+    let (rounds, ranks) = match chosen_family() {
         LibraryName::Mpich => ("25", 2),
         LibraryName::OpenMpi => ("60", 4),
     };
@@ -91,7 +94,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     let program = compiled("lives.c", folder.path(), &[]);
     let arguments = ["1".to_owned()];
     let check = |path: &Path, more: &[(&str, &str)], why: &str, is_used: bool| {
-        let text = run_preloaded(&program, &arguments, 2, path, more).good();
+        let text = run_preloaded(&program, &arguments, 2, path, more).expect_success();
         assert!(text.contains("communicators came and went"), "{text}");
         assert!(text.contains(why), "no `{why}` in\n{text}");
         assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
@@ -108,9 +111,9 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     check(&broken, &[], "broken.yaml", false);
     let other = Library {
         version: "0.1".to_owned(),
-        ..installation().library()
+        ..chosen_installation().library()
     };
-    let path = saved(&forcing(0, other), folder.path());
+    let path = save_table(&forcing_table(0, other), folder.path());
     check(&path, &[], "was made for", false);
     check(&path, &[("COLLTUNE_FORCE", "1")], "anyway", true);
 }
@@ -133,10 +136,14 @@ fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
     let program = compiled("lives.c", folder.path(), &[])
         .display()
         .to_string();
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     for (rank, why) in [(0, "nowhere.yaml"), (1, "not all ranks")] {
         let script = differing(rank, "export COLLTUNE_TABLE=/nowhere.yaml", folder.path());
-        let text = run_preloaded(&script, &[program.clone(), "1".to_owned()], 2, &path, &[]).good();
+        let text = run_preloaded(&script, &[program.clone(), "1".to_owned()], 2, &path, &[])
+            .expect_success();
         assert!(text.contains("communicators came and went"), "{text}");
         assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
         assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
@@ -148,7 +155,10 @@ fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
 fn ranks_without_the_library_are_reported_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("apart.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let script = differing(0, "unset LD_PRELOAD", folder.path());
     let arguments = [program.display().to_string(), "12".to_owned()];
     let printed = run_preloaded(&script, &arguments, 3, &path, &[]);
@@ -159,7 +169,7 @@ fn ranks_without_the_library_are_reported_under_mpi() {
 /// The build for the other library, installed by scripts/driver.
 fn other_build() -> Option<PathBuf> {
     let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR")?);
-    let own = family().name();
+    let own = chosen_family().name();
     let others = std::fs::read_dir(libdir).ok()?.flatten();
     let others = others.filter(|entry| !entry.file_name().to_string_lossy().starts_with(own));
     let mut builds = others.map(|entry| entry.path().join("libcolltune.so"));
@@ -173,10 +183,13 @@ fn the_build_for_another_library_does_nothing_under_mpi() {
     };
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("lives.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let other = other.display().to_string();
     let more = [("LD_PRELOAD", other.as_str())];
-    let text = run_preloaded(&program, &["1".to_owned()], 2, &path, &more).good();
+    let text = run_preloaded(&program, &["1".to_owned()], 2, &path, &more).expect_success();
     assert!(text.contains("communicators came and went"), "{text}");
     assert_eq!(
         text.matches("this libcolltune.so was built for").count(),
@@ -194,10 +207,13 @@ fn functions_that_the_library_lacks_are_replaced_under_mpi() {
     };
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("probes.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let other = other.display().to_string();
     let more = [("LD_PRELOAD", other.as_str())];
-    let text = run_preloaded(&program, &[], 2, &path, &more).good();
+    let text = run_preloaded(&program, &[], 2, &path, &more).expect_success();
     let right = "has right values by functions with large counts";
     assert_eq!(text.matches(right).count(), 2, "{text}");
 }
@@ -235,8 +251,11 @@ fn fortran_programs_run_under_mpi() {
         let Some(program) = testkit::require("Fortran compiler", compiled) else {
             continue;
         };
-        let path = saved(&forcing(1, installation().library()), folder.path());
-        let text = run_preloaded(&program, &[], 4, &path, &[]).good();
+        let path = save_table(
+            &forcing_table(1, chosen_installation().library()),
+            folder.path(),
+        );
+        let text = run_preloaded(&program, &[], 4, &path, &[]).expect_success();
         assert!(text.contains("Fortran agrees"), "{text}");
         // MPICH's `mpi_f08` calls the names for profiling, which are served, too.
         assert_eq!(calls(&text, "allreduce/"), 11, "{source}: {text}");

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 
 use crate::launch::{archived, compiled, preloaded, run};
 
@@ -17,10 +17,10 @@ const CALLS: &str = "20000";
 /// A program that calls every function of the header, linked with these flags.
 fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
     let program = compiled("interface.c", folder, flags);
-    let mut table = forcing(1, installation().library());
-    let path = saved(&table, folder);
+    let mut table = forcing_table(1, chosen_installation().library());
+    let path = save_table(&table, folder);
     table.provenance.cpu = "Other CPU".to_owned();
-    let other = saved(&table, &folder.join("other"));
+    let other = save_table(&table, &folder.join("other"));
     let text = |path: &Path| path.display().to_string();
     let missing = text(&folder.join("missing.yaml"));
     // The expected code is COLLTUNE_ERR_NODE if the kernel names the CPU, and COLLTUNE_SUCCESS if the table is forced.
@@ -36,7 +36,7 @@ fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
         if force == "1" {
             environment.push(("COLLTUNE_EXTRAPOLATE", "1"));
         }
-        let printed = run(&program, &arguments, 4, &environment).good();
+        let printed = run(&program, &arguments, 4, &environment).expect_success();
         assert!(printed.contains("the interface holds"), "{printed}");
         let warnings = printed.matches("it is used anyway").count();
         assert_eq!(warnings == 1, code != refused, "{printed}");
@@ -49,7 +49,10 @@ fn odd_arguments_get_error_codes_under_mpi() {
     let archive = archived(folder.path()).display().to_string();
     let flags = [archive.as_str(), "-lpthread", "-ldl", "-lm"];
     let program = compiled("arguments.c", folder.path(), &flags);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let broken = folder.path().join("broken.yaml");
     std::fs::write(&broken, "format: colltune-table 2\nname: [\n").expect("written");
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -65,7 +68,7 @@ fn odd_arguments_get_error_codes_under_mpi() {
             text(&path),
             text(&broken),
         ];
-        let printed = run(&program, &arguments, 2, &yielding).good();
+        let printed = run(&program, &arguments, 2, &yielding).expect_success();
         assert!(printed.contains("are answered"), "{printed}");
     }
 }

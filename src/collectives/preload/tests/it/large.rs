@@ -5,8 +5,8 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::{calls, compiled_fortran};
 use crate::launch::{compiled, preloaded, run_preloaded, warnings};
@@ -45,14 +45,17 @@ fn check(text: &str) {
 
 #[test]
 fn calls_with_large_counts_are_carried_out_like_others_under_mpi() {
-    if family() != LibraryName::Mpich {
+    if chosen_family() != LibraryName::Mpich {
         return;
     }
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("large.c", folder.path(), &[]);
     for (place, ranks) in [(1, 2), (2, 3)] {
-        let path = saved(&forcing(place, installation().library()), folder.path());
-        let text = run_preloaded(&program, &[], ranks, &path, &[]).good();
+        let path = save_table(
+            &forcing_table(place, chosen_installation().library()),
+            folder.path(),
+        );
+        let text = run_preloaded(&program, &[], ranks, &path, &[]).expect_success();
         check(&text);
         let [made, _] = numbers(&text);
         assert_eq!(made.len(), 8, "{text}");
@@ -66,13 +69,16 @@ fn calls_with_large_counts_are_carried_out_like_others_under_mpi() {
 
 #[test]
 fn counts_that_no_int_holds_are_left_to_the_library_under_mpi() {
-    if family() != LibraryName::Mpich {
+    if chosen_family() != LibraryName::Mpich {
         return;
     }
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("large.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, &["big".to_owned()], 2, &path, &[]).good();
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, &["big".to_owned()], 2, &path, &[]).expect_success();
     check(&text);
     assert_eq!(calls(&text, "bcast/"), 2, "{text}");
     assert!(text.contains("default (2 GiB or more)"), "{text}");
@@ -82,7 +88,7 @@ fn counts_that_no_int_holds_are_left_to_the_library_under_mpi() {
 /// Python's interpreter, for instance, does not know MPI, and mpi4py calls functions with large counts.
 #[test]
 fn modules_that_a_program_loads_are_served_under_mpi() {
-    if family() != LibraryName::Mpich {
+    if chosen_family() != LibraryName::Mpich {
         return;
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -94,9 +100,12 @@ fn modules_that_a_program_loads_are_served_under_mpi() {
         folder.path(),
         &["-shared", "-fPIC", "-Dmain=run"],
     );
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let arguments = [module.display().to_string()];
-    let text = run_preloaded(&program, &arguments, 2, &path, &[]).good();
+    let text = run_preloaded(&program, &arguments, 2, &path, &[]).expect_success();
     check(&text);
     assert!(calls(&text, "allreduce/") > 0, "{text}");
 }
@@ -104,7 +113,7 @@ fn modules_that_a_program_loads_are_served_under_mpi() {
 /// MPICH's `mpi_f08` calls the functions of C.
 #[test]
 fn large_counts_of_fortran_are_served_under_mpi() {
-    if family() != LibraryName::Mpich {
+    if chosen_family() != LibraryName::Mpich {
         return;
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -112,8 +121,11 @@ fn large_counts_of_fortran_are_served_under_mpi() {
     let Some(program) = testkit::require("Fortran compiler", compiled) else {
         return;
     };
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, &[], 2, &path, &[]).good();
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, &[], 2, &path, &[]).expect_success();
     assert!(text.contains("Fortran agrees"), "{text}");
     assert_eq!(calls(&text, "allreduce/"), 2, "{text}");
     assert_eq!(calls(&text, "bcast/"), 1, "{text}");
@@ -130,7 +142,7 @@ fn large_counts_are_offered_only_where_the_library_has_them_under_mpi() {
     let names = String::from_utf8_lossy(&listed);
     let names = names.lines().filter_map(|line| line.split(' ').next());
     let offered = names.filter(|name| name.contains("MPI_") && name.ends_with("_c"));
-    let expected = match family() {
+    let expected = match chosen_family() {
         // Eight collectives and three kinds of windows, with two names each.
         LibraryName::Mpich => 22,
         LibraryName::OpenMpi => 0,

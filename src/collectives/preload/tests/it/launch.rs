@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use testkit::mpi::{self, Printed};
+use testkit::mpi::{self, LaunchOutput};
 
 /// The time limit of a launch.
 const PATIENCE: Duration = Duration::from_secs(200);
@@ -89,7 +89,7 @@ pub(crate) fn run(
     arguments: &[String],
     ranks: u32,
     environment: &[(&str, &str)],
-) -> Printed {
+) -> LaunchOutput {
     let folder = TempDir::new().expect("a temporary folder");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut script = "#!/bin/sh\nexec env COLLTUNE_ATTACH_AFTER=0".to_owned();
@@ -104,7 +104,7 @@ pub(crate) fn run(
     std::fs::write(&wrapper, script + "\n").expect("written");
     std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
     // The script ignores the argument: it contains the program's arguments.
-    mpi::run(&wrapper, "unused".as_ref(), ranks, PATIENCE)
+    mpi::run_ranks(&wrapper, "unused".as_ref(), ranks, PATIENCE)
 }
 
 /// Starts a program with `libcolltune.so` preloaded and a table.
@@ -114,7 +114,7 @@ pub(crate) fn run_preloaded(
     ranks: u32,
     table: &Path,
     more: &[(&str, &str)],
-) -> Printed {
+) -> LaunchOutput {
     let library = preloaded().display().to_string();
     let table = table.display().to_string();
     let mut environment = vec![

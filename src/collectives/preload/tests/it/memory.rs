@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use testkit::process;
-use testkit::tables::saved;
+use testkit::tables::save_table;
 use vocabulary::Through;
 
 use crate::launch::{compiled, run_preloaded};
@@ -62,7 +62,7 @@ fn logs(folder: &Path) -> Vec<String> {
 fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
-    let path = saved(&forcing_through(place, through), folder.path());
+    let path = save_table(&forcing_through(place, through), folder.path());
     let log = folder.path().join("%p.valgrind").display().to_string();
     let mut arguments: Vec<String> = ["--leak-check=full", "--show-leak-kinds=definite"]
         .map(str::to_owned)
@@ -72,7 +72,8 @@ fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
     arguments.extend(known.map(|file| format!("--suppressions={file}")));
     let program = program.display().to_string();
     arguments.extend([program, seed.to_string(), "80".to_owned(), "odd".to_owned()]);
-    let text = run_preloaded("valgrind".as_ref(), &arguments, RANKS, &path, &YIELDING).good();
+    let text =
+        run_preloaded("valgrind".as_ref(), &arguments, RANKS, &path, &YIELDING).expect_success();
     assert!(text.contains("80 calls agree"), "{text}");
     let is_shared = text.contains(" of them through shared memory");
     assert_eq!(is_shared, through == Through::Shared, "{text}");
@@ -88,7 +89,7 @@ fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
 }
 
 fn check(place: usize, through: Through, seed: u64) {
-    if testkit::require("valgrind", process::find("valgrind")).is_some() {
+    if testkit::require("valgrind", process::find_program("valgrind")).is_some() {
         let findings = findings(place, through, seed);
         assert!(findings.is_empty(), "{}", findings.join("\n"));
     }

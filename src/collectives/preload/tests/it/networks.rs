@@ -6,8 +6,8 @@ use std::path::Path;
 use schedule::Collective;
 use table::{ShapeRules, Table};
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::CommShape;
 
 use crate::launch::{compiled, run_preloaded};
@@ -16,7 +16,7 @@ const OMNI_PATH: &str = "Omni-Path 100 Gb/s (hfi1)";
 
 /// Rules for allreduce on one node and on two.
 fn table(networks: &[&str]) -> Table {
-    let mut table = forcing(1, installation().library());
+    let mut table = forcing_table(1, chosen_installation().library());
     let mut entries = table.collectives[&Collective::Allreduce].clone();
     let of_two = |entry: &ShapeRules| ShapeRules {
         shape: CommShape { nodes: 2, ppn: 2 },
@@ -51,7 +51,7 @@ fn describe(node: &Path, driver: &str, rate: &str) {
 fn run(networks: &[&str], differs: bool, force: &str) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("networks.c", folder.path(), &["-rdynamic", "-ldl"]);
-    let path = saved(&table(networks), folder.path());
+    let path = save_table(&table(networks), folder.path());
     describe(&folder.path().join("a"), "hfi1", "100 Gb/sec (4X EDR)");
     let (driver, rate) = match differs {
         true => ("mlx5_core", "200 Gb/sec (4X HDR)"),
@@ -64,7 +64,7 @@ fn run(networks: &[&str], differs: bool, force: &str) -> String {
         ("COLLTUNE_FORCE", force),
         ("COLLTUNE_ATTACH_AFTER", "0"),
     ];
-    run_preloaded(&program, &arguments, 4, &path, &more).good()
+    run_preloaded(&program, &arguments, 4, &path, &more).expect_success()
 }
 
 /// Checks the first rank's number of calls that the table decides about, of 20, and the warnings.

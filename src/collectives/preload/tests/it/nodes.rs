@@ -1,8 +1,8 @@
 //! Tables for nodes of another type.
 
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
@@ -11,13 +11,13 @@ use crate::launch::{compiled, run_preloaded};
 fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_used: bool) {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("node.c", folder.path(), &["-rdynamic", "-ldl"]);
-    let mut table = forcing(1, installation().library());
+    let mut table = forcing_table(1, chosen_installation().library());
     table.provenance.cpu = table_cpu.to_owned();
-    let path = saved(&table, folder.path());
+    let path = save_table(&table, folder.path());
     let cpuinfo = folder.path().join("cpuinfo");
     std::fs::write(&cpuinfo, format!("model name\t: {other}\n")).expect("written");
     let arguments = [cpuinfo.display().to_string()];
-    let text = run_preloaded(&program, &arguments, 3, &path, more).good();
+    let text = run_preloaded(&program, &arguments, 3, &path, more).expect_success();
     let lines = text.lines();
     let warnings: Vec<_> = lines.filter(|line| line.contains("warning")).collect();
     let expected = usize::from(!warned.is_empty());

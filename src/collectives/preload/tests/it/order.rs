@@ -3,15 +3,15 @@
 use schedule::Collective;
 use table::{Operators, Rule, ShapeRules, Table};
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::launch::{compiled, run_preloaded};
 
 /// One algorithm of allreduce for 2x2 in block order, another for 2x3 in cyclic order, and a rule of broadcasts for 1x3.
 fn table() -> Table {
-    let mut table = forcing(1, installation().library());
+    let mut table = forcing_table(1, chosen_installation().library());
     let model = table.collectives[&Collective::Allreduce][0].clone();
     let entry = |ppn, order, algorithm: &str| ShapeRules {
         shape: CommShape { nodes: 2, ppn },
@@ -44,10 +44,10 @@ fn table() -> Table {
 fn rules_of_another_order_or_of_full_nodes_do_not_count_as_measured_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
-    let path = saved(&table(), folder.path());
+    let path = save_table(&table(), folder.path());
     let run = |node_of: &str, extrapolate: &str| {
         let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
-        run_preloaded(&program, &[], node_of.len() as u32, &path, &more).good()
+        run_preloaded(&program, &[], node_of.len() as u32, &path, &more).expect_success()
     };
     let check = |node_of: &str, extrapolate: &str, decision: &str| {
         let text = run(node_of, extrapolate);
@@ -75,10 +75,11 @@ fn rules_of_another_order_or_of_full_nodes_do_not_count_as_measured_under_mpi() 
 fn ranks_agree_on_nothing_if_no_rule_is_for_their_number_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
-    let path = saved(&table(), folder.path());
+    let path = save_table(&table(), folder.path());
     let check = |node_of: &str, extrapolate: &str, placements: &str| {
         let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
-        let text = run_preloaded(&program, &[], node_of.len() as u32, &path, &more).good();
+        let text =
+            run_preloaded(&program, &[], node_of.len() as u32, &path, &more).expect_success();
         assert!(text.contains(placements), "{node_of}: {text}");
         let is_left = text.contains("calls: 10 default (shape not measured)");
         assert_eq!(is_left, extrapolate == "0", "{node_of}: {text}");

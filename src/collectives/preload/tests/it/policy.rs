@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use table::{Confidence, Table};
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::CommShape;
 
 use crate::launch::{compiled, run_preloaded, warnings};
@@ -25,18 +25,18 @@ impl Prepared {
     }
 
     fn table(&self, confidence: Confidence, confirmed: bool) -> PathBuf {
-        let mut table: Table = forcing(1, installation().library());
+        let mut table: Table = forcing_table(1, chosen_installation().library());
         for entries in table.collectives.values_mut() {
             entries.retain(|entry| entry.shape == CommShape { nodes: 1, ppn: 2 });
             for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
                 (rule.confidence, rule.confirmed) = (confidence, confirmed);
             }
         }
-        saved(&table, self.folder.path())
+        save_table(&table, self.folder.path())
     }
 
     fn run(&self, table: &Path, ranks: u32, more: &[(&str, &str)]) -> String {
-        run_preloaded(&self.program, &[], ranks, table, more).good()
+        run_preloaded(&self.program, &[], ranks, table, more).expect_success()
     }
 }
 
@@ -132,7 +132,7 @@ fn ranks_with_different_policies_use_no_table_under_mpi() {
         std::fs::write(&script, text).expect("written");
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("executable");
         let arguments = [prepared.program.display().to_string()];
-        let text = run_preloaded(&script, &arguments, 2, &table, &[]).good();
+        let text = run_preloaded(&script, &arguments, 2, &table, &[]).expect_success();
         let told = warnings(&text);
         let why = "or they have different settings";
         let is_told = told.len() == 1 && told[0].contains(why);
@@ -147,7 +147,10 @@ fn first_calls_on_a_communicator_are_left_to_the_library_under_mpi() {
     const FIRST: &str = "default (first calls on a communicator)";
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("few.c", folder.path(), &[]);
-    let table = saved(&forcing(1, installation().library()), folder.path());
+    let table = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     // After 1 MiB, with 4 KiB for each call. The program begins with 64 KiB.
     for (after, calls, floats, first) in [
         ("", 238, 2, 238),
@@ -158,7 +161,7 @@ fn first_calls_on_a_communicator_are_left_to_the_library_under_mpi() {
     ] {
         let arguments = [calls, floats].map(|number: usize| number.to_string());
         let more = [("COLLTUNE_ATTACH_AFTER", after)];
-        let text = run_preloaded(&program, &arguments, 2, &table, &more).good();
+        let text = run_preloaded(&program, &arguments, 2, &table, &more).expect_success();
         let rows = text
             .lines()
             .filter_map(|line| line.strip_prefix("colltune: allreduce "));
@@ -178,7 +181,8 @@ fn first_calls_on_a_communicator_are_left_to_the_library_under_mpi() {
         );
     }
     let more = [("COLLTUNE_ATTACH_AFTER", "soon")];
-    let text = run_preloaded(&program, &["1", "2"].map(str::to_owned), 2, &table, &more).good();
+    let text =
+        run_preloaded(&program, &["1", "2"].map(str::to_owned), 2, &table, &more).expect_success();
     let refused = "COLLTUNE_ATTACH_AFTER is `soon`: it must be a size, as in 1M, or 0";
     assert!(text.contains(refused), "{text}");
 }

@@ -2,8 +2,8 @@
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::calls;
 use crate::launch::{archived, compiled, run, run_preloaded};
@@ -25,14 +25,18 @@ fn made(text: &str) -> u32 {
 fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("many.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let most = match family() {
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let most = match chosen_family() {
         LibraryName::Mpich => "3000",
         // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };
-    let run =
-        |more: &[(&str, &str)]| run_preloaded(&program, &[most.to_owned()], 2, &path, more).good();
+    let run = |more: &[(&str, &str)]| {
+        run_preloaded(&program, &[most.to_owned()], 2, &path, more).expect_success()
+    };
     let without = made(&run(&[("COLLTUNE_DISABLE", "1")]));
     let text = run(&[("COLLTUNE_ATTACH_AFTER", "20K")]);
     // All communicators share one of the library's.
@@ -40,7 +44,11 @@ fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
     assert!(calls(&text, "allreduce/") > 0, "{text}");
     // It is given back when the program needs the last one.
     let is_given_back = text.contains("default (no private communicator)");
-    assert_eq!(is_given_back, family() == LibraryName::Mpich, "{text}");
+    assert_eq!(
+        is_given_back,
+        chosen_family() == LibraryName::Mpich,
+        "{text}"
+    );
     assert!(!text.contains("warning"), "{text}");
 }
 
@@ -48,9 +56,12 @@ fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
 fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("makers.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let run = |arguments: &[String], more: &[(&str, &str)]| {
-        run_preloaded(&program, arguments, 2, &path, more).good()
+        run_preloaded(&program, arguments, 2, &path, more).expect_success()
     };
     let disabled = [("COLLTUNE_DISABLE", "1")];
     let capacity = number(&run(&[], &disabled), "capacity");
@@ -60,7 +71,7 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
         arguments.extend(needs.iter().map(|text| (*text).to_owned()));
         arguments
     };
-    let all = match family() {
+    let all = match chosen_family() {
         // It divides the communicator twice.
         LibraryName::Mpich => with_needs(capacity, &["split_type=2"]),
         // To make so many takes two seconds each time, so here all makers only work beside a communicator of ours.
@@ -75,7 +86,7 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     // The arguments are right: the makers need no more without a table.
     let text = run(&all, &disabled);
     assert!(text.contains("all makers have room"), "{text}");
-    if family() == LibraryName::OpenMpi {
+    if chosen_family() == LibraryName::OpenMpi {
         let names = MAKERS
             .iter()
             .filter(|name| !["create_group", "cart_create"].contains(name));
@@ -114,18 +125,21 @@ const MAKERS: [&str; 19] = [
 fn some_ranks_get_all_but_the_communicator_that_others_use_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("pairs.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let most = match family() {
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let most = match chosen_family() {
         LibraryName::Mpich => "3000",
         // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };
     let made = |more: &[(&str, &str)]| {
-        let text = run_preloaded(&program, &[most.to_owned()], 3, &path, more).good();
+        let text = run_preloaded(&program, &[most.to_owned()], 3, &path, more).expect_success();
         ["pairs alone", "pairs beside the world"].map(|words| number(&text, words))
     };
     let [alone, beside] = made(&[("COLLTUNE_DISABLE", "1")]);
-    let held = u32::from(family() == LibraryName::Mpich);
+    let held = u32::from(chosen_family() == LibraryName::Mpich);
     assert_eq!(made(&[]), [alone, beside - held]);
 }
 
@@ -145,8 +159,11 @@ fn held(text: &str) -> Vec<String> {
 fn one_communicator_serves_all_parts_of_the_world_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("held.c", folder.path(), &[]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, &[], 3, &path, &[]).good();
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, &[], 3, &path, &[]).expect_success();
     // The second of three ranks is in two groups, which share the whole's later on.
     let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1"];
     assert_eq!(held(&text), expected, "{text}");
@@ -159,9 +176,12 @@ fn the_interface_holds_one_communicator_until_its_table_is_freed_under_mpi() {
     let archive = archived(folder.path()).display().to_string();
     let flags = ["-DINTERFACE", archive.as_str(), "-lpthread", "-ldl", "-lm"];
     let program = compiled("held.c", folder.path(), &flags);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let arguments = [path.display().to_string()];
-    let text = run(&program, &arguments, 3, &[]).good();
+    let text = run(&program, &arguments, 3, &[]).expect_success();
     let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1", "0 to 0"];
     assert_eq!(held(&text), expected, "{text}");
 }

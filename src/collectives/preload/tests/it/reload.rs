@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::Library;
 
 use crate::launch::{compiled, run_preloaded, warnings};
@@ -22,20 +22,20 @@ struct Files {
 impl Files {
     fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
-        let library = installation().library();
+        let library = chosen_installation().library();
         let other = Library {
             version: "0.1".to_owned(),
             ..library.clone()
         };
-        let [a, b] = [0, 1].map(|place| forcing(place, library.clone()));
+        let [a, b] = [0, 1].map(|place| forcing_table(place, library.clone()));
         let put = |name: &str, table: &Table| {
             let place = folder.path().join(name);
             std::fs::create_dir_all(&place).expect("made");
-            saved(table, &place);
+            save_table(table, &place);
         };
         put("a", &a);
         put("b", &b);
-        put("other", &forcing(1, other));
+        put("other", &forcing_table(1, other));
         let mut unconfirmed = b.clone();
         let rules = unconfirmed.collectives.values_mut().flatten();
         for rule in rules.flat_map(|entry| &mut entry.rules) {
@@ -62,7 +62,7 @@ impl Files {
         let mut arguments = vec![self.path("").display().to_string()];
         arguments.extend_from_slice(steps);
         let more = [("COLLTUNE_RELOAD", reload)];
-        let text = run_preloaded(&program, &arguments, 3, table, &more).good();
+        let text = run_preloaded(&program, &arguments, 3, table, &more).expect_success();
         assert!(text.contains("the steps are done"), "{text}");
         let calls = |broadcast: &String| {
             let row = text.lines().find(|line| line.ends_with(broadcast));

@@ -3,8 +3,8 @@
 use launcher::LibraryName;
 use table::{Confidence, Rule};
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::Candidate;
 
 use crate::launch::{compiled, run_preloaded};
@@ -13,20 +13,20 @@ use crate::launch::{compiled, run_preloaded};
 fn run(program: &str, arguments: &[&str], ranks: u32, place: usize, default_from: u64) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
-    let mut table = forcing(place, installation().library());
+    let mut table = forcing_table(place, chosen_installation().library());
     for entry in table.collectives.values_mut().flatten() {
         let default = Rule::new(default_from, Candidate::Default, None, Confidence::High);
         entry.rules.push(default);
     }
-    let path = saved(&table, folder.path());
+    let path = save_table(&table, folder.path());
     let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-    run_preloaded(&program, &arguments, ranks, &path, &[]).good()
+    run_preloaded(&program, &arguments, ranks, &path, &[]).expect_success()
 }
 
 #[test]
 fn repeated_calls_do_not_allocate_under_mpi() {
     // MPICH's own collectives take milliseconds if ranks outnumber cores.
-    let crowd = match family() {
+    let crowd = match chosen_family() {
         LibraryName::Mpich => 2,
         LibraryName::OpenMpi => 4,
     };

@@ -32,7 +32,7 @@ fn told(program: &Path, mode: u32) -> String {
 #[test]
 fn variables_do_nothing_in_setuid_programs() {
     if std::env::var_os(INNER).is_some() {
-        let given = NAMES.map(|name| capi::given(name).is_some());
+        let given = NAMES.map(|name| capi::variable_value(name).is_some());
         // SAFETY: returns a number.
         let user = unsafe { libc::geteuid() };
         println!("user {user}, given {given:?}");

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
+use testkit::mpi::chosen_installation;
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded, warnings};
@@ -34,7 +34,10 @@ impl Prepared {
         let text = format!("#!/bin/sh\ncd '{place}' && exec \"$@\"\n");
         fs::write(&start, text).expect("written");
         fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).expect("executable");
-        saved(&forcing(1, installation().library()), folder.path());
+        save_table(
+            &forcing_table(1, chosen_installation().library()),
+            folder.path(),
+        );
         let made = Command::new("mkfifo")
             .arg(folder.path().join("fifo"))
             .status();
@@ -53,7 +56,7 @@ impl Prepared {
             Path::new(table),
             &[("COLLTUNE_LOG", log)],
         )
-        .good();
+        .expect_success();
         assert!(begin.elapsed() < PATIENCE, "{table}, {log}: {text}");
         let peak = text
             .lines()

@@ -10,8 +10,8 @@ use launcher::LibraryName;
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::{Candidate, Through};
 
 use crate::launch::{compiled, run_preloaded, warnings};
@@ -43,7 +43,7 @@ fn is_ours(text: &str, collective: Collective) -> bool {
 
 /// The table that chooses the algorithms with this index, with messages through the given transport.
 pub(crate) fn forcing_through(place: usize, through: Through) -> Table {
-    let mut table = forcing(place, installation().library());
+    let mut table = forcing_table(place, chosen_installation().library());
     for entries in table.collectives.values_mut() {
         for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
             if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
@@ -65,9 +65,9 @@ fn run(
 ) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let table = forcing_through(place, through);
-    let path = saved(&table, folder.path());
+    let path = save_table(&table, folder.path());
     // MPICH's own collectives take milliseconds if ranks outnumber cores.
-    let calls = match family() {
+    let calls = match chosen_family() {
         LibraryName::Mpich => 150,
         LibraryName::OpenMpi => 400,
     };
@@ -78,7 +78,7 @@ fn run(
         false => "",
     };
     let arguments = [seed.to_string(), calls.to_string(), odd.to_owned()];
-    let text = run_preloaded(program, &arguments, ranks, &path, more).good();
+    let text = run_preloaded(program, &arguments, ranks, &path, more).expect_success();
     assert!(text.contains(&format!("{calls} calls agree")), "{text}");
     text
 }
@@ -136,9 +136,9 @@ fn without_shared_memory_calls_are_left_to_the_library_under_mpi() {
 fn idle_communicators_give_way_to_new_ones_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("idle.c", folder.path(), &[]);
-    let path = saved(&forcing_through(1, Through::Shared), folder.path());
+    let path = save_table(&forcing_through(1, Through::Shared), folder.path());
     let limit = [("COLLTUNE_SHARED_MEMORY", "4M")];
-    let text = run_preloaded(&program, &[], 3, &path, &limit).good();
+    let text = run_preloaded(&program, &[], 3, &path, &limit).expect_success();
     assert!(text.contains("all sums are right"), "{text}");
     let words = text.split(" of them through shared memory").next();
     let shared = words.and_then(|text| text.split_whitespace().next_back());
@@ -179,7 +179,7 @@ fn if_any_rank_is_refused_memory_no_rank_uses_it_under_mpi() {
 
 #[test]
 fn ranks_in_separate_namespaces_do_not_share_memory_under_openmpi() {
-    if family() != LibraryName::OpenMpi {
+    if chosen_family() != LibraryName::OpenMpi {
         // MPICH itself does not start in that case.
         return;
     }
@@ -203,7 +203,7 @@ fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     for place in 0..most {
-        let ranks = match has_even_only(&forcing(place, installation().library())) {
+        let ranks = match has_even_only(&forcing_table(place, chosen_installation().library())) {
             true => 4,
             false => [4, 3, 5, 2][place % 4],
         };
@@ -224,9 +224,12 @@ fn new_random_calls_agree_with_mpi() {
 fn concurrent_threads_get_the_results_of_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("threads.c", folder.path(), &["-pthread"]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let arguments = ["4", "400"].map(str::to_owned);
-    let text = run_preloaded(&program, &arguments, 2, &path, &[]).good();
+    let text = run_preloaded(&program, &arguments, 2, &path, &[]).expect_success();
     let is_provided = !text.contains("one thread at a time");
     let library = "MPI library with MPI_THREAD_MULTIPLE";
     if testkit::require(library, is_provided.then_some(())).is_none() {

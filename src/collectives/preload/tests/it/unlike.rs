@@ -4,8 +4,8 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
@@ -17,8 +17,11 @@ fn run(what: &str, more: &[(&str, &str)]) -> String {
 
 fn run_in(folder: &TempDir, arguments: &[String], more: &[(&str, &str)]) -> String {
     let program = compiled("unlike.c", folder.path(), &["-rdynamic", "-ldl"]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, arguments, 2, &path, more).good();
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, arguments, 2, &path, more).expect_success();
     assert!(text.contains("unlike ranks agree"), "{text}");
     text
 }
@@ -26,7 +29,7 @@ fn run_in(folder: &TempDir, arguments: &[String], more: &[(&str, &str)]) -> Stri
 #[test]
 fn a_buffer_given_twice_on_one_rank_does_not_divide_the_ranks_under_mpi() {
     let text = run("aliased", &[]);
-    let collectives: &[&str] = match family() {
+    let collectives: &[&str] = match chosen_family() {
         LibraryName::OpenMpi => &["allgather/", "gather/", "scatter/", "reduce_scatter/"],
         LibraryName::Mpich => &[],
     };

@@ -2,8 +2,8 @@
 
 use launcher::LibraryName;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 
 use crate::launch::{compiled, run_preloaded};
 
@@ -11,7 +11,10 @@ use crate::launch::{compiled, run_preloaded};
 fn the_summary_says_why_no_call_was_seen_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("unserved.c", folder.path(), &["-ldl"]);
-    let path = saved(&forcing(1, installation().library()), folder.path());
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
     let mut ways = vec![
         ("address", "calls MPI's functions by addresses of its own"),
         (
@@ -19,7 +22,7 @@ fn the_summary_says_why_no_call_was_seen_under_mpi() {
             "no summary: the program ended without MPI_Finalize",
         ),
     ];
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         ways.push(("sessions", "starts MPI by sessions, without MPI_Init"));
     }
     for (way, why) in ways {

@@ -3,8 +3,8 @@
 use launcher::LibraryName;
 use schedule::Collective;
 use tempfile::TempDir;
-use testkit::mpi::{family, installation};
-use testkit::tables::{forcing, saved};
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
 use vocabulary::{Candidate, Through};
 
 use crate::corners::calls;
@@ -15,21 +15,21 @@ use crate::launch::{compiled, run_preloaded};
 fn run(flags: &[&str], through: Through, ranks: u32, place: usize) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("wrong.c", folder.path(), flags);
-    let mut table = forcing(place, installation().library());
+    let mut table = forcing_table(place, chosen_installation().library());
     let entries = table.collectives.values_mut().flatten();
     for rule in entries.flat_map(|entry| &mut entry.rules) {
         if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
             parameters.through = through;
         }
     }
-    let path = saved(&table, folder.path());
-    run_preloaded(&program, &[], ranks, &path, &[]).good()
+    let path = save_table(&table, folder.path());
+    run_preloaded(&program, &[], ranks, &path, &[]).expect_success()
 }
 
 /// Checks the functions of the form that these flags choose.
 fn check(flags: &[&str]) {
     // With more ranks, the cases in which MPICH itself waits for ever are others.
-    let ranks = match family() {
+    let ranks = match chosen_family() {
         LibraryName::Mpich => 2,
         LibraryName::OpenMpi => 3,
     };
@@ -55,7 +55,7 @@ fn wrong_arguments_have_the_outcome_of_the_library_under_mpi() {
 
 #[test]
 fn wrong_arguments_with_large_counts_have_the_outcome_of_the_library_under_mpi() {
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         check(&["-DLARGE"]);
     }
 }

@@ -182,7 +182,7 @@ impl Fixture {
             fs::write(fixture.base().join(name), text)?;
         }
         for made_by in MADE_BY {
-            let ended = process::run(
+            let ended = process::run_to_end(
                 fixture.command(&fixture.base()).args(made_by.split(' ')),
                 Duration::from_secs(300),
             );

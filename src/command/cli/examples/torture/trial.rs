@@ -213,7 +213,7 @@ impl<'a> Trial<'a> {
             words.push("colltune".into());
         }
         words.extend(command.split(' ').map(OsString::from));
-        process::attempt(&mut self.fixture.limited(&words, folder), patience)
+        process::run_or_kill(&mut self.fixture.limited(&words, folder), patience)
     }
 }
 

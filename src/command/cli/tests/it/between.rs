@@ -23,7 +23,7 @@ const SIZES: [(u64, bool); 5] = [
 ];
 
 fn write_table(place: &Place, library: &str, version: &str, chain: &str) {
-    let text = tables::enclosing(["1x2", "1x8"], library, version, chain);
+    let text = tables::enclosing_yaml(["1x2", "1x8"], library, version, chain);
     place.write("table.yaml", text);
 }
 

@@ -55,8 +55,11 @@ impl Browser {
     /// `None` where Chromium or its driver is not installed.
     pub(crate) fn start() -> Option<Self> {
         let names = ["chromium", "chromium-browser", "google-chrome"];
-        let program = testkit::require("Chromium", names.into_iter().find_map(process::find))?;
-        let driver = testkit::require("chromedriver", process::find("chromedriver"))?;
+        let program = testkit::require(
+            "Chromium",
+            names.into_iter().find_map(process::find_program),
+        )?;
+        let driver = testkit::require("chromedriver", process::find_program("chromedriver"))?;
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("timeout")
             .args(["--kill-after=5", LIFE])

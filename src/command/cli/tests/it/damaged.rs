@@ -62,7 +62,7 @@ fn verbs_answer_or_refuse_damaged_stores() {
             let _ = fs::remove_file(place.path(&format!("{STORE}{beside}")));
         }
         place.write(STORE, &store);
-        let ran = process::run(&mut place.command(&args), Duration::from_secs(60));
+        let ran = process::run_to_end(&mut place.command(&args), Duration::from_secs(60));
         let repeat = format!("COLLTUNE_SEED={} COLLTUNE_ROUNDS=1: {args:?}", seed + round);
         match ran.status.code() {
             Some(0) => codes[0] += 1,

@@ -29,7 +29,7 @@ fn table(rules: &[&str]) -> String {
          deployment: any\n        rules:\n{}",
         rules.concat()
     );
-    tables::yaml("night", "openmpi", "4.1.4", &collectives)
+    tables::table_yaml("night", "openmpi", "4.1.4", &collectives)
         .replace("warnings: []", "warnings: [\"The machine was busy.\"]")
 }
 
@@ -476,7 +476,7 @@ fn all_users_can_read_deployed_files_under_any_umask() {
         let script = "cd /; . \"$1/environment.sh\"; . \"$1/slurm.sh\"; echo on";
         let words = ["sh", "-euc", script, "sh", current.to_str().unwrap()];
         if let Some(mut job) = process::as_another_user(NOBODY, &words) {
-            let ended = process::run(&mut job, Duration::from_secs(20));
+            let ended = process::run_to_end(&mut job, Duration::from_secs(20));
             assert_eq!((&*ended.out, &*ended.err), ("on\n", ""), "{umask}");
         }
     }

@@ -235,7 +235,7 @@ fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usi
             let mut command = Command::new("/bin/sh");
             command.args(["-euc", line]).current_dir(place.path(""));
             environment(&mut command);
-            let ended = testkit::process::run(&mut command, Duration::from_secs(100));
+            let ended = testkit::process::run_to_end(&mut command, Duration::from_secs(100));
             // These may find that the table does not hold, or on a noisy machine that a point stays undecided (3).
             let may_say_no = ["colltune validate ", "colltune check "];
             let judges = may_say_no.iter().any(|verb| line.starts_with(verb));
@@ -292,7 +292,7 @@ fn commands_run_under_openmpi() {
         .current_dir(place.path(""));
     environment(&mut first);
     assert!(
-        testkit::process::run(&mut first, Duration::from_secs(100))
+        testkit::process::run_to_end(&mut first, Duration::from_secs(100))
             .status
             .success()
     );

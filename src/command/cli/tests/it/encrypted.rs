@@ -112,7 +112,7 @@ fn remote_says_what_is_wrong_with_a_certificate() {
             authority.certify(&["127.0.0.1"], [3000, 4000]),
             "not valid before 3000-01-01",
         ),
-        (authority.itself(), "CA:FALSE"),
+        (authority.own_certificate(), "CA:FALSE"),
     ] {
         let told = site.renew(&certified);
         assert!(told.contains("uses the new certificate"), "{told}");

@@ -12,7 +12,7 @@ use crate::run::Place;
 
 /// A table of a library in a place, as `tables/night.yaml`.
 fn write_table(place: &Place, library: &str, version: &str, collectives: &str) -> Table {
-    let text = testkit::tables::yaml("night", library, version, collectives);
+    let text = testkit::tables::table_yaml("night", library, version, collectives);
     place.write("tables/night.yaml", text);
     Table::load(&place.path("tables/night.yaml")).unwrap()
 }

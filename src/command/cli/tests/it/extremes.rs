@@ -141,7 +141,7 @@ fn machines_name_their_bounds() {
 
 #[test]
 fn reports_of_tables_are_finite() {
-    let text = tables::yaml(
+    let text = tables::table_yaml(
         "far",
         "openmpi",
         "4.1.4",

@@ -219,7 +219,7 @@ fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
 ";
     place.write(
         TABLE,
-        testkit::tables::yaml("absent", "openmpi", &installed.version, collectives),
+        testkit::tables::table_yaml("absent", "openmpi", &installed.version, collectives),
     );
     let args = [
         "validate",

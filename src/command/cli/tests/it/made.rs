@@ -317,5 +317,5 @@ pub(crate) fn old_table() -> String {
         rules:
           - {from: 0, candidate: default, confidence: high}
 ";
-    testkit::tables::yaml("made", "openmpi", "4.1.4", of_bcast)
+    testkit::tables::table_yaml("made", "openmpi", "4.1.4", of_bcast)
 }

@@ -27,7 +27,7 @@ const COLLECTIVES: &str = "
 
 /// A table for a release of Open MPI.
 fn table_for(version: &str) -> String {
-    tables::yaml("by-hand", "openmpi", version, COLLECTIVES)
+    tables::table_yaml("by-hand", "openmpi", version, COLLECTIVES)
 }
 
 /// A launcher that prints its arguments and writes the summary that a rank would write.
@@ -191,7 +191,7 @@ fn tables_that_do_nothing_are_reported_with_a_remedy() {
         format!("  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n{rule}");
     place.write(
         "table.yaml",
-        tables::yaml("natives", "openmpi", "4.1.4", &rules),
+        tables::table_yaml("natives", "openmpi", "4.1.4", &rules),
     );
     let ran = place.run(&run);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -203,7 +203,7 @@ fn tables_that_do_nothing_are_reported_with_a_remedy() {
     assert!(err.contains("`colltune export`"), "{err}");
     place.write(
         "table.yaml",
-        tables::yaml("model", "simulated", "1", COLLECTIVES),
+        tables::table_yaml("model", "simulated", "1", COLLECTIVES),
     );
     place.run(&run).bad(2, &["`--force --unconfirmed`"]);
 }

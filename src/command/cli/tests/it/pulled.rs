@@ -25,7 +25,7 @@ const RULES: &str = "  bcast:
 ";
 
 fn table(name: &str) -> String {
-    tables::yaml(name, "openmpi", "4.1.4", RULES)
+    tables::table_yaml(name, "openmpi", "4.1.4", RULES)
 }
 
 /// A service with a channel, unavailable while the flag is set.
@@ -36,7 +36,7 @@ fn service() -> (Site, String, Arc<AtomicBool>) {
         if flag.load(Ordering::Relaxed) {
             Reply::default()
         } else {
-            own.answer(request)
+            own.answer_request(request)
         }
     });
     (site, server.url() + Site::CHANNEL, is_away)
@@ -54,7 +54,7 @@ fn pull_says_which_table_is_current_and_whether_it_is_new() {
             "there is no earlier table",
         ],
     );
-    let digest = site.release(table("first"));
+    let digest = site.release_table(table("first"));
     let path = format!("DIR/tables/{digest}.yaml");
     let ran = place.run(&pull).good();
     assert_eq!(ran.out, format!("{path} is now the table of release 1\n"));
@@ -86,7 +86,7 @@ fn root_pulls_to_the_folder_of_another_user_with_the_rights_of_that_user() {
     let place = Place::new();
     place.open_to_others();
     let (site, url, _) = service();
-    let digest = site.release(table("first"));
+    let digest = site.release_table(table("first"));
     if process::as_another_user(NOBODY, &["true"]).is_none() {
         return;
     }
@@ -117,17 +117,20 @@ fn root_pulls_to_the_folder_of_another_user_with_the_rights_of_that_user() {
 
 #[test]
 fn an_older_table_that_cannot_be_pulled_is_an_error_after_the_new_one_is_current() {
-    let (site, old) = (Site::default(), Site::default().release(table("first")));
+    let (site, old) = (
+        Site::default(),
+        Site::default().release_table(table("first")),
+    );
     let (own, lost) = (site.clone(), format!("/api/v1/blobs/{old}"));
     let server = Server::start(move |request| {
         if request.path == lost {
             Reply::problem(500, "it is damaged")
         } else {
-            own.answer(request)
+            own.answer_request(request)
         }
     });
-    site.release(table("first"));
-    let digest = site.release(table("second"));
+    site.release_table(table("first"));
+    let digest = site.release_table(table("second"));
     let place = Place::new();
     let ran = place.run(&["pull", &(server.url() + Site::CHANNEL), "--to", "t"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -139,7 +142,7 @@ fn an_older_table_that_cannot_be_pulled_is_an_error_after_the_new_one_is_current
 fn a_pull_that_is_killed_at_any_moment_leaves_a_whole_table() {
     let place = Place::new();
     let (site, url, _) = service();
-    site.release(table("first"));
+    site.release_table(table("first"));
     place.run(&["pull", &url, "--to", "t"]).good();
     let seed = std::env::var("COLLTUNE_SEED")
         .ok()
@@ -150,9 +153,9 @@ fn a_pull_that_is_killed_at_any_moment_leaves_a_whole_table() {
     let mut before = Folder::last_good(&place.path("t")).unwrap().0;
     let mut turned = 0;
     for turn in 0..60 {
-        let after = site.release(table(&format!("t{turn}")));
+        let after = site.release_table(table(&format!("t{turn}")));
         if turn % 7 == 0 {
-            site.keep(2);
+            site.keep_newest(2);
         }
         let mut command = place.command(&["pull", &url, "--to", "t"]);
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
@@ -166,7 +169,7 @@ fn a_pull_that_is_killed_at_any_moment_leaves_a_whole_table() {
         before = found;
     }
     println!("{turned} of 60 were turned before they were killed");
-    site.keep(1);
+    site.keep_newest(1);
     place.run(&["pull", &url, "--to", "t"]).good();
     let names = fs::read_dir(place.path("t"))
         .unwrap()
@@ -186,7 +189,7 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_if_the_service_is_unavail
         .run(&run)
         .bad(3, &["is unavailable", "there is no earlier table"]);
     is_away.store(false, Ordering::Relaxed);
-    let digest = site.release(table("first"));
+    let digest = site.release_table(table("first"));
     let ran = place.run(&run).good();
     let variable = ran
         .out
@@ -199,7 +202,7 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_if_the_service_is_unavail
     );
     assert!(variable.ends_with(&format!("/{digest}.yaml")), "{variable}");
     // The path is that of the table itself, so it stays valid when another one is released.
-    site.release(table("second"));
+    site.release_table(table("second"));
     let path = variable.split('=').nth(1).unwrap().trim_matches('\'');
     let path = path.replace(
         "DIR",
@@ -247,7 +250,7 @@ fn all_ranks_of_a_job_get_one_table_while_others_are_released() {
         .status();
     assert!(chmod.unwrap().success());
     let (site, url, _) = service();
-    site.release(table("t0"));
+    site.release_table(table("t0"));
     let mut command = place.command(&[
         "run",
         "--channel",
@@ -261,7 +264,7 @@ fn all_ranks_of_a_job_get_one_table_while_others_are_released() {
     let mut child = command.spawn().unwrap();
     for turn in 1..8 {
         sleep(Duration::from_millis(60));
-        site.release(table(&format!("t{turn}")));
+        site.release_table(table(&format!("t{turn}")));
         let cache = fs::read_dir(place.path(".colltune/channels"));
         let folder = cache.ok().and_then(|mut folders| folders.next());
         if let Some(folder) = folder {

@@ -23,14 +23,14 @@ fn place() -> Place {
 
 /// The rows that DuckDB answers to a query in the place's folder; `None` without DuckDB.
 fn duckdb(place: &Place, query: &str) -> Option<Value> {
-    let python = process::cached("duckdb").map(|folder| folder.join("bin/python"));
+    let python = process::find_cached("duckdb").map(|folder| folder.join("bin/python"));
     let python = testkit::require("DuckDB", python.filter(|python| python.exists()))?;
     let program = "import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall()))";
     let mut command = Command::new(python);
     command
         .args(["-c", program, query])
         .current_dir(place.path(""));
-    let ended = process::run(&mut command, Duration::from_secs(60));
+    let ended = process::run_to_end(&mut command, Duration::from_secs(60));
     assert!(ended.status.success(), "{query}: {}", ended.err);
     Some(serde_json::from_str(&ended.out).unwrap())
 }

@@ -43,7 +43,7 @@ fn place(more: &str) -> Place {
     place.write("rules.conf", "1 7 1 2 1 0 6 0 0\n");
     place.write(
         "table.yaml",
-        tables::yaml("by-hand", "openmpi", "4.1.4", COLLECTIVES),
+        tables::table_yaml("by-hand", "openmpi", "4.1.4", COLLECTIVES),
     );
     place
 }

@@ -179,7 +179,7 @@ fn check(place: &Place, reading: &Reading, kind: &str) {
     );
     let args = named(reading.args);
     let what = format!("{args} {}", named(reading.campaign));
-    let ran = process::run(&mut bounded(place, &args), PATIENCE);
+    let ran = process::run_to_end(&mut bounded(place, &args), PATIENCE);
     assert_eq!(ran.status.code(), Some(2), "{what}: {}{}", ran.out, ran.err);
     assert!(ran.out.is_empty(), "{what}: {}", ran.out);
     assert!(ran.err.starts_with("error: "), "{what}: {}", ran.err);

@@ -36,7 +36,7 @@ fn table() -> String {
              confirmed: true}}\n"
         );
     }
-    tables::yaml("ours", "openmpi", "4.1.4", &collectives)
+    tables::table_yaml("ours", "openmpi", "4.1.4", &collectives)
 }
 
 /// Runs a command of the place, alone and with the table.
@@ -44,7 +44,7 @@ fn twice(place: &Place, command: &[&str]) -> (Ran, Ran) {
     place.write("table.yaml", table());
     let mut launch = Command::new(command[0]);
     launch.args(&command[1..]).current_dir(place.path(""));
-    let alone = process::run(&mut launch, Duration::from_secs(100));
+    let alone = process::run_to_end(&mut launch, Duration::from_secs(100));
     assert!(alone.status.success(), "{alone:?}");
     let alone = Ran {
         code: alone.status.code(),
@@ -175,7 +175,7 @@ fn hpc_challenge_under_openmpi_finds_the_same() {
 
 /// IMB-MPI1, as installed by `scripts/benchmarks`.
 fn imb() -> Option<PathBuf> {
-    let program = process::cached("benchmarks/IMB-MPI1");
+    let program = process::find_cached("benchmarks/IMB-MPI1");
     testkit::require("Intel MPI Benchmarks", program)
 }
 

@@ -25,7 +25,12 @@ pub(crate) fn table() -> Table {
           microseconds:         [1,  2,  5,  10,  100]
           default_microseconds: [1,  3,  8,  30,  200]
 ";
-    tables::parsed(&tables::yaml("absent", "openmpi", "4.1.4", collectives))
+    tables::parse_table(&tables::table_yaml(
+        "absent",
+        "openmpi",
+        "4.1.4",
+        collectives,
+    ))
 }
 
 /// The scripted result of a candidate.

@@ -26,7 +26,7 @@ fn table(library: &str, version: &str, candidate: &str) -> Table {
           - {{from: 4096, candidate: {candidate}, speedup: 1.5, confidence: high}}
 "
     );
-    tables::parsed(&tables::yaml("night", library, version, &collectives))
+    tables::parse_table(&tables::table_yaml("night", library, version, &collectives))
 }
 
 const OPENMPI: [&str; 2] = ["openmpi", "4.1.4"];
@@ -77,7 +77,7 @@ fn an_earlier_export_does_not_stay_in_use() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
     let written = |[library, version]: [&str; 2], candidate: &str| {
-        let mut table = tables::confirmed(table(library, version, candidate));
+        let mut table = tables::confirm_rules(table(library, version, candidate));
         // Files for libraries cannot limit a rule to some operators.
         for entry in table.collectives.values_mut().flatten() {
             entry.operators = Operators::Any;

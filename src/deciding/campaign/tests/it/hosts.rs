@@ -1,7 +1,7 @@
 //! Campaigns on the hosts of a file.
 
 use campaign::Campaign;
-use testkit::fakes::{Fakes, host_file};
+use testkit::fakes::{Fakes, write_host_file};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::errors::check;
@@ -17,11 +17,11 @@ fn errors_about_host_files_have_the_place_of_their_name() {
     let field = "launcher.local.hostfile";
     let gone = text(&fakes.path("gone"), "shapes: 2x1\n");
     check(&gone, (4, 15), field, "No such file", "one host per line");
-    let empty = host_file(&fakes, "# no hosts\n\n");
+    let empty = write_host_file(&fakes, "# no hosts\n\n");
     let empty = text(&empty, "shapes: 2x1\n");
     check(&empty, (4, 15), field, "names no host", "virtual-cluster");
 
-    let file = host_file(&fakes, "a slots=2\nb slots=2\na\nc\n");
+    let file = write_host_file(&fakes, "a slots=2\nb slots=2\na\nc\n");
     let several = text(&file, "shapes: [3x1, 4x2]\n");
     check(
         &several,
@@ -50,7 +50,7 @@ fn errors_about_host_files_have_the_place_of_their_name() {
         let error = parse(&text(&file, auto)).expect_err("refused").to_string();
         assert!(error.contains("`shapes` must name"), "{error}");
     }
-    let one = text(&host_file(&fakes, "a\n"), "shapes: 2x1\n");
+    let one = text(&write_host_file(&fakes, "a\n"), "shapes: 2x1\n");
     check(&one, (5, 9), "shapes", "names 1 host", "");
 }
 
@@ -82,7 +82,7 @@ fn a_placement_needs_nodes() {
 #[test]
 fn a_launch_has_room_for_every_shape() {
     let fakes = Fakes::new();
-    let file = host_file(&fakes, "a\nb\nc\nd\n");
+    let file = write_host_file(&fakes, "a\nb\nc\nd\n");
     let several = campaign(&format!(
         "launcher: {{local: {{hostfile: {}}}}}\nshapes: [4x1, 2x3, 3x2]\n",
         file.display()
@@ -99,7 +99,7 @@ fn a_launch_has_room_for_every_shape() {
 #[test]
 fn options_determine_the_order_of_ranks_unless_there_are_further_ones() {
     let fakes = Fakes::new();
-    let file = host_file(&fakes, "a\nb\n").display().to_string();
+    let file = write_host_file(&fakes, "a\nb\n").display().to_string();
     let check = |launcher: &str, expected: RankOrder| {
         let text = format!("name: x\nlauncher: {{{launcher}}}\nshapes: 1x2\n");
         let campaign = parse(&text).expect("valid");
@@ -119,7 +119,7 @@ fn options_determine_the_order_of_ranks_unless_there_are_further_ones() {
 #[test]
 fn hosts_and_placement_are_conditions() {
     let fakes = Fakes::new();
-    let file = host_file(&fakes, "a\nb\n").display().to_string();
+    let file = write_host_file(&fakes, "a\nb\n").display().to_string();
     let other = fakes.path("others");
     std::fs::copy(&file, &other).expect("copied");
     let text = |keys: &str| format!("name: x\nlauncher: {{local: {{{keys}}}}}\nshapes: 1x2\n");

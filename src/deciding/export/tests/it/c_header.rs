@@ -223,8 +223,9 @@ fn orders_of_ranks_are_distinguished() {
 
 #[test]
 fn shapes_between_measured_ones_are_written_out() {
-    let text = testkit::tables::enclosing(["2x4", "8x4"], "openmpi", "4.1.4", "native:bcast/chain");
-    let table = testkit::tables::parsed(&text);
+    let text =
+        testkit::tables::enclosing_yaml(["2x4", "8x4"], "openmpi", "4.1.4", "native:bcast/chain");
+    let table = testkit::tables::parse_table(&text);
     let collective = Collective::Bcast;
     for (unconfirmed, extrapolate) in [(false, false), (true, false), (true, true)] {
         let options = Options {

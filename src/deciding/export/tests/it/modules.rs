@@ -40,7 +40,7 @@ type Environment = BTreeMap<String, String>;
 fn systems() -> Vec<String> {
     let lmod = Path::new("/usr/share/lmod/lmod/libexec/lmod");
     let lmod = testkit::require("Lmod", lmod.is_file().then_some(lmod));
-    let folder = process::find("tclsh").and(process::cached("environment-modules"));
+    let folder = process::find_program("tclsh").and(process::find_cached("environment-modules"));
     let modules = testkit::require("Environment Modules", folder);
     let lmod = lmod.map(|lmod| format!("'{}' bash", lmod.display()));
     let modules = modules.map(|folder| format!("tclsh '{}/modulecmd.tcl' bash", folder.display()));

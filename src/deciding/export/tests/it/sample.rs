@@ -8,10 +8,10 @@ use testkit::tables;
 
 /// A table of a library with these collectives, as YAML, in which all rules are confirmed.
 pub(crate) fn table(library: &str, version: &str, collectives: &str) -> Table {
-    let text = tables::yaml("night", library, version, collectives)
+    let text = tables::table_yaml("night", library, version, collectives)
         .replace("hosts: [n1]", "hosts: [n1, n2]")
         .replace("cpu: any", "cpu: Some CPU");
-    tables::confirmed(tables::parsed(&text))
+    tables::confirm_rules(tables::parse_table(&text))
 }
 
 /// Every collective, with made-up results of Open MPI's algorithms.

@@ -15,7 +15,7 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, RankOrder, Sample
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
 fn provenance() -> Provenance {
-    tables::provenance(Library {
+    tables::provenance_for(Library {
         name: "openmpi".to_owned(),
         version: "4.1.4".to_owned(),
     })

@@ -17,7 +17,7 @@ fn provenance() -> Provenance {
         store: ".colltune/test.db".to_owned(),
         cpu: "test".to_owned(),
         networks: Vec::new(),
-        ..tables::provenance(library)
+        ..tables::provenance_for(library)
     }
 }
 

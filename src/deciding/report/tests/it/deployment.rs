@@ -30,8 +30,8 @@ fn of_rules(rules: &[&str]) -> View {
 ",
         rules.collect::<String>()
     );
-    let text = tables::yaml("example", "openmpi", "4.1.4", &collectives);
-    View::from_table(&tables::parsed(&text))
+    let text = tables::table_yaml("example", "openmpi", "4.1.4", &collectives);
+    View::from_table(&tables::parse_table(&text))
 }
 
 /// The last cells of the rows that begin with `row`.

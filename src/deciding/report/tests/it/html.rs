@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::{View, render_html};
 use results::{CellDecision, Ranked};
 use schedule::Collective;
-use testkit::html::attributes;
+use testkit::html::attribute_values;
 use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::{cells, deployment};
@@ -13,10 +13,10 @@ use crate::{cells, deployment};
 /// Checks that hold for every page.
 pub(crate) fn check(view: &View) -> String {
     let page = render_html(view);
-    testkit::html::check(&page);
-    let ids = attributes(&page, "id");
+    testkit::html::check_structure(&page);
+    let ids = attribute_values(&page, "id");
     let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-    for target in attributes(&page, "href") {
+    for target in attribute_values(&page, "href") {
         let id = target
             .strip_prefix('#')
             .expect("nothing is linked but this page");

@@ -28,10 +28,10 @@ const COLLECTIVES: &str = r#"
 "#;
 
 fn view() -> View {
-    let text = tables::yaml("example", "openmpi", "4.1.4", COLLECTIVES)
+    let text = tables::table_yaml("example", "openmpi", "4.1.4", COLLECTIVES)
         .replace("cpu: any", "cpu: Some CPU")
         .replace("warnings: []", "warnings: [ranks were not bound]");
-    View::from_table(&tables::parsed(&text))
+    View::from_table(&tables::parse_table(&text))
 }
 
 #[test]

@@ -4,28 +4,28 @@ use std::process::Command;
 use std::time::Duration;
 
 use channel::{SegmentLayout, SharedSegment};
-use testkit::process::{self, Ended};
+use testkit::process::{self, ProgramResult};
 
 const RANKS: &str = env!("CARGO_BIN_EXE_channel-ranks");
 const LIMIT: usize = 1 << 20;
 
 /// Runs `channel-ranks` through other commands.
-fn run(before: &[&str], arguments: &[&str]) -> Ended {
+fn run(before: &[&str], arguments: &[&str]) -> ProgramResult {
     let words = [before, &[RANKS], arguments].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]);
-    process::run(&mut command, Duration::from_secs(20))
+    process::run_to_end(&mut command, Duration::from_secs(20))
 }
 
 /// Whether a program can be started in this way.
 pub(crate) fn can(before: &[&str]) -> bool {
-    let ended = process::find(before[0]).map(|_| run(before, &["create", "4096"]));
+    let ended = process::find_program(before[0]).map(|_| run(before, &["create", "4096"]));
     let is_good = ended.is_some_and(|ended| ended.out == "created\n");
     testkit::require("namespaces and other users", is_good.then_some(())).is_some()
 }
 
 /// The output of one of two ranks, started in this way while this process has the segment.
-fn open(before: &[&str]) -> Ended {
+fn open(before: &[&str]) -> ProgramResult {
     let layout = SegmentLayout::within_limit(2, LIMIT).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket().to_bytes();

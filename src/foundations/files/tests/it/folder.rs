@@ -39,7 +39,7 @@ fn modes_of_this_umask() {
 fn modes_do_not_depend_on_the_umask() {
     for umask in ["000", "022", "027", "077", "277"] {
         let mut child = process::under_umask(umask, "folder::modes_of_this_umask");
-        let ended = process::run(&mut child, Duration::from_secs(20));
+        let ended = process::run_to_end(&mut child, Duration::from_secs(20));
         let is_good = ended.status.success() && ended.out.contains("1 passed");
         assert!(is_good, "{umask}: {ended:?}");
     }

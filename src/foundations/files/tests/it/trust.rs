@@ -148,7 +148,7 @@ fn the_root_of_a_namespace_uses_folders_below_those_of_the_host() {
     };
     chown(place.path("own"), Some(NOBODY), Some(NOBODY)).expect("given away");
     inner.env("COLLTUNE_TEST_FOLDER", place.path("own"));
-    let ended = process::run(&mut inner, Duration::from_secs(20));
+    let ended = process::run_to_end(&mut inner, Duration::from_secs(20));
     // A host may forbid namespaces to users, or keep its programs from them.
     let works = !ended.err.contains("unshare: ");
     if require("namespace of another user", works.then_some(())).is_some() {

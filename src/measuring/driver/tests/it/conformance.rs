@@ -6,7 +6,7 @@ use std::num::NonZero;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
-use testkit::mpi::family;
+use testkit::mpi::chosen_family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
 };
@@ -17,7 +17,7 @@ use crate::launch::{Bench, experiment, ours};
 /// More ranks than cores if the library supports it; MPICH's ranks spin. This is a test of the driver; the tests of
 /// `exec` try algorithms on more ranks.
 fn most_ranks() -> u32 {
-    match family() {
+    match chosen_family() {
         LibraryName::OpenMpi => 7,
         LibraryName::Mpich => 2,
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use launcher::{Exit, Job, Launcher, LibraryName, LocalLauncher, Outcome, Running};
 use tempfile::TempDir;
-use testkit::mpi::{self, family};
+use testkit::mpi::{self, chosen_family};
 use vocabulary::{
     CacheState, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
     Pattern, Repetition, Synchronisation,
@@ -26,9 +26,9 @@ pub(crate) struct Bench {
 impl Bench {
     /// A plan for these tasks that repeats as little as possible.
     pub(crate) fn new(work: Vec<PlannedWork>) -> Self {
-        let launcher = mpi::launcher();
+        let launcher = mpi::shared_launcher();
         let folder = TempDir::new().expect("a temporary folder");
-        let library: Library = mpi::installation().library();
+        let library: Library = mpi::chosen_installation().library();
         let plan = Plan {
             version: WIRE_VERSION,
             campaign: "test".to_owned(),
@@ -110,7 +110,7 @@ impl Bench {
         let job = Job {
             environment: self.environment.clone(),
             timeout: Some(Duration::from_secs(120)),
-            ..mpi::job(driver, plan, ranks, self.path("log"))
+            ..mpi::local_job(driver, plan, ranks, self.path("log"))
         };
         self.launcher.start(&job).expect("started")
     }
@@ -216,7 +216,7 @@ pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u6
 pub(crate) fn assert_code(exit: &Exit, code: i32) {
     let passed_on = exit.outcome == Outcome::Code(code);
     let failed = matches!(exit.outcome, Outcome::Code(other) if other != 0);
-    let vague = family() == LibraryName::Mpich;
+    let vague = chosen_family() == LibraryName::Mpich;
     assert!(
         passed_on || (vague && failed),
         "{:?}: {:?}",

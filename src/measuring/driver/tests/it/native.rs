@@ -7,7 +7,7 @@ use campaign::Campaign;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
-use testkit::mpi::family;
+use testkit::mpi::chosen_family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,
 };
@@ -18,7 +18,7 @@ use crate::trace::{Calls, function, trace, traced};
 
 /// Numbers of ranks, and numbers of elements: fewer than ranks, not a multiple of the ranks, few and many.
 fn sizes() -> (Vec<u32>, Vec<u64>) {
-    match family() {
+    match chosen_family() {
         LibraryName::OpenMpi => (vec![2, 3, 4], vec![0, 1, 3, 8, 1000, 1500, 65537]),
         // MPICH's ranks spin.
         LibraryName::Mpich => (vec![2, 3], vec![1, 3, 20000]),
@@ -113,13 +113,13 @@ fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> b
 
 /// Whether MPICH ends the launch if the algorithm cannot serve the call, instead of returning an error.
 fn aborts(candidate: &Candidate) -> bool {
-    family() == LibraryName::Mpich
+    chosen_family() == LibraryName::Mpich
         && candidate.algorithm() == "native:reduce_scatter/noncommutative"
 }
 
 /// No measured call is in place.
 fn is_for_calls_in_place(name: &str) -> bool {
-    family() == LibraryName::Mpich && name == "native:alltoall/pairwise_sendrecv_replace"
+    chosen_family() == LibraryName::Mpich && name == "native:alltoall/pairwise_sendrecv_replace"
 }
 
 /// A bench with all cells; each has the default and all candidates that a campaign may request.
@@ -152,7 +152,7 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     assert!(natives.len() > 15, "{natives:?}");
     let campaign = campaign();
     let mut bench = everything(&campaign, &natives);
-    let is_traced = family() == LibraryName::OpenMpi;
+    let is_traced = chosen_family() == LibraryName::OpenMpi;
     match is_traced {
         true => trace(&mut bench),
         // Otherwise MPICH's ranks spin, for a time slice if they outnumber cores.
@@ -218,7 +218,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
     let campaign = Campaign::parse(text, "all.yaml".as_ref()).expect("valid");
     let mut bench = Bench::new(Vec::new());
     let library = bench.plan.library.clone();
-    let is_traced = family() == LibraryName::OpenMpi;
+    let is_traced = chosen_family() == LibraryName::OpenMpi;
     let ranks: &[u32] = if is_traced { &[3, 4] } else { &[2, 3] };
     let mut work = Vec::new();
     for &ppn in ranks {
@@ -309,7 +309,7 @@ fn defaults(bench: &Bench) -> BTreeMap<u32, Calls> {
 
 #[test]
 fn forcing_does_not_change_the_default_of_openmpi() {
-    if family() != LibraryName::OpenMpi {
+    if chosen_family() != LibraryName::OpenMpi {
         return;
     }
     let natives = natives(&[]);
@@ -362,7 +362,7 @@ fn forcing_does_not_change_the_default_of_openmpi() {
 
 #[test]
 fn algorithms_that_cannot_be_forced_are_not_listed() {
-    match family() {
+    match chosen_family() {
         LibraryName::OpenMpi => {
             let rules = [
                 ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use launcher::LibraryName;
 use launcher::Outcome;
-use testkit::mpi::family;
+use testkit::mpi::chosen_family;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
 use wire::{LaunchStart, Measurement, PlannedWork, RankClock, Record};
 
@@ -93,7 +93,7 @@ fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
     let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
     // If ranks outnumber cores, their clocks can be compared less accurately.
     let (quiet, crowded) = ((2, 5e-6, 50e-6), (4, 25e-6, 20e-3));
-    let launches = match family() {
+    let launches = match chosen_family() {
         LibraryName::Mpich => vec![quiet],
         // Rank 3 learns from rank 1.
         LibraryName::OpenMpi => vec![quiet, crowded],
@@ -120,7 +120,7 @@ fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
 /// from 2. Cells on some of the nodes or ranks use what the whole launch has learned.
 #[test]
 fn clocks_are_learned_node_by_node_under_openmpi() {
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         return;
     }
     let on = |nodes, ppn| {
@@ -281,7 +281,7 @@ fn overruns(measured: &Measurement) -> (u32, u32) {
 
 #[test]
 fn windows_on_shared_cores_are_measured_and_warned_of_under_openmpi() {
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         return;
     }
     let skew = [("SKEW_OFFSET", 1.0)];

@@ -3,7 +3,7 @@
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
-use testkit::mpi::family;
+use testkit::mpi::chosen_family;
 use vocabulary::Warning;
 use wire::{Environment, Record};
 
@@ -42,7 +42,7 @@ fn launcher_binding_and_transports_are_recorded() {
     assert_eq!((node.ranks(), environment.cores), (2, node.cores));
     assert!(node.cpus.iter().all(|cpus| !cpus.is_empty()) && !node.boot.is_empty());
     assert!(node.cores <= node.available, "{node:?}");
-    let option = match family() {
+    let option = match chosen_family() {
         LibraryName::OpenMpi => "-np 2 ",
         LibraryName::Mpich => "-n 2 ",
     };
@@ -59,7 +59,7 @@ fn launcher_binding_and_transports_are_recorded() {
             "{node:?}"
         );
     }
-    match family() {
+    match chosen_family() {
         LibraryName::OpenMpi => {
             assert_eq!(environment.transports, ["pml/ob1", "btl/self", "btl/tcp"]);
         }
@@ -79,7 +79,7 @@ fn algorithms_that_users_have_forced_are_recorded() {
     let natives = natives(&[]);
     let mut of_bcast = natives.iter().filter(|n| n.collective == Collective::Bcast);
     let native = of_bcast.next().expect("an algorithm");
-    let (name, enabling) = match family() {
+    let (name, enabling) = match chosen_family() {
         LibraryName::OpenMpi => (
             "OMPI_MCA_coll_tuned_bcast_algorithm",
             "OMPI_MCA_coll_tuned_use_dynamic_rules",
@@ -91,7 +91,7 @@ fn algorithms_that_users_have_forced_are_recorded() {
     assert_eq!(environment.preset, [native.full_name()]);
     assert_eq!(settings(&environment), [format!("{name}={}", native.id)]);
     // Without the second variable the first has no effect.
-    if family() == LibraryName::OpenMpi {
+    if chosen_family() == LibraryName::OpenMpi {
         let environment = told(&forced[..1]);
         assert!(environment.preset.is_empty() && settings(&environment).is_empty());
     }
@@ -100,7 +100,7 @@ fn algorithms_that_users_have_forced_are_recorded() {
 /// No environment variable shows these settings.
 #[test]
 fn settings_in_files_are_recorded_under_openmpi() {
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         return;
     }
     let home = tempfile::tempdir().expect("a temporary folder");
@@ -152,7 +152,7 @@ fn settings_in_files_are_recorded_under_openmpi() {
 /// Files that are not there: a library that read them would ignore them, or end the program.
 #[test]
 fn all_files_of_rules_are_set_aside() {
-    let names: &[&str] = match family() {
+    let names: &[&str] = match chosen_family() {
         LibraryName::OpenMpi => &[
             "OMPI_MCA_coll_tuned_dynamic_rules_filename",
             "OMPI_MCA_coll_han_dynamic_rules_filename",
@@ -195,7 +195,7 @@ fn all_files_of_rules_are_set_aside() {
 
 #[test]
 fn settings_by_variables_are_recorded_as_mpi_reads_them() {
-    let (variable, setting, value) = match family() {
+    let (variable, setting, value) = match chosen_family() {
         LibraryName::OpenMpi => ("OMPI_MCA_coll_tuned_priority", "coll_tuned_priority", "31"),
         LibraryName::Mpich => (
             "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
@@ -209,7 +209,7 @@ fn settings_by_variables_are_recorded_as_mpi_reads_them() {
     assert_eq!(settings(&environment), [format!("{variable}={value}")]);
     let plain = told(&[]).settings.expect("settings");
     assert!(!plain.contains_key(setting), "{plain:?}");
-    if family() == LibraryName::Mpich {
+    if chosen_family() == LibraryName::Mpich {
         assert!(plain.is_empty(), "{plain:?}");
     }
 }

@@ -7,7 +7,7 @@ use schedule::Collective;
 use vocabulary::Datatype;
 use wire::ColdCaches;
 
-use super::{Buffers, Rotation, copies};
+use super::{Buffers, Rotation, needed_buffer_copies};
 
 const COLD: Option<ColdCaches> = Some(ColdCaches {
     last_level_bytes: 1 << 20,
@@ -29,7 +29,11 @@ fn call(collective: Collective, bytes: u64) -> Call {
 fn every_copy_is_used_before_any_is_used_again() {
     for copies in [1, 2, 3, 4, 5, 12, 100, 1009, 4096] {
         let mut rotation = Rotation::new(copies);
-        let mut round = || (0..copies).map(|_| rotation.next()).collect::<Vec<_>>();
+        let mut round = || {
+            (0..copies)
+                .map(|_| rotation.next_copy())
+                .collect::<Vec<_>>()
+        };
         let (first, second) = (round(), round());
         assert_eq!(first, second);
         assert!(first.iter().all(|copy| *copy < copies));
@@ -45,8 +49,12 @@ fn every_copy_is_used_before_any_is_used_again() {
 fn copies_exceed_twice_the_caches_but_not_by_much() {
     let check = |collective, bytes, rank, nodes: &[Vec<u32>], expected| {
         let call = call(collective, bytes);
-        assert_eq!(copies(&call, rank, nodes, COLD), expected, "{call:?}");
-        assert_eq!(copies(&call, rank, nodes, None), 1);
+        assert_eq!(
+            needed_buffer_copies(&call, rank, nodes, COLD),
+            expected,
+            "{call:?}"
+        );
+        assert_eq!(needed_buffer_copies(&call, rank, nodes, None), 1);
     };
     let (one, two) = ([vec![0, 1]], [vec![0], vec![1, 2]]);
     let twice = 2 << 20;

@@ -1,6 +1,6 @@
 //! The expected results, computed according to the text of the standard.
 
-use super::{PERIOD, composed, contribution, expected, input};
+use super::{PERIOD, compose_functions, contributed_element, expected_output, input_buffer};
 use exec::{Bytes, Call};
 use schedule::Collective;
 use vocabulary::{Datatype, Operator};
@@ -49,7 +49,7 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
     (0..ranks)
         .map(|rank| match call.collective {
             Collective::Bcast => (0..length as u64)
-                .map(|index| contribution(call, call.root, index) as i32)
+                .map(|index| contributed_element(call, call.root, index) as i32)
                 .collect(),
             Collective::Reduce => at_root(rank, combined.clone()),
             Collective::Allreduce => combined.clone(),
@@ -91,14 +91,14 @@ fn check(collective: Collective, operator: Operator, ranks: u32, root: u32) {
         .map(|rank| {
             let input = match collective {
                 // Every rank receives the root's data.
-                Collective::Bcast => expected(&call, rank, ranks),
-                _ => Some(input(&call, rank, ranks)),
+                Collective::Bcast => expected_output(&call, rank, ranks),
+                _ => Some(input_buffer(&call, rank, ranks)),
             };
             input.as_ref().map(elements).unwrap_or_default()
         })
         .collect();
     for (rank, result) in (0..).zip(results(&call, ranks, &inputs)) {
-        let expected = expected(&call, rank, ranks);
+        let expected = expected_output(&call, rank, ranks);
         let found = expected.as_ref().map(elements).unwrap_or_default();
         assert_eq!(found, result, "{call:?}: rank {rank} of {ranks}");
     }
@@ -142,9 +142,9 @@ fn a_wrong_order_of_combining_changes_every_element() {
         for ranks in [2_u32, 3, 4, 7, 16, 65, 200] {
             for index in [0, 1, PERIOD - 1] {
                 let right: Vec<u64> = (0..ranks)
-                    .map(|rank| contribution(&call, rank, index))
+                    .map(|rank| contributed_element(&call, rank, index))
                     .collect();
-                let expected = composed(&call, right.iter().copied());
+                let expected = compose_functions(&call, right.iter().copied());
                 let mut wrong: Vec<Vec<u64>> = vec![right.iter().rev().copied().collect()];
                 for at in 1..right.len() {
                     let (mut swapped, mut turned, mut moved) =
@@ -155,7 +155,7 @@ fn a_wrong_order_of_combining_changes_every_element() {
                     wrong.extend([swapped, turned, moved]);
                 }
                 for order in wrong {
-                    let found = composed(&call, order.into_iter());
+                    let found = compose_functions(&call, order.into_iter());
                     assert_ne!(
                         found, expected,
                         "{datatype:?}, {ranks} ranks, element {index}"

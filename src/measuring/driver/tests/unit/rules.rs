@@ -1,6 +1,6 @@
 //! The settings file that names a file of rules.
 
-use super::place;
+use super::describe_settings_file;
 
 #[test]
 fn other_settings_beside_the_rules_are_reported() {
@@ -17,7 +17,7 @@ fn other_settings_beside_the_rules_are_reported() {
             file: "/etc/rules.conf".to_owned(),
             settings: format!("/nowhere:{path}"),
         };
-        assert_eq!(place(&rules), path + expected);
+        assert_eq!(describe_settings_file(&rules), path + expected);
     };
     check("btl = ^openib\n", "");
     check("coll = ^han\n", " (its line `coll = ^han` stays in force)");

@@ -13,7 +13,7 @@ fn read(fakes: &Fakes, command: &[&str]) -> Result<CommandLine, LaunchError> {
 /// The arguments with which `srun` is started.
 fn step(command: &[&str]) -> Result<String, LaunchError> {
     let fakes = Fakes::new();
-    fakes.script("srun", "exit 0");
+    fakes.write_script("srun", "exit 0");
     let line = read(&fakes, command)?;
     let command =
         line.with_variables(&[(PRELOADING, "ours.so".into()), ("TABLE", "a,b".into())])?;
@@ -74,16 +74,16 @@ fn only_programs_with_names_of_launchers_are_started() {
     let ran = fakes.path("ran");
     let solver = format!("touch {}", ran.display());
     for name in ["solver", "time", "my-mpirun", "mpi", "mpirun_rsh"] {
-        fakes.script(name, &solver);
+        fakes.write_script(name, &solver);
         let told = refusal(read(&fakes, &["env", "A=b", name, "-n", "4"]));
         assert!(told.contains("names such as `mpirun`"), "{told}");
     }
     assert!(!ran.exists());
     for name in ["mpirun", "mpirun.openmpi", "mpiexec-4.1", "orterun"] {
-        fakes.launcher(name, OPEN_MPI_4, "exit 0");
+        fakes.write_launcher(name, OPEN_MPI_4, "exit 0");
         read(&fakes, &[name, "-n", "4"]).expect("a launcher");
     }
-    fakes.script("mpiexec", &solver);
+    fakes.write_script("mpiexec", &solver);
     assert!(read(&fakes, &["mpiexec"]).is_err() && ran.exists());
 }
 
@@ -132,8 +132,8 @@ fn variables_that_srun_would_export_are_exported() {
 #[test]
 fn variables_that_env_assigns_are_used() {
     let (fakes, elsewhere) = (Fakes::new(), Fakes::new());
-    fakes.launcher("mpirun", OPEN_MPI_4, "exit 0");
-    let launcher = elsewhere.launcher("mpirun", OPEN_MPI_4, "exit 0");
+    fakes.write_launcher("mpirun", OPEN_MPI_4, "exit 0");
+    let launcher = elsewhere.write_launcher("mpirun", OPEN_MPI_4, "exit 0");
     let path = format!("PATH={}", launcher.parent().expect("a folder").display());
     let line = read(&fakes, &["env", &path, "mpirun", "a"]).expect("understood");
     assert_eq!(line.launcher(), launcher);

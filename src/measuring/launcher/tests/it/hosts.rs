@@ -4,7 +4,7 @@ use launcher::{
     Binding, Hosts, Job, LaunchError, Launcher, LibraryName, LocalLauncher, LocalOptions, Outcome,
     Oversubscribe, read_hosts,
 };
-use testkit::fakes::{Fakes, host_file};
+use testkit::fakes::{Fakes, write_host_file};
 use vocabulary::{CommShape, Placement};
 
 use crate::launches::{finish, job, local, start};
@@ -14,7 +14,7 @@ const SEVERAL: CommShape = CommShape { nodes: 2, ppn: 3 };
 fn on_hosts(fakes: &Fakes, placement: Placement, oversubscribe: Oversubscribe) -> LocalOptions {
     LocalOptions {
         hosts: Some(Hosts {
-            file: host_file(fakes, "a slots=4\nb:2\n# c\nd\n"),
+            file: write_host_file(fakes, "a slots=4\nb:2\n# c\nd\n"),
             placement,
         }),
         options: vec!["-q".into()],
@@ -39,7 +39,7 @@ fn check_arguments(
 ) {
     let fakes = Fakes::new();
     let print = "echo \"$*; $EXTRA $COLLTUNE_TEST\"; echo \"$COLLTUNE_LAUNCHER\"";
-    let script = fakes.launcher("mpirun", "", print);
+    let script = fakes.write_launcher("mpirun", "", print);
     let told = format!("{} {expected} -q", script.display());
     let launcher = local(name, script, on_hosts(&fakes, placement, oversubscribe));
     let exit = finish(start(&launcher, &job_of(&fakes, SEVERAL)).as_mut());
@@ -56,7 +56,7 @@ fn check_arguments(
 fn hosts_are_listed_in_several_ways() {
     let fakes = Fakes::new();
     let check = |text: &str, expected: &[&str]| {
-        let listed = read_hosts(&host_file(&fakes, text)).unwrap_or_default();
+        let listed = read_hosts(&write_host_file(&fakes, text)).unwrap_or_default();
         assert_eq!(listed, expected, "{text:?}");
     };
     check("a\nb\n", &["a", "b"]);
@@ -108,7 +108,7 @@ fn cores_are_those_of_a_node() {
     // Nodes with six cores; the command runs on a machine with four.
     let binds = "case \"$*\" in *ppr:[7-9]:node*--bind-to\\ core*) exit 1;; esac\n\
                  case \"$*\" in *' true') exit 0;; esac\necho \"$*\"";
-    let script = fakes.script("mpirun", binds);
+    let script = fakes.write_script("mpirun", binds);
     let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Never);
     let launcher = local(LibraryName::OpenMpi, script.clone(), options);
     let refused = |shape| match launcher.start(&job_of(&fakes, shape)) {
@@ -142,7 +142,7 @@ fn cores_are_those_of_a_node() {
 #[test]
 fn missing_hosts_are_noticed_before_the_launch() {
     let fakes = Fakes::new();
-    let script = fakes.launcher("mpiexec", "", "echo \"$*\"");
+    let script = fakes.write_launcher("mpiexec", "", "echo \"$*\"");
     let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Always);
     let launcher: LocalLauncher = local(LibraryName::Mpich, script, options);
     let error = |shape| match launcher.start(&job_of(&fakes, shape)) {

@@ -12,7 +12,7 @@ use launcher::{LibraryName, LocalOptions, Oversubscribe};
 use vocabulary::CommShape;
 
 use crate::CORES;
-use testkit::fakes::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};
+use testkit::fakes::{Fakes, MPICH, OPEN_MPI_4, process_exists, wait_for};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -43,7 +43,7 @@ pub(crate) fn local(name: LibraryName, launcher: PathBuf, options: LocalOptions)
 }
 
 fn open_mpi(fakes: &Fakes, body: &str) -> LocalLauncher {
-    let launcher = fakes.launcher("mpirun", OPEN_MPI_4, body);
+    let launcher = fakes.write_launcher("mpirun", OPEN_MPI_4, body);
     local(LibraryName::OpenMpi, launcher, LocalOptions::default())
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn finish(running: &mut dyn Running) -> Exit {
 /// A launcher starts `ranks` ranks with a command line that begins and ends like this.
 fn check_arguments(name: LibraryName, options: LocalOptions, ranks: u32, expected: &str) {
     let fakes = Fakes::new();
-    let launcher = fakes.launcher(
+    let launcher = fakes.write_launcher(
         "mpirun",
         "",
         "echo \"$*\"; echo \"test: $COLLTUNE_TEST $EXTRA\"",
@@ -111,7 +111,7 @@ fn options_reach_launcher_and_ranks() {
         ..LocalOptions::default()
     };
     let fakes = Fakes::new();
-    let launcher = fakes.launcher("mpirun", "", "echo \"$*; $COLLTUNE_TEST $EXTRA\"");
+    let launcher = fakes.write_launcher("mpirun", "", "echo \"$*; $COLLTUNE_TEST $EXTRA\"");
     let launcher = local(LibraryName::Mpich, launcher, options);
     let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
     let expected =
@@ -130,7 +130,7 @@ fn ranks_know_the_rules_that_a_launch_sets() {
             ..LocalOptions::default()
         };
         let fakes = Fakes::new();
-        let launcher = fakes.launcher("mpirun", "", "echo \"rules: $COLLTUNE_RULES\"");
+        let launcher = fakes.write_launcher("mpirun", "", "echo \"rules: $COLLTUNE_RULES\"");
         let launcher = local(LibraryName::OpenMpi, launcher, options);
         let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
         assert_eq!(exit.tail, [format!("rules: {expected}").trim_end()]);
@@ -155,7 +155,7 @@ fn ranks_know_the_rules_that_a_launch_sets() {
 #[test]
 fn ranks_are_not_bound_if_binding_fails() {
     let fakes = Fakes::new();
-    let launcher = fakes.script(
+    let launcher = fakes.write_script(
         "mpirun",
         "case \"$*\" in *'--bind-to core'*) exit 1;; esac\necho \"$*\"",
     );
@@ -253,11 +253,11 @@ setsid sh -c 'env -i PATH=\"$PATH\" sh -c \"$1\" rank \"$2\"; true' _ \"$deaf\" 
 const RANKS: [&str; 3] = ["own-session", "orphan", "other-environment"];
 
 fn ranks(fakes: &Fakes) -> Vec<i32> {
-    RANKS.map(|name| fakes.number(name)).into()
+    RANKS.map(|name| fakes.wait_for_number(name)).into()
 }
 
 fn assert_gone(pids: &[i32]) {
-    let left: Vec<&i32> = pids.iter().filter(|pid| exists(**pid)).collect();
+    let left: Vec<&i32> = pids.iter().filter(|pid| process_exists(**pid)).collect();
     assert!(left.is_empty(), "left of {pids:?}: {left:?}");
 }
 
@@ -297,7 +297,7 @@ fn a_launcher_that_handles_the_signal_may_clean_up() {
     let body = "trap 'echo clean > \"$dir/cleaned\"; exit 0' TERM\necho $$ > $dir/ready\n\
                 for i in $(seq 800); do sleep 0.05; done";
     let mut running = start(&open_mpi(&fakes, body), &job(&fakes, 2));
-    let pid = fakes.number("ready");
+    let pid = fakes.wait_for_number("ready");
     running.kill().expect("killed");
     assert!(fakes.path("cleaned").exists());
     assert_gone(&[pid]);
@@ -363,14 +363,14 @@ fn a_dropped_launch_is_killed() {
 #[test]
 fn the_terminals_interrupt_does_not_reach_the_launcher() {
     let fakes = Fakes::new();
-    let launcher = fakes.launcher(
+    let launcher = fakes.write_launcher(
         "mpiexec",
         MPICH,
         "echo $$ > $dir/pid; ps -o pgid= -p $$ > $dir/group; sleep 40",
     );
     let launcher = local(LibraryName::Mpich, launcher, LocalOptions::default());
     let mut running = start(&launcher, &job(&fakes, 2));
-    assert_eq!(fakes.number("group"), fakes.number("pid"));
+    assert_eq!(fakes.wait_for_number("group"), fakes.wait_for_number("pid"));
     running.kill().expect("killed");
 }
 
@@ -434,7 +434,7 @@ fn real_launchers_start_all_ranks() {
     with_real_launchers(|launcher| {
         for ranks in [2, launcher::usable_cores() + 1] {
             let fakes = Fakes::new();
-            let driver = fakes.script("driver", "echo rank >> $1");
+            let driver = fakes.write_script("driver", "echo rank >> $1");
             let plan = fakes.path("ranks");
             let job = Job {
                 driver,
@@ -454,7 +454,7 @@ fn ranks_of_real_launchers_are_killed() {
     with_real_launchers(|launcher| {
         let fakes = Fakes::new();
         let body = "trap '' TERM\necho $$ >> $1\nfor i in $(seq 400); do sleep 0.1; done";
-        let (driver, plan) = (fakes.script("deaf", body), fakes.path("pids"));
+        let (driver, plan) = (fakes.write_script("deaf", body), fakes.path("pids"));
         let job = Job {
             driver,
             plan,

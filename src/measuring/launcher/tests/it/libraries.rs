@@ -38,7 +38,7 @@ fn versions_are_recognised() {
         ("mpiexec.hydra", MPICH, "mpich-4.0.2"),
     ] {
         let fakes = Fakes::new();
-        let launcher = fakes.launcher(name, output, "exit 0");
+        let launcher = fakes.write_launcher(name, output, "exit 0");
         let found = discover_libraries(&fakes.search_path());
         assert_eq!(names(&found), [expected], "{found:?}");
         assert_eq!(found.installations[0].launcher, launcher);
@@ -49,13 +49,13 @@ fn versions_are_recognised() {
 #[test]
 fn unusable_launchers_are_reported() {
     let fakes = Fakes::new();
-    fakes.launcher(
+    fakes.write_launcher(
         "mpirun",
         "Intel(R) MPI Library for Linux* OS, Version 2021.11",
         "",
     );
-    fakes.script("mpiexec", "exit 3");
-    fakes.script("mpiexec.hydra", "sleep 40");
+    fakes.write_script("mpiexec", "exit 3");
+    fakes.write_script("mpiexec.hydra", "sleep 40");
     std::fs::write(fakes.path("mpirun.mpich"), "not executable").expect("written");
     let found = discover_within(&fakes.search_path(), Duration::from_millis(300));
     assert!(found.installations.is_empty(), "{found:?}");
@@ -76,9 +76,9 @@ fn unusable_launchers_are_reported() {
 #[test]
 fn one_library_of_several_names_is_found_once() {
     let fakes = Fakes::new();
-    fakes.launcher("mpiexec.mpich", MPICH, "");
-    fakes.launcher("mpiexec.hydra", MPICH, "");
-    let program = fakes.launcher("orterun", OPEN_MPI_4, "");
+    fakes.write_launcher("mpiexec.mpich", MPICH, "");
+    fakes.write_launcher("mpiexec.hydra", MPICH, "");
+    let program = fakes.write_launcher("orterun", OPEN_MPI_4, "");
     for name in ["mpirun", "mpirun.openmpi"] {
         std::os::unix::fs::symlink(&program, fakes.path(name)).expect("a link");
     }
@@ -89,9 +89,9 @@ fn one_library_of_several_names_is_found_once() {
 #[test]
 fn the_wanted_library_is_selected() {
     let (old, new) = (Fakes::new(), Fakes::new());
-    old.launcher("mpiexec", MPICH, "");
-    old.launcher("mpirun", OPEN_MPI_4, "");
-    let newer = new.launcher("mpirun", OPEN_MPI_5, "");
+    old.write_launcher("mpiexec", MPICH, "");
+    old.write_launcher("mpirun", OPEN_MPI_4, "");
+    let newer = new.write_launcher("mpirun", OPEN_MPI_5, "");
     let paths = [old.search_path(), new.search_path()];
     let found = discover_libraries(&std::env::join_paths(paths).expect("no colons"));
     for (wanted, expected) in [
@@ -173,7 +173,7 @@ fn drivers_are_found_by_library() {
 
     for fakes in [&second, &first] {
         std::fs::create_dir(fakes.path("openmpi-4.1.4")).expect("created");
-        let driver = fakes.script("openmpi-4.1.4/colltune-driver", "");
+        let driver = fakes.write_script("openmpi-4.1.4/colltune-driver", "");
         assert_eq!(find_driver(&library, &directories).expect("built"), driver);
     }
 }
@@ -185,8 +185,8 @@ fn names_of_libraries_do_not_lead_to_other_folders() {
     for folder in ["lib", "evil-1"] {
         std::fs::create_dir(fakes.path(folder)).expect("created");
     }
-    fakes.script("evil-1/colltune-driver", "");
-    fakes.script("evil-1/libcolltune.so", "");
+    fakes.write_script("evil-1/colltune-driver", "");
+    fakes.write_script("evil-1/libcolltune.so", "");
     let absolute = fakes.path("evil").display().to_string();
     for (name, version) in [("../evil", "1"), (&absolute, "1"), ("x", "/../../evil-1")] {
         let library = Library {

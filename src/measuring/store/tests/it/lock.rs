@@ -131,7 +131,7 @@ fn accounts_that_share_a_store_exclude_each_other_and_others_cannot_hold_its_loc
     let hold = ["flock", "--conflict-exit-code", "7", "-n", name, "true"];
     let is_refused = |code| {
         let mut command = process::as_another_user(GROUP, &hold)?;
-        let ended = process::run(&mut command, Duration::from_secs(5));
+        let ended = process::run_to_end(&mut command, Duration::from_secs(5));
         assert_eq!(ended.status.code(), Some(code), "{ended:?}");
         Some(ended)
     };

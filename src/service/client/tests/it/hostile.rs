@@ -21,13 +21,13 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn only_the_owner_of_a_folder_can_lock_it() {
     let place = Place::new();
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     place.pull().unwrap();
     let lock = place.folder().join(".lock");
     assert_eq!(mode(&lock), 0o600);
     // An earlier version made it so.
     fs::set_permissions(&lock, PermissionsExt::from_mode(0o644)).unwrap();
-    place.site.release(table("second"));
+    place.site.release_table(table("second"));
     place.pull().unwrap();
     assert_eq!(mode(&lock), 0o600);
     // All other files can be read by all users, and none of these is ever locked.
@@ -38,7 +38,7 @@ fn only_the_owner_of_a_folder_can_lock_it() {
     .unwrap();
     let path = lock.to_str().unwrap();
     if let Some(mut hold) = process::as_another_user(NOBODY, &["flock", "-s", path, "sleep", "9"]) {
-        let ended = process::run(&mut hold, Duration::from_secs(5));
+        let ended = process::run_to_end(&mut hold, Duration::from_secs(5));
         assert!(ended.err.contains("Permission denied"), "{ended:?}");
     }
 }
@@ -46,9 +46,9 @@ fn only_the_owner_of_a_folder_can_lock_it() {
 #[test]
 fn a_fifo_or_a_link_in_place_of_the_lock_is_refused_at_once() {
     let place = Place::new();
-    let first = place.site.release(table("first"));
+    let first = place.site.release_table(table("first"));
     place.pull().unwrap();
-    place.site.release(table("second"));
+    place.site.release_table(table("second"));
     let lock = place.folder().join(".lock");
     let made = place.folder().with_file_name("made");
     type Plant<'a> = &'a dyn Fn();
@@ -104,7 +104,7 @@ fn the_time_limit_includes_the_tables_of_earlier_releases() {
     let digests: Vec<String> = (0..MANY)
         .map(|number| format!("\"{number:064}\""))
         .collect();
-    let first = Place::new().site.release(table("first"));
+    let first = Place::new().site.release_table(table("first"));
     let manifest = format!(
         "{{\"machine\": \"here\", \"library\": \"openmpi-4.1.4\", \"channel\": \"production\", \"sequence\": 1, \
          \"digest\": \"{first}\", \"keep\": [{}]}}",
@@ -112,12 +112,12 @@ fn the_time_limit_includes_the_tables_of_earlier_releases() {
     );
     let place = Place::with(move |request, reply| match &*request.path {
         path if path.contains("/blobs/00000") => {
-            Reply::problem(500, "later").after(Duration::from_millis(20))
+            Reply::problem(500, "later").after_pause(Duration::from_millis(20))
         }
         path if path.contains("/blobs/") => reply,
         _ => Reply::json(200, &manifest),
     });
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     let limit = Duration::from_millis(500);
     let since = Instant::now();
     let pulled = place.pull_within(limit).unwrap();
@@ -134,7 +134,7 @@ fn the_time_limit_includes_the_tables_of_earlier_releases() {
 #[test]
 fn the_folder_of_another_user_is_refused() {
     let place = Place::new();
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     if process::as_another_user(NOBODY, &["true"]).is_none() {
         return;
     }
@@ -159,7 +159,7 @@ const DISK: usize = 256 << 10;
 #[ignore = "a child process of the test below, whose temporary folders are on a small disk"]
 fn on_a_small_disk() {
     let place = Place::new();
-    let first = place.site.release(table("first"));
+    let first = place.site.release_table(table("first"));
     place.pull().unwrap();
     // Another program fills the disk.
     let filler = place.folder().with_file_name("filler");
@@ -168,7 +168,7 @@ fn on_a_small_disk() {
     // A table of several pages, as a part of a page may be free.
     let second = place
         .site
-        .release(table("second") + &"# more\n".repeat(3000));
+        .release_table(table("second") + &"# more\n".repeat(3000));
     for _ in 0..2 {
         let error = place.pull().unwrap_err();
         let text = error.to_string();
@@ -184,7 +184,7 @@ fn on_a_small_disk() {
     fill(&place.folder().join(".part-killed"));
     let third = place
         .site
-        .release(table("third") + &"# more\n".repeat(3000));
+        .release_table(table("third") + &"# more\n".repeat(3000));
     place.pull().unwrap();
     place.has(&third);
     assert!(Folder::last_good(&place.folder()).is_some());
@@ -201,8 +201,8 @@ fn a_full_disk_keeps_the_last_good_table_until_there_is_space() {
         command.env("TMPDIR", disk.path()).args(words);
         command
     };
-    let works = process::find("unshare").is_some_and(|_| {
-        let ended = process::run(&mut apart(&["true"]), Duration::from_secs(5));
+    let works = process::find_program("unshare").is_some_and(|_| {
+        let ended = process::run_to_end(&mut apart(&["true"]), Duration::from_secs(5));
         ended.status.success()
     });
     if testkit::require("namespaces and other users", works.then_some(())).is_none() {
@@ -211,7 +211,7 @@ fn a_full_disk_keeps_the_last_good_table_until_there_is_space() {
     let program = std::env::current_exe().unwrap();
     let test = "hostile::on_a_small_disk";
     let mut child = apart(&[program.to_str().unwrap(), "--ignored", "--exact", test]);
-    let ended = process::run(&mut child, Duration::from_secs(30));
+    let ended = process::run_to_end(&mut child, Duration::from_secs(30));
     assert!(ended.status.success(), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("1 passed"), "{}", ended.out);
 }

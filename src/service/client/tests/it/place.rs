@@ -15,7 +15,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
 /// A different table for each name.
 pub(crate) fn table(name: &str) -> String {
-    tables::yaml(
+    tables::table_yaml(
         name,
         "openmpi",
         "4.1.4",
@@ -40,7 +40,7 @@ impl Place {
         Self {
             folder: tempfile::tempdir().unwrap(),
             site,
-            server: Server::start(move |request| replace(request, own.answer(request))),
+            server: Server::start(move |request| replace(request, own.answer_request(request))),
         }
     }
 

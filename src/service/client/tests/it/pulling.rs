@@ -16,7 +16,7 @@ use crate::place::{LIMIT, Place, only, pull, table};
 #[test]
 fn tables_are_fetched_once_and_those_of_running_jobs_stay() {
     let place = Place::new();
-    let first = place.site.release(table("first"));
+    let first = place.site.release_table(table("first"));
     let pulled = place.pull().unwrap();
     assert_eq!(
         (pulled.digest.as_str(), pulled.is_new),
@@ -35,18 +35,18 @@ fn tables_are_fetched_once_and_those_of_running_jobs_stay() {
     let (_, client) = asked[2].path.split_once("?client=").unwrap();
     assert!(!client.is_empty());
 
-    let second = place.site.release(table("second"));
+    let second = place.site.release_table(table("second"));
     assert!(place.pull().unwrap().is_new);
     place.has(&second);
     assert_eq!(place.names(), only(&[&first, &second]));
 
     // Back to the first one, which is still in the folder.
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     place.pull().unwrap();
     place.has(&first);
     assert_eq!(place.server.requests().len(), 6);
 
-    place.site.keep(1);
+    place.site.keep_newest(1);
     place.pull().unwrap();
     assert_eq!(place.names(), only(&[&first]));
 }
@@ -54,8 +54,8 @@ fn tables_are_fetched_once_and_those_of_running_jobs_stay() {
 #[test]
 fn a_new_node_gets_the_tables_of_running_jobs_too() {
     let place = Place::new();
-    let first = place.site.release(table("first"));
-    let second = place.site.release(table("second"));
+    let first = place.site.release_table(table("first"));
+    let second = place.site.release_table(table("second"));
     let pulled = place.pull().unwrap();
     assert!(pulled.missing.is_none());
     place.has(&second);
@@ -66,7 +66,7 @@ fn a_new_node_gets_the_tables_of_running_jobs_too() {
 fn a_missing_older_table_delays_nothing_and_is_requested_again() {
     let is_back = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_back);
-    let first = Place::new().site.release(table("first"));
+    let first = Place::new().site.release_table(table("first"));
     let lost = format!("/api/v1/blobs/{first}");
     let place = Place::with(move |request, reply| {
         if request.path == lost && !seen.load(Ordering::Relaxed) {
@@ -75,8 +75,8 @@ fn a_missing_older_table_delays_nothing_and_is_requested_again() {
             reply
         }
     });
-    place.site.release(table("first"));
-    let second = place.site.release(table("second"));
+    place.site.release_table(table("first"));
+    let second = place.site.release_table(table("second"));
     let (count, error) = place.pull().unwrap().missing.unwrap();
     assert_eq!(count, 1);
     assert!(error.to_string().contains("it is damaged"), "{error}");
@@ -102,9 +102,9 @@ fn keeps(
             None => reply,
         }
     });
-    let good = place.site.release(table("good"));
+    let good = place.site.release_table(table("good"));
     place.pull().unwrap();
-    let next = place.site.release(table("next"));
+    let next = place.site.release_table(table("next"));
     is_wrong.store(true, Ordering::Relaxed);
     let limit = Duration::from_millis(400);
     let since = Instant::now();
@@ -151,12 +151,12 @@ fn the_last_good_table_stays_after_any_answer() {
         ),
         (
             "a table byte by byte",
-            |r, reply| is_blob(r).then(|| reply.slowly(Duration::from_millis(20))),
+            |r, reply| is_blob(r).then(|| reply.byte_by_byte(Duration::from_millis(20))),
             "no answer within 0.",
         ),
         (
             "a table that never comes",
-            |r, reply| is_blob(r).then(|| reply.after(Duration::from_secs(20))),
+            |r, reply| is_blob(r).then(|| reply.after_pause(Duration::from_secs(20))),
             "no answer within",
         ),
         (
@@ -166,12 +166,12 @@ fn the_last_good_table_stays_after_any_answer() {
         ),
         (
             "a manifest that never comes",
-            |_, reply| Some(reply.after(Duration::from_secs(20))),
+            |_, reply| Some(reply.after_pause(Duration::from_secs(20))),
             "no answer within 0.",
         ),
         (
             "a manifest byte by byte",
-            |_, reply| Some(reply.slowly(Duration::from_millis(20))),
+            |_, reply| Some(reply.byte_by_byte(Duration::from_millis(20))),
             "no answer within 0.",
         ),
         (
@@ -288,7 +288,7 @@ fn manifests_of_other_channels_are_refused() {
 #[test]
 fn an_invalid_table_with_the_right_digest_is_refused() {
     let place = Place::new();
-    let good = place.site.release(table("good"));
+    let good = place.site.release_table(table("good"));
     place.pull().unwrap();
     for text in [
         "format: colltune-table 999\n",
@@ -296,13 +296,13 @@ fn an_invalid_table_with_the_right_digest_is_refused() {
         "\u{0}",
         "",
     ] {
-        place.site.release(text);
+        place.site.release_table(text);
         let error = place.pull().unwrap_err();
         assert!(matches!(error, PullError::Table { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Environment);
         place.has(&good);
     }
-    place.site.release(b"\xff\xfe");
+    place.site.release_table(b"\xff\xfe");
     assert!(place.pull().unwrap_err().to_string().contains("UTF-8"));
     place.has(&good);
     assert_eq!(place.names(), only(&[&good]));
@@ -330,7 +330,7 @@ fn an_unreachable_service_is_distinguished_from_one_that_refuses() {
 #[test]
 fn the_answer_not_modified_needs_a_known_table() {
     let place = Place::with(|_, _| Reply::new(304, &[], ""));
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     let error = place.pull().unwrap_err();
     assert!(
         error
@@ -343,8 +343,8 @@ fn the_answer_not_modified_needs_a_known_table() {
 #[test]
 fn two_services_do_not_share_their_state() {
     let (one, other) = (Place::new(), Place::new());
-    let first = one.site.release(table("first"));
-    let second = other.site.release(table("second"));
+    let first = one.site.release_table(table("first"));
+    let second = other.site.release_table(table("second"));
     one.pull().unwrap();
     one.has(&first);
     // The sequence, and so the ETag, is the same.
@@ -355,11 +355,11 @@ fn two_services_do_not_share_their_state() {
 #[test]
 fn unix_sockets_work_too() {
     let place = Place::new();
-    let digest = place.site.release(table("first"));
+    let digest = place.site.release_table(table("first"));
     let socket = place.folder().with_file_name("socket");
     let site = place.site.clone();
-    serve_at(&socket, move |request| match site.answer(request) {
-        reply if is_blob(request) => reply.slowly(Duration::from_micros(10)),
+    serve_at(&socket, move |request| match site.answer_request(request) {
+        reply if is_blob(request) => reply.byte_by_byte(Duration::from_micros(10)),
         reply => reply,
     });
     let url = format!("unix:{}:", socket.display());
@@ -376,7 +376,7 @@ fn a_socket_without_an_answer_is_closed_in_time() {
     let place = Place::new();
     let socket = place.folder().with_file_name("socket");
     serve_at(&socket, |_| {
-        Reply::new(200, &[], "{}").after(Duration::from_secs(9))
+        Reply::new(200, &[], "{}").after_pause(Duration::from_secs(9))
     });
     let since = Instant::now();
     let url = format!("unix:{}:", socket.display());

@@ -15,9 +15,9 @@ use crate::place::{Place, only, table};
 /// A folder with one table, and a second one released.
 fn begun() -> (Place, String, String) {
     let place = Place::new();
-    let first = place.site.release(table("first"));
+    let first = place.site.release_table(table("first"));
     place.pull().unwrap();
-    let second = place.site.release(table("second"));
+    let second = place.site.release_table(table("second"));
     (place, first, second)
 }
 
@@ -78,7 +78,7 @@ fn a_damaged_or_lost_table_is_fetched_again_without_a_new_release() {
     ];
     for damage in damages {
         let place = Place::new();
-        let digest = place.site.release(table("first"));
+        let digest = place.site.release_table(table("first"));
         place.pull().unwrap();
         damage(&place, &digest);
         assert!(Folder::last_good(&place.folder()).is_none());
@@ -111,7 +111,7 @@ fn other_files_are_left_alone() {
     ];
     for other in others {
         let place = Place::new();
-        place.site.release(table("first"));
+        place.site.release_table(table("first"));
         other(&place);
         let before = place.names();
         let error = place.pull().unwrap_err();
@@ -121,7 +121,7 @@ fn other_files_are_left_alone() {
     }
     // Files that only look like ours stay as well.
     let place = Place::new();
-    let digest = place.site.release(table("first"));
+    let digest = place.site.release_table(table("first"));
     fs::create_dir_all(place.folder()).unwrap();
     fs::write(place.folder().join("mine.yaml"), "mine").unwrap();
     place.pull().unwrap();
@@ -140,7 +140,7 @@ fn a_folder_that_cannot_be_written_keeps_its_table() {
 #[test]
 fn simultaneous_pulls_leave_one_whole_table() {
     let place = Arc::new(Place::new());
-    place.site.release(table("first"));
+    place.site.release_table(table("first"));
     let done = Arc::new(AtomicBool::new(false));
     let watcher = thread::spawn({
         let (place, done) = (Arc::clone(&place), Arc::clone(&done));
@@ -160,7 +160,7 @@ fn simultaneous_pulls_leave_one_whole_table() {
         thread::spawn(move || {
             for turn in 0..10 {
                 if puller == 0 {
-                    place.site.release(table(&format!("t{turn}")));
+                    place.site.release_table(table(&format!("t{turn}")));
                 }
                 place.pull().unwrap();
             }
@@ -171,8 +171,8 @@ fn simultaneous_pulls_leave_one_whole_table() {
     }
     done.store(true, Ordering::Relaxed);
     assert!(watcher.join().unwrap() > 0);
-    let last = place.site.release(table("last"));
-    place.site.keep(1);
+    let last = place.site.release_table(table("last"));
+    place.site.keep_newest(1);
     place.pull().unwrap();
     place.has(&last);
     assert_eq!(place.names(), only(&[&last]));

@@ -197,5 +197,5 @@ pub(crate) fn table(name: &str, algorithm: &str, more: &str) -> String {
          deployment: any\n        rules:\n          - {{from: 0, candidate: 'native:bcast/{algorithm}', speedup: 2.0, \
          confidence: high, {more}}}\n"
     );
-    tables::yaml(name, "openmpi", "4.1.4", &collectives)
+    tables::table_yaml(name, "openmpi", "4.1.4", &collectives)
 }

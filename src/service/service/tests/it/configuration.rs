@@ -41,7 +41,7 @@ fn the_example_states_the_defaults() {
 #[test]
 fn the_examples_of_other_values_are_valid_and_every_key_is_shown() {
     let text = fs::read_to_string(example()).expect("read");
-    let blocks = testkit::examples(&text);
+    let blocks = testkit::commented_examples(&text);
     assert_eq!(blocks.len(), 4);
     for block in &blocks {
         valid(

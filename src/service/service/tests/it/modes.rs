@@ -79,7 +79,7 @@ fn check(state: &Path) {
     let Some(mut job) = process::as_another_user(NOBODY, &words) else {
         return;
     };
-    let ended = process::run(&mut job, Duration::from_secs(20));
+    let ended = process::run_to_end(&mut job, Duration::from_secs(20));
     let version = fs::canonicalize(&current).expect("a version");
     let expected = format!("the job goes on with {}\n", version.display());
     assert_eq!(ended.out, expected, "{ended:?}");
@@ -137,7 +137,7 @@ fn modes_of_this_umask() {
 fn all_users_can_read_the_channels_under_any_umask() {
     for umask in ["000", "022", "027", "077", &of_unit("UMask=")] {
         let mut child = process::under_umask(umask, "modes::modes_of_this_umask");
-        let ended = process::run(&mut child, Duration::from_secs(60));
+        let ended = process::run_to_end(&mut child, Duration::from_secs(60));
         let is_good = ended.status.success() && ended.out.contains("1 passed");
         assert!(is_good, "{umask}: {}{}", ended.out, ended.err);
     }

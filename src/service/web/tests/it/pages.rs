@@ -181,7 +181,7 @@ fn if_reading_is_closed_visitors_are_redirected_to_log_in() {
     assert_eq!(location(&stranger.get(asked)), to);
     let login = stranger.page("/login?next=%2Fqueue");
     assert_eq!(field(&login, "next"), "/queue");
-    for style in testkit::html::attributes(&login, "href") {
+    for style in testkit::html::attribute_values(&login, "href") {
         if style.starts_with("/assets/") {
             let answer = stranger.get(style);
             assert_eq!(answer.status, 200, "{style}");

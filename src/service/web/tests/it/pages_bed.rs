@@ -178,7 +178,7 @@ fn table(block_bytes: &str) -> String {
 "#
     );
     let hostile = serde_json::Value::from(HOSTILE).to_string();
-    testkit::tables::yaml("night", "openmpi", "4.1.4", &rules)
+    testkit::tables::table_yaml("night", "openmpi", "4.1.4", &rules)
         .replace("cpu: any", &format!("cpu: {hostile}"))
         .replace("hosts: [n1]", &format!("hosts: [{hostile}]"))
         .replace("warnings: []", &format!("warnings: [{hostile}]"))
@@ -266,11 +266,11 @@ pub(crate) fn check(answer: &Answer) {
     assert!(!policy.contains("unsafe"), "{policy}");
     let page = &answer.body;
     assert!(has_no_unprintable(page), "{page:?}");
-    html::check(page);
+    html::check_structure(page);
     html::check_accessible(page);
     html::check_nothing_inline(page);
     let names = ["href", "src", "action"].into_iter();
-    for address in names.flat_map(|name| html::attributes(page, name)) {
+    for address in names.flat_map(|name| html::attribute_values(page, name)) {
         let is_own = address.starts_with('/') && !address.starts_with("//");
         assert!(
             is_own || address.starts_with('#'),

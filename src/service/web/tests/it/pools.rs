@@ -25,7 +25,7 @@ fn table(name: &str, shapes: usize) -> String {
         })
         .collect();
     let head = "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n";
-    testkit::tables::yaml(name, "openmpi", "4.1.4", &format!("{head}{entries}"))
+    testkit::tables::table_yaml(name, "openmpi", "4.1.4", &format!("{head}{entries}"))
 }
 
 fn add(site: &Site, text: &str) -> Digest {

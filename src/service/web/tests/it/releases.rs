@@ -15,7 +15,7 @@ fn table(block_bytes: &str) -> String {
          rules:\n          - {{from: 0, candidate: default, confidence: high}}\n          - {{from: 1500, candidate: \
          allreduce/dual_root, block_bytes: {block_bytes}, speedup: 1.3, confidence: high, confirmed: true}}\n"
     );
-    testkit::tables::yaml("night", "openmpi", "4.1.4", &rules)
+    testkit::tables::table_yaml("night", "openmpi", "4.1.4", &rules)
 }
 
 /// Adds a table and returns its digest.

@@ -25,19 +25,19 @@ impl Library {
     /// The library whose compiler is named by a variable, or called `mpicc`; `None` if there is none.
     pub(crate) fn find(variable: &str, mpicc: &str, mpirun: &str, marker: &str) -> Option<Self> {
         let mpicc = std::env::var_os(variable).unwrap_or_else(|| mpicc.into());
-        let mpicc = process::find(mpicc)?;
+        let mpicc = process::find_program(mpicc)?;
         let beside = mpicc.with_file_name(mpirun);
         let mpirun = if beside.exists() {
             beside
         } else {
-            process::find(mpirun)?
+            process::find_program(mpirun)?
         };
         Self::at(mpicc, mpirun, marker)
     }
 
     /// A release that `scripts/newer-mpi` has installed; `None`, with a message, if it has not.
     pub(super) fn newer(release: &str, marker: &str) -> Option<Self> {
-        let folder = process::cached("mpi").map(|mpi| mpi.join(release).join("bin"));
+        let folder = process::find_cached("mpi").map(|mpi| mpi.join(release).join("bin"));
         let library =
             folder.and_then(|folder| Self::at(folder.join("mpicc"), folder.join("mpirun"), marker));
         testkit::require("newer MPI library", library)
@@ -98,7 +98,7 @@ impl Library {
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        let ended = process::run(&mut launch, PATIENCE);
+        let ended = process::run_to_end(&mut launch, PATIENCE);
         let text = ended.out + &ended.err;
         assert!(
             ended.status.success(),

@@ -32,7 +32,7 @@ const MODEL: &str = "smpi/lat-factor:0:1 smpi/bw-factor:0:1 network/crosstraffic
 
 /// A folder with the platform.
 fn place() -> Option<Place> {
-    testkit::require("smpirun", process::find("smpirun"))?;
+    testkit::require("smpirun", process::find_program("smpirun"))?;
     let place = Place::new();
     place.write("platform.xml", PLATFORM);
     Some(place)
@@ -51,7 +51,7 @@ fn replay(place: &Place, ranks: u32, list: &str) -> f64 {
                 .map(|option| format!("--cfg={option}")),
         )
         .current_dir(place.path(""));
-    let ended = process::run(&mut command, Duration::from_secs(60));
+    let ended = process::run_to_end(&mut command, Duration::from_secs(60));
     let (status, log) = (ended.status, ended.out + &ended.err);
     // It exits with 0 even if the ranks wait for each other.
     assert!(

@@ -47,7 +47,7 @@ fn check(bed: &Bed, name: &str, mpi: &str, library: &Library, libdir: &Path) {
     let place = Place::new();
     let program = library.compile(&place, "slurm/where.c", &[]);
     let program = program.to_str().unwrap();
-    let table = tables::yaml("by-hand", name, &library.version, COLLECTIVES);
+    let table = tables::table_yaml("by-hand", name, &library.version, COLLECTIVES);
     place.write("table.yaml", table);
     let step = ["srun", mpi, "-N2", "--ntasks-per-node=1"];
     let run = |command: &[&str]| {

@@ -211,11 +211,11 @@ impl Cluster {
             ("begin", "begin \"$@\""),
         ];
         for (name, body) in commands {
-            fakes.script(name, &format!("{QUEUE}\n{body}"));
+            fakes.write_script(name, &format!("{QUEUE}\n{body}"));
         }
-        fakes.launcher("mpirun", OPEN_MPI_4, MPIRUN);
+        fakes.write_launcher("mpirun", OPEN_MPI_4, MPIRUN);
         // The plan is the shell script that the driver runs.
-        fakes.script("driver", "exec sh \"$1\"");
+        fakes.write_script("driver", "exec sh \"$1\"");
         fs::create_dir(fakes.path("launches")).expect("created");
         Self {
             fakes,

@@ -7,7 +7,7 @@ use launcher::{BATCH_SYSTEMS, BatchSystem};
 use launcher::{BatchEnd, Exit, Job, JobState, Launcher, Outcome};
 
 use super::cluster::{Cluster, finish, follow, start};
-use testkit::fakes::{exists, wait_for};
+use testkit::fakes::{process_exists, wait_for};
 
 /// A driver that writes its process id and continues for a long time.
 const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";
@@ -17,7 +17,7 @@ fn ended(system: &str, state: &str, signals: &[&str]) -> Exit {
     let cluster = Cluster::new(system);
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
-    cluster.fakes.number("pid");
+    cluster.fakes.wait_for_number("pid");
     let arguments = [&["1", state], signals].concat();
     cluster.run("end", &arguments);
     finish(running.as_mut())
@@ -61,7 +61,7 @@ fn a_job_that_the_batch_system_forgets_is_lost() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
-    cluster.fakes.number("pid");
+    cluster.fakes.wait_for_number("pid");
     cluster.run("end", &["1", "CANCELLED", "KILL"]);
     cluster.forget("1");
     let exit = finish(running.as_mut());
@@ -136,8 +136,8 @@ fn a_launch_has_a_time_limit() {
     };
     let exit = finish(start(&launcher, &job).as_mut());
     assert_eq!(exit.outcome, Outcome::TimedOut, "{exit:?}");
-    let pid = cluster.fakes.number("pid");
-    wait_for("its end", || (!exists(pid)).then_some(()));
+    let pid = cluster.fakes.wait_for_number("pid");
+    wait_for("its end", || (!process_exists(pid)).then_some(()));
     // Its job continues.
     let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
@@ -151,9 +151,9 @@ fn killing_cancels_the_job() {
         let cluster = Cluster::new(system);
         let launcher = cluster.launcher();
         let mut running = start(&launcher, &cluster.job(1, LASTING));
-        let pid = cluster.fakes.number("pid");
+        let pid = cluster.fakes.wait_for_number("pid");
         running.kill().expect("killed");
-        wait_for("its end", || (!exists(pid)).then_some(()));
+        wait_for("its end", || (!process_exists(pid)).then_some(()));
         assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
         let calls = [cluster.calls("scancel"), cluster.calls("qdel")].concat();
         assert_eq!(calls, ["1"]);
@@ -171,14 +171,14 @@ fn a_job_continues_when_the_command_ends() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
-    let pid = cluster.fakes.number("pid");
+    let pid = cluster.fakes.wait_for_number("pid");
     follow(running.as_mut(), "running", |standing| {
         matches!(standing, JobState::Running { .. })
     });
     drop(running);
     drop(launcher);
     std::thread::sleep(Duration::from_millis(300));
-    assert!(exists(pid));
+    assert!(process_exists(pid));
     assert!(cluster.calls("scancel").is_empty());
     cluster.run("scancel", &["1"]);
 }
@@ -189,7 +189,7 @@ fn a_job_may_be_restarted() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut first = start(&launcher, &cluster.job(1, LASTING));
-    cluster.fakes.number("pid");
+    cluster.fakes.wait_for_number("pid");
     let mut second = start(&launcher, &cluster.job(2, "echo second"));
     cluster.run("end", &["1", "PENDING", "TERM", "KILL"]);
     follow(first.as_mut(), "waiting again", |standing| {

@@ -151,7 +151,7 @@ fn nodes_that_are_down_for_now_are_waited_for() {
     let (head, body) = sbatch.split_once('\n').expect("lines");
     let body = format!("{down}{body}");
     assert_eq!(head, "#!/bin/sh");
-    cluster.fakes.script("sbatch", &body);
+    cluster.fakes.write_script("sbatch", &body);
     let exit = finish(start(&cluster.launcher(), &cluster.job(1, "true")).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
 }
@@ -269,7 +269,7 @@ fn a_submission_that_takes_long_can_be_interrupted() {
             cluster.mark("away", "");
             if hangs {
                 for command in ["sbatch", "qsub"] {
-                    cluster.fakes.script(command, "sleep 50");
+                    cluster.fakes.write_script(command, "sleep 50");
                 }
             }
             let (launcher, job) = (cluster.launcher(), cluster.job(1, "true"));

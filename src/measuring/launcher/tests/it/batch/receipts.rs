@@ -160,7 +160,7 @@ fn jobs_are_cancelled_by_name_alone() {
 
     cluster
         .fakes
-        .script("scancel", "echo scancel: error: not you >&2; exit 1");
+        .write_script("scancel", "echo scancel: error: not you >&2; exit 1");
     let error = refusal(&cluster).to_string();
     assert!(error.contains("could not be cancelled"), "{error}");
     assert!(error.contains("not you"), "{error}");
@@ -207,10 +207,12 @@ fn a_job_that_is_known_by_its_name_alone_is_followed() {
     let squeue = fs::read_to_string(cluster.fakes.path("squeue")).expect("a script");
     let body = squeue.split_once('\n').expect("lines").1;
     let only = "case \"$*\" in *--name=*) ;; *) exit 0;; esac\n";
-    cluster.fakes.script("squeue", &format!("{only}{body}"));
     cluster
         .fakes
-        .script("scontrol", "[ \"$2\" != hostnames ] || echo n1");
+        .write_script("squeue", &format!("{only}{body}"));
+    cluster
+        .fakes
+        .write_script("scontrol", "[ \"$2\" != hostnames ] || echo n1");
     cluster.mark("full", "");
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, "true"));

@@ -122,7 +122,7 @@ fn scripts_are_readable() {
 
 #[test]
 fn shells_find_no_syntax_error_in_scripts() {
-    let shellcheck = testkit::require("shellcheck", process::find("shellcheck"));
+    let shellcheck = testkit::require("shellcheck", process::find_program("shellcheck"));
     let folder = tempfile::tempdir().expect("a folder");
     for (title, script) in scripts() {
         let file = folder.path().join(title);

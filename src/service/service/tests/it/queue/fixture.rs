@@ -53,7 +53,7 @@ impl Bed {
         bed.write("tuning/small.yaml", CAMPAIGN);
         bed.write(
             "tables/small.yaml",
-            &tables::yaml("small", "openmpi", "4.1.4", RULES),
+            &tables::table_yaml("small", "openmpi", "4.1.4", RULES),
         );
         bed.behave(script);
         bed
@@ -82,7 +82,7 @@ impl Bed {
         let text = format!(
             "echo \"$@\" >> calls; n=$(wc -l < calls)\nend() {{ echo '{end}'; }}\n{script}"
         );
-        self.fakes.script("colltune", &text);
+        self.fakes.write_script("colltune", &text);
     }
 
     /// The arguments of each child.

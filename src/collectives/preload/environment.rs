@@ -37,7 +37,7 @@ extern "C" fn at_load() {
         .for_each(|link| link.find_functions());
     #[cfg(large_counts)]
     {
-        creators::newer::find();
+        creators::newer::find_newer_creators();
         hooks::large::find_large_functions();
         hooks::large::redirect_large_functions();
     }

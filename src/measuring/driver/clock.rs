@@ -124,7 +124,7 @@ impl GlobalClock {
     }
 
     /// The time of this rank's clock at a global time.
-    pub(crate) fn to_local(&self, to_global: Nanoseconds) -> Nanoseconds {
+    pub(crate) fn to_local(&self, global: Nanoseconds) -> Nanoseconds {
         self.mine.get().local_time(global)
     }
 

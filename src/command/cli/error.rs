@@ -461,7 +461,7 @@ fn kept_table_clause(table: Option<&Path>) -> String {
 fn searched_folders_clause(folders: &[PathBuf]) -> String {
     match folders {
         [] => ": no job was submitted here".to_owned(),
-        folders => format!(" in {}", join_paths(folders)),
+        searched => format!(" in {}", join_paths(searched)),
     }
 }
 

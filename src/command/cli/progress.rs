@@ -150,9 +150,9 @@ impl Observer for ProgressDisplay {
                 self.bar.set_message(format!("launch {number}"));
             }
             TuningEvent::SetAside { what } => {
-                for what in what {
-                    if self.set_aside.insert(what.clone()) {
-                        let note = format!("{what} and is overridden for measuring");
+                for setting in what {
+                    if self.set_aside.insert(setting.clone()) {
+                        let note = format!("{setting} and is overridden for measuring");
                         self.bar.suspend(|| print_diagnostic("note", &note));
                     }
                 }

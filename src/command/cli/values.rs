@@ -190,7 +190,7 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, ValueError> {
 
 /// A number of ranks or a range that includes both ends: `8`, `1..64`.
 pub(crate) fn parse_rank_range(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
-    let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
+    let number = |part: &str| part.trim().parse().map_err(|_| ValueError::Ranks);
     let (first, last) = match text.split_once("..") {
         Some((first, last)) => (number(first)?, number(last)?),
         None => (number(text)?, number(text)?),

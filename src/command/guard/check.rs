@@ -298,13 +298,13 @@ pub fn check_points(
     let findings: Vec<(&Point, Finding)> = findings.collect();
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));
-        let findings = of_point.map(|(_, finding)| *finding).collect();
+        let point_findings = of_point.map(|(_, finding)| *finding).collect();
         let rounds = [&decision.times, &first];
         checked_point(
             point,
             rivals.runner_up(point),
             rounds,
-            findings,
+            point_findings,
             options.materiality,
         )
     });
@@ -354,7 +354,7 @@ fn checked_point(
     let seconds = |candidate| times.and_then(|times| times.median_seconds(cell, candidate));
     let broken = rounds
         .iter()
-        .find_map(|times| times.failure_of(cell, &point.chosen));
+        .find_map(|round| round.failure_of(cell, &point.chosen));
     let paired = times.and_then(|times| {
         let of = |candidate| times.launch_medians(cell, candidate);
         paired_ratio(of(&point.chosen), of(&Candidate::Default), CONFIDENCE)

@@ -220,7 +220,7 @@ pub(crate) fn measure_more(
         Err(TunerError::Launch(LaunchError::Failed { .. })) => {
             measure_cells(at, cells, launches, observer, stop)?
         }
-        measured => measured?,
+        other => other?,
     }
     .progress;
     let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;

@@ -87,12 +87,12 @@ pub fn keep_verdicts(
     let Some(path) = store.path().filter(|_| !verdicts.is_empty()) else {
         return Ok(None);
     };
-    let mut store = Store::open(path)?;
+    let mut opened = Store::open(path)?;
     // The file may be another campaign's store of the same name.
-    if !store.has_campaign(&table.provenance.campaign)? {
+    if !opened.has_campaign(&table.provenance.campaign)? {
         return Ok(None);
     }
-    store.record_verdicts(verdicts)?;
+    opened.record_verdicts(verdicts)?;
     Ok(Some(path.to_owned()))
 }
 
@@ -189,8 +189,8 @@ fn confirmable_ranges(
             .iter()
             .filter(|point| point.kind == PointKind::Measured)
     };
-    let sizes = || measured().map(|point| point.cell.bytes);
-    let (Some(first), Some(last)) = (sizes().min(), sizes().max()) else {
+    let measured_sizes = || measured().map(|point| point.cell.bytes);
+    let (Some(first), Some(last)) = (measured_sizes().min(), measured_sizes().max()) else {
         return Vec::new();
     };
     let speedup = |point: &Point| {

@@ -51,8 +51,8 @@ pub(crate) fn decide_suspects<'p, Suspect>(
     }
     let launches = launches_to_decide(suspects.len());
     let mut times = measurer.measure(&cells_to_measure(suspects.iter().map(&asked)), launches)?;
-    let of_all = |times: &LaunchTimes| -> Vec<(Vec<f64>, f64)> {
-        let of = |suspect| ratios(suspect, times);
+    let of_all = |launch_times: &LaunchTimes| -> Vec<(Vec<f64>, f64)> {
+        let of = |suspect| ratios(suspect, launch_times);
         suspects.iter().map(of).collect()
     };
     let mut found = of_all(&times);
@@ -69,7 +69,10 @@ pub(crate) fn decide_suspects<'p, Suspect>(
         launches,
         confirmed: are_confirmed(&found),
         undecided: are_undecided(&found, launches),
-        ratios: found.into_iter().map(|(ratios, _)| ratios).collect(),
+        ratios: found
+            .into_iter()
+            .map(|(launch_ratios, _)| launch_ratios)
+            .collect(),
         times,
     })
 }
@@ -104,8 +107,11 @@ fn are_undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
     for (ratios, _) in &mut at_worst {
         ratios.resize(launches.max(ratios.len()), f64::INFINITY);
     }
-    let may_be = are_confirmed(&at_worst);
-    let found = suspects.iter().zip(are_confirmed(suspects)).zip(may_be);
+    let confirmable = are_confirmed(&at_worst);
+    let found = suspects
+        .iter()
+        .zip(are_confirmed(suspects))
+        .zip(confirmable);
     found
         .map(|(((ratios, _), is), may_be)| !is && may_be && ratios.len() < launches)
         .collect()
@@ -126,8 +132,8 @@ mod tests {
     fn the_requested_number_of_launches_can_decide_and_one_less_cannot() {
         for suspects in [1, 3, 30] {
             let launches = launches_to_decide(suspects) as usize;
-            let all = |launches| {
-                let mut ratios = vec![1.1; launches];
+            let all = |count| {
+                let mut ratios = vec![1.1; count];
                 // One launch may contradict the suspicion.
                 ratios[0] = 0.9;
                 vec![(ratios, 1.05); suspects]

@@ -241,7 +241,8 @@ impl Agenda {
         };
         let alike = self.cells.iter().filter(|(known, _)| is_alike(known));
         let merged = self.merged.iter().filter(|(known, _)| is_alike(known));
-        let merged = merged.flat_map(|(_, pairs)| pairs.iter().map(|(candidate, _)| candidate));
+        let merged = merged
+            .flat_map(|(_, pairs)| pairs.iter().map(|(merged_candidate, _)| merged_candidate));
         *candidate == Candidate::Default
             || alike
                 .flat_map(|(_, candidates)| candidates)
@@ -283,7 +284,7 @@ impl Agenda {
         let merged = self.merged.get(cell).into_iter().flatten();
         let mut all = candidates
             .iter()
-            .chain(merged.map(|(candidate, _)| candidate));
+            .chain(merged.map(|(merged_candidate, _)| merged_candidate));
         match &self.search {
             None => all.any(|c| c == candidate),
             // A search chooses block sizes of its own.

@@ -83,11 +83,11 @@ impl Confirming {
             grid: &agenda.grid(),
         };
         let confirmation = fit::Confirmation::from_fresh_launches(explored, &fresh);
-        let explored = store.launch_counts(library, campaign.pattern)?;
+        let explored_launches = store.launch_counts(library, campaign.pattern)?;
         let rounds = |trial: &Trial| {
             let key = (Subject::Cell(trial.cell), Candidate::Default);
             fresh.launches_of_cell(trial.pattern, &trial.cell)
-                + explored.get(&key).copied().unwrap_or(0)
+                + explored_launches.get(&key).copied().unwrap_or(0)
         };
         let trials = confirmation.open.clone();
         let patterns = campaign.confirming_patterns();
@@ -159,8 +159,8 @@ fn estimate_trials(
     let turns = TurnCosts::from_store(campaign, store, library, patterns, &stakes)?;
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
-            let slice = slices[usize::from(rest.is_begun)];
-            rest.seconds += turns.trial_seconds(trial, slice);
+            let slice_seconds = slices[usize::from(rest.is_begun)];
+            rest.seconds += turns.trial_seconds(trial, slice_seconds);
         }
     }
     let starting = starting_seconds(store, library)?;

@@ -33,7 +33,7 @@ impl StateDirs {
         let own = state.or(below_home).filter(|path| !is_shared(path));
         own.map_or_else(
             || PathBuf::from(format!("/var/tmp/colltune-{}", Uid::effective())),
-            |state| state.join("colltune"),
+            |folder| folder.join("colltune"),
         )
     }
 }

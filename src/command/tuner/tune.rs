@@ -82,8 +82,8 @@ pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     check_outputs_differ(&beside, &others)?;
     let all = [&outputs[..], &beside, &page];
     all.iter()
-        .try_for_each(|outputs| check_outputs_differ(outputs, &store))?;
-    all.iter().try_for_each(|outputs| probe_outputs(outputs))?;
+        .try_for_each(|group| check_outputs_differ(group, &store))?;
+    all.iter().try_for_each(|group| probe_outputs(group))?;
     load_replaced_table(&output.table)?;
     Ok(())
 }

@@ -173,7 +173,7 @@ impl Validator<'_> {
         what: &str,
         known: &[(&str, T)],
     ) -> Checked<Option<T>> {
-        let known = |word: &Scalar| self.document.parse_word(field, &word.0, what, known);
+        let known = |given: &Scalar| self.document.parse_word(field, &given.0, what, known);
         word.as_ref().map(known).transpose()
     }
 

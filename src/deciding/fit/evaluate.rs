@@ -47,14 +47,13 @@ pub fn score_held_out_points(
         if splits.is_empty() {
             continue;
         }
-        let choices = |summaries: &[Summary], methods: &[Method]| {
-            let points = &held_out::measured_points(summaries, failures);
+        let choices = |given: &[Summary], methods: &[Method]| {
+            let timed = &held_out::measured_points(given, failures);
             let mut choices = Vec::new();
             for held in &splits {
-                let training =
-                    Training::new(points, held, summaries, failures, options, provenance);
+                let training = Training::new(timed, held, given, failures, options, provenance);
                 let is_judged = |cell: &Cell| by == HeldOut::Sizes || held.contains(cell);
-                let judged = points.iter().filter(|(cell, _)| is_judged(cell));
+                let judged = timed.iter().filter(|(cell, _)| is_judged(cell));
                 choices.extend(judged.map(|(cell, times)| {
                     choose_at_point(&training, methods, cell, times, held.contains(cell))
                 }));
@@ -88,10 +87,10 @@ pub fn score_table_choices(
     let choices = points.iter().map(|(cell, times)| {
         let order = orders.order_on(cell.shape, RuleSource::Measured);
         let chosen = methods::table_choice(table, deployment, order, cell);
-        let regret = |chosen: Candidate| {
+        let regret = |candidate: Candidate| {
             Some((
-                chosen.clone(),
-                methods::choice_regret(cell, times, &chosen)?,
+                candidate.clone(),
+                methods::choice_regret(cell, times, &candidate)?,
             ))
         };
         PointChoices {
@@ -188,8 +187,8 @@ fn summarise_choices(
         .map(|collective| {
             let of_group = |c: &&PointChoices| collective.is_none_or(|of| of == c.cell.collective);
             let group: Vec<&PointChoices> = choices.iter().filter(of_group).collect();
-            let again = again.iter().map(|choices| choices.iter().filter(of_group));
-            let points = group.iter().filter(|choices| choices.held_out).count();
+            let again = again.iter().map(|draw| draw.iter().filter(of_group));
+            let points = group.iter().filter(|point| point.held_out).count();
             SplitScores {
                 held_out: by,
                 collective,
@@ -207,15 +206,14 @@ fn summarise_choices(
 
 /// The regrets of log-log interpolation and of the table at the points where both are known.
 fn compare_common_points<'c>(
-    choices: &[&PointChoices],
+    group: &[&PointChoices],
     again: impl Iterator<Item = Vec<&'c PointChoices>>,
 ) -> Option<Common> {
     let means = |choices: &[&PointChoices]| {
-        let regret =
-            |choices: &PointChoices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
+        let regret = |point: &PointChoices, method| Some(point.chosen.get(&method)?.as_ref()?.1);
         let held = choices.iter().filter(|choices| choices.held_out);
-        let both = held.filter_map(|choices| {
-            let [log_log, table] = Common::METHODS.map(|method| regret(choices, method));
+        let both = held.filter_map(|point| {
+            let [log_log, table] = Common::METHODS.map(|method| regret(point, method));
             log_log.zip(table)
         });
         let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
@@ -225,10 +223,10 @@ fn compare_common_points<'c>(
             arithmetic_mean(&table)?,
         ))
     };
-    let (points, log_log, table) = means(choices)?;
+    let (points, log_log, table) = means(group)?;
     let differences = again.filter_map(|choices| {
-        let (_, log_log, table) = means(&choices)?;
-        Some(table - log_log)
+        let (_, drawn_log_log, drawn_table) = means(&choices)?;
+        Some(drawn_table - drawn_log_log)
     });
     Some(Common {
         points,
@@ -249,9 +247,9 @@ fn collect_losses(choices: &[&PointChoices]) -> Vec<Loss> {
 
 fn score_method(method: Method, by: HeldOut, choices: &[&PointChoices]) -> Score {
     let known = || {
-        let of_method = |choices: &&PointChoices| {
-            let chosen = choices.chosen.get(&method)?.clone();
-            chosen.map(|(chosen, regret)| (choices.cell, choices.held_out, chosen, regret))
+        let of_method = |point: &&PointChoices| {
+            let chosen = point.chosen.get(&method)?.clone();
+            chosen.map(|(chosen, regret)| (point.cell, point.held_out, chosen, regret))
         };
         choices.iter().filter_map(of_method)
     };

@@ -189,7 +189,7 @@ impl FreshMeasurements {
 
     fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
         let mut either = [candidate, &Candidate::Default].into_iter();
-        either.any(|candidate| self.failed.contains(&(*cell, candidate.clone())))
+        either.any(|compared| self.failed.contains(&(*cell, compared.clone())))
     }
 
     /// The summaries of a cell in one pattern, the default first.

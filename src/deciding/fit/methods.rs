@@ -195,11 +195,11 @@ fn best_single_candidates<'p>(
             .or_default()
             .push((cell, times));
     }
-    let best = |points: &[TimedCell<'p>]| {
+    let best = |of_kind: &[TimedCell<'p>]| {
         let candidates: BTreeSet<&Candidate> =
-            points.iter().flat_map(|(_, times)| times.keys()).collect();
+            of_kind.iter().flat_map(|(_, times)| times.keys()).collect();
         let score = |candidate: &Candidate| {
-            let known = points
+            let known = of_kind
                 .iter()
                 .filter_map(|(cell, times)| choice_regret(cell, times, candidate));
             let regrets: Vec<f64> = known.collect();
@@ -212,7 +212,7 @@ fn best_single_candidates<'p>(
     };
     kinds
         .into_iter()
-        .filter_map(|(kind, points)| Some((kind, best(&points)?)))
+        .filter_map(|(kind, of_kind)| Some((kind, best(&of_kind)?)))
         .collect()
 }
 

@@ -59,9 +59,9 @@ pub(crate) fn build_rules(
         });
         collectives.entry(collective).or_default().extend(of_model);
     }
-    for (collective, of_library) in deployment_entries(of_library, Deployments::Library) {
+    for (collective, entries) in deployment_entries(of_library, Deployments::Library) {
         let known = collectives.entry(collective).or_default();
-        for entry in of_library {
+        for entry in entries {
             let alike = |other: &&mut ShapeRules| {
                 other.operators == entry.operators && has_same_choices(other, &entry)
             };
@@ -132,9 +132,9 @@ fn has_same_choices(one: &ShapeRules, other: &ShapeRules) -> bool {
 
 /// Lowers the confidence of the common rules to the lower of both.
 fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
-    for (rule, other) in entry.rules.iter_mut().zip(&other.rules) {
-        rule.confidence = rule.confidence.min(other.confidence);
-        rule.confirmed &= other.confirmed;
+    for (rule, other_rule) in entry.rules.iter_mut().zip(&other.rules) {
+        rule.confidence = rule.confidence.min(other_rule.confidence);
+        rule.confirmed &= other_rule.confirmed;
     }
 }
 

@@ -32,13 +32,14 @@ pub(crate) fn predict_on_shape(
     }
     let family = shape_family(curves, shape);
     let ranks = f64::from(shape.ranks());
-    let of = |(shape, _): &ShapeCurve<'_>| f64::from(shape.ranks());
+    let of = |(measured, _): &ShapeCurve<'_>| f64::from(measured.ranks());
     let after = family.partition_point(|measured| of(measured) < ranks);
     let (below, above) = (
         after.checked_sub(1).map(|before| family[before]),
         family.get(after),
     );
-    let from = |(shape, curve): &ShapeCurve<'_>| (f64::from(shape.ranks()), time(*shape, curve));
+    let from =
+        |(measured, curve): &ShapeCurve<'_>| (f64::from(measured.ranks()), time(*measured, curve));
     match (below, above) {
         (Some(below), Some(above)) => {
             Some(interpolate_between_ranks(from(&below), from(above), ranks))
@@ -58,7 +59,7 @@ pub(crate) fn predict_on_shape(
 }
 
 /// The family of a shape, by ascending number of ranks, each number once.
-fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
+fn shape_family(curves: &Curves, wanted: CommShape) -> Vec<ShapeCurve<'_>> {
     let members = |belongs: &dyn Fn(&CommShape) -> bool| {
         let all = curves.iter().map(|(shape, curve)| (*shape, curve));
         let mut family: Vec<ShapeCurve<'_>> = all.filter(|(shape, _)| belongs(shape)).collect();
@@ -68,11 +69,11 @@ fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
     };
     let encloses = |family: &[ShapeCurve<'_>]| {
         let ranks = |measured: Option<&ShapeCurve<'_>>| measured.map(|(shape, _)| shape.ranks());
-        ranks(family.first()).is_some_and(|least| least < shape.ranks())
-            && ranks(family.last()).is_some_and(|most| most > shape.ranks())
+        ranks(family.first()).is_some_and(|least| least < wanted.ranks())
+            && ranks(family.last()).is_some_and(|most| most > wanted.ranks())
     };
-    let same_ppn = members(&|measured| measured.ppn == shape.ppn);
-    let same_nodes = members(&|measured| measured.nodes == shape.nodes);
+    let same_ppn = members(&|measured| measured.ppn == wanted.ppn);
+    let same_nodes = members(&|measured| measured.nodes == wanted.nodes);
     if encloses(&same_ppn) || (same_nodes.is_empty() && !same_ppn.is_empty()) {
         same_ppn
     } else if encloses(&same_nodes) {
@@ -143,7 +144,7 @@ fn growth_from_nearest(
     } else {
         Axis::Logarithm
     };
-    let at = |ranks: f64| reweighted::line_value_at(&line_at(&straight, axis, ranks), bytes as f64);
+    let at = |count: f64| reweighted::line_value_at(&line_at(&straight, axis, count), bytes as f64);
     at(ranks) / at(f64::from(nearest.0.ranks()))
 }
 
@@ -153,8 +154,8 @@ const NOTHING: f64 = 1e-18;
 /// The straight line that other shapes predict.
 fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
     let parameter = |of: fn(&Segment) -> f64| {
-        let points = straight.iter().map(|(ranks, line, _)| CurvePoint {
-            at: axis.value_of_ranks(*ranks),
+        let points = straight.iter().map(|(measured_ranks, line, _)| CurvePoint {
+            at: axis.value_of_ranks(*measured_ranks),
             value: of(line).max(NOTHING),
         });
         let line = reweighted::robust_line(&points.collect::<Vec<_>>());

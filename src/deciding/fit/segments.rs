@@ -99,14 +99,14 @@ fn best_partition(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<usiz
 fn part_costs(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Vec<f64>> {
     let count = points.len();
     let mut costs = vec![vec![f64::INFINITY; count + 1]; count];
-    for (first, costs) in costs.iter_mut().enumerate() {
+    for (first, row) in costs.iter_mut().enumerate() {
         let mut line: Option<Line> = None;
         for end in first + FEWEST_SIZES..=count {
             let part = &points[first..end];
             let start = line.unwrap_or_else(|| reweighted::relative_least_squares(part));
             let better = improve(part, start);
             let errors = part.iter().map(|p| reweighted::log_error(p, &better).abs());
-            costs[end] = errors.sum();
+            row[end] = errors.sum();
             line = Some(better);
         }
     }

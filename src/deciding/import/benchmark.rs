@@ -276,8 +276,8 @@ impl Rows {
         reading: &mut Reading,
     ) {
         reading.others.append(&mut self.reading.others);
-        if let Some(Fault { line, problem }) = self.fault {
-            reading.refuse(line, problem);
+        if let Some(Fault { line: at, problem }) = self.fault {
+            reading.refuse(at, problem);
             return;
         }
         if self.reading.rows.is_empty() && self.reading.skipped.is_empty() {

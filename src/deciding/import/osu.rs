@@ -237,8 +237,8 @@ impl<'t> Reader<'t> {
                 if table.columns.is_some() {
                     self.begin_again(line, test);
                 }
-                if let Some(Stream::Table(table)) = self.streams.get_mut(line.label) {
-                    table.read_header(comment, line.number);
+                if let Some(Stream::Table(begun)) = self.streams.get_mut(line.label) {
+                    begun.read_header(comment, line.number);
                 }
             }
             Stream::Table(_) if comment.contains(" Test") => {

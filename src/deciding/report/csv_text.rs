@@ -46,7 +46,7 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
     let end = |interval: Option<Interval>, end: usize| {
         optional_number(interval.and_then(|interval| Some(interval.known_ends()?[end])))
     };
-    let interval = Some(ranked.interval);
+    let of_time = Some(ranked.interval);
     let of_speedup = ranked.speedup.map(|speedup| speedup.interval);
     let certain = of_speedup.filter(|interval| interval.known_ends().is_some());
     let count = |count: u64| match count {
@@ -73,8 +73,8 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
         cell.bytes.to_string(),
         ranked.candidate.to_string(),
         optional_number(Some(ranked.median_seconds)),
-        end(interval, 0),
-        end(interval, 1),
+        end(of_time, 0),
+        end(of_time, 1),
         count(ranked.counts.launches.into()),
         count(ranked.counts.repetitions),
         optional_number(ranked.speedup.map(|speedup| speedup.median)),

@@ -87,9 +87,9 @@ impl TextTable {
         let dashes = line.trim_matches('|').split('|').zip(&self.columns);
         dashes.fold(
             "|".to_owned(),
-            |line, (dashes, (_, is_number))| match is_number {
-                false => format!("{line}{dashes}|"),
-                true => format!("{line}{}:|", &dashes[1..]),
+            |aligned, (dashes, (_, is_number))| match is_number {
+                false => format!("{aligned}{dashes}|"),
+                true => format!("{aligned}{}:|", &dashes[1..]),
             },
         )
     }

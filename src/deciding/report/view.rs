@@ -88,7 +88,7 @@ pub fn find_withheld_reasons(table: &Table, cells: &[CellDecision]) -> WithheldR
         ]
     };
     let all = cells.iter().flat_map(of_cell);
-    all.filter_map(|(key, reason)| Some((key, reason?)))
+    all.filter_map(|(key, withheld)| Some((key, withheld?)))
         .collect()
 }
 
@@ -201,7 +201,7 @@ impl Comparison {
         }
         series
             .into_iter()
-            .map(|(series, decisions)| Self::from_series(table, series, &decisions, blocks))
+            .map(|(series, of_series)| Self::from_series(table, series, &of_series, blocks))
             .collect()
     }
 

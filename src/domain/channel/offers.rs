@@ -380,7 +380,7 @@ mod tests {
             let methods = epoch(&mut choice, times);
             assert_eq!(methods.last(), Some(&method), "{times:?}");
             assert_eq!(methods[READING_TIMED.end as usize], method, "{times:?}");
-            let count = |method| methods.iter().filter(|found| **found == method).count();
+            let count = |wanted| methods.iter().filter(|found| **found == wanted).count();
             assert_eq!(count(Method::Buffers { is_timed: true }), SAMPLES);
             assert_eq!(count(Method::Reading { is_timed: true }), SAMPLES);
         }

@@ -359,10 +359,10 @@ fn check_inner(
                 Collective::Bcast => "inner broadcast",
                 _ => "inner reduce",
             };
-            let known = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
+            let known_ids = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
             Err(place
                 .key(key)
-                .problem_here(Mistake::unknown_word(kind, id, known)))
+                .problem_here(Mistake::unknown_word(kind, id, known_ids)))
         }
         _ => Ok(()),
     }

@@ -89,7 +89,9 @@ impl Error {
         let mistake = match self.what {
             Fault::Feature(feature) => Mistake::forbidden_feature(kind, feature),
             Fault::Unfit { expected, found } => Mistake::wrong_form(kind, &expected, &found),
-            Fault::Unquoted { text } => Mistake::unquoted_text(field.last_key(), &text),
+            Fault::Unquoted { text: unquoted } => {
+                Mistake::unquoted_text(field.last_key(), &unquoted)
+            }
             Fault::Unknown { word, known } => {
                 let what = field.last_key().unwrap_or("word");
                 Mistake::unknown_word(what, &word, known.iter().copied())

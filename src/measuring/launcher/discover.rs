@@ -105,7 +105,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     for launcher in folders.flat_map(|folder| names.iter().map(|name| folder.join(name))) {
         // Distributions have several names for one program.
         let program = fs::canonicalize(&launcher).ok();
-        let program = program.filter(|path| is_executable(path));
+        let program = program.filter(|file| is_executable(file));
         if !program.is_some_and(|program| asked.insert(program)) {
             continue;
         }
@@ -145,13 +145,13 @@ pub fn select_installation(
                 reason,
             }
         })?;
-        let (launcher, found) = (launcher.clone(), named.library());
+        let (launcher, actual) = (launcher.clone(), named.library());
         return if fits(&named) {
             Ok(named)
         } else {
             Err(LaunchError::OtherLibrary {
                 launcher,
-                found,
+                found: actual,
                 wanted: describe_choice(choice),
             })
         };

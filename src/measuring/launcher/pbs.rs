@@ -126,7 +126,7 @@ impl BatchSystem for Pbs {
             Err(_) => {
                 let shown = query_jobs(commands, &[])?.into_iter();
                 let named = shown.filter(|shown| shown.attribute("Job_Name") == Some(name));
-                named.map(|shown| shown.id).collect()
+                named.map(|job| job.id).collect()
             }
         };
         let mut ids = ids.iter().filter(|id| is_id(id));

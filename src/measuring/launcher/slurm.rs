@@ -301,23 +301,23 @@ fn export_arguments(
         )));
     }
     // Ours comes first, so that it is certainly an option.
-    let mut option = OsString::from("--export=");
-    option.push(given);
-    for (name, value) in variables {
-        option.push(",");
-        option.push(name);
-        if *name == PRELOADING {
+    let mut export = OsString::from("--export=");
+    export.push(given);
+    for (variable, value) in variables {
+        export.push(",");
+        export.push(variable);
+        if *variable == PRELOADING {
             if value.to_string_lossy().contains(',') {
                 let value = value.display();
                 return Err(step_error(format!(
-                    "{name}={value} has a comma, which separates variables in --export"
+                    "{variable}={value} has a comma, which separates variables in --export"
                 )));
             }
-            option.push("=");
-            option.push(value);
+            export.push("=");
+            export.push(value);
         }
     }
-    words.insert(0, option);
+    words.insert(0, export);
     Ok(words)
 }
 
@@ -427,8 +427,10 @@ fn status_from_state(state: &str, reason: Option<&str>, exit: Option<i32>) -> Op
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
         | "SPECIAL_EXIT" => {
             let said = reason.filter(|reason| !["", "None", "(null)"].contains(reason));
-            let reason = said.map(str::to_owned);
-            return Some(JobStatus::Queued { reason });
+            let known_reason = said.map(str::to_owned);
+            return Some(JobStatus::Queued {
+                reason: known_reason,
+            });
         }
         "RUNNING" | "CONFIGURING" | "COMPLETING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
         | "STOPPED" | "SUSPENDED" => return Some(JobStatus::Running),

@@ -313,7 +313,7 @@ fn describe_error(error: &ureq::Error, limit: Duration) -> String {
         ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
-        error => error.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -69,13 +69,13 @@ impl Service {
     fn open_channels(&self, key: &ChannelKey) -> Result<(), ServiceError> {
         let channels = self.channels_folder();
         let folder = self.channel_folder(key);
-        for folder in folder.ancestors().skip(1) {
-            if !folder.starts_with(&channels) {
+        for ancestor in folder.ancestors().skip(1) {
+            if !ancestor.starts_with(&channels) {
                 break;
             }
-            if folder.is_dir() {
-                let opened = modes::set_mode_of(folder, 0o755);
-                opened.map_err(ServiceError::on_file("open to all users", folder))?;
+            if ancestor.is_dir() {
+                let opened = modes::set_mode_of(ancestor, 0o755);
+                opened.map_err(ServiceError::on_file("open to all users", ancestor))?;
             }
         }
         Ok(())

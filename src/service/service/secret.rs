@@ -189,11 +189,11 @@ impl TokenCache {
         database: &Database,
         question: impl Fn(&Keys) -> Option<T>,
     ) -> Result<Option<T>, ServiceError> {
-        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = keys.as_ref().filter(|keys| keys.are_known()) {
+        let cached_keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = cached_keys.as_ref().filter(|keys| keys.are_known()) {
             return Ok(question(keys));
         }
-        drop(keys);
+        drop(cached_keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // Read under the write lock, so that a concurrent `forget` cannot be missed.
         let read = match keys.take().filter(Keys::are_known) {
@@ -248,10 +248,10 @@ impl Keys {
             tokens.insert(hash.selector(), (hash, token));
         }
         let mut sessions = HashMap::new();
-        let query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
-        let mut statement = connection.prepare_cached(query)?;
-        let mut rows = statement.query([read_at])?;
-        while let Some(row) = rows.next()? {
+        let session_query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
+        let mut session_statement = connection.prepare_cached(session_query)?;
+        let mut session_rows = session_statement.query([read_at])?;
+        while let Some(row) = session_rows.next()? {
             let hash = SecretHash(row.get(0)?);
             if let Some(token) = selectors.get(&row.get(1)?) {
                 sessions.insert(hash.selector(), (hash, *token, row.get(2)?));

@@ -238,8 +238,16 @@ impl Service {
             return invalid("scopes", problem.to_owned());
         }
         let machines = &self.configuration.machines;
-        let is_known = |name: &&String| machines.iter().any(|machine| machine.name == **name);
-        if let Some(unknown) = new.machines.iter().find(|name| !is_known(name)) {
+        let is_known = |machine_name: &&String| {
+            machines
+                .iter()
+                .any(|machine| machine.name == **machine_name)
+        };
+        if let Some(unknown) = new
+            .machines
+            .iter()
+            .find(|machine_name| !is_known(machine_name))
+        {
             let known: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
             let known = known.join(", ");
             let problem = format!("there is no machine `{unknown}`; these are known: {known}");

@@ -185,11 +185,13 @@ impl CheckResults<'_> {
                 "{missing}; nothing shown, since times vary too much to exclude a loss: {wide}"
             ),
         };
-        let (library, points) = (self.library, format_counted(decided, "point"));
+        let (library, decided_points) = (self.library, format_counted(decided, "point"));
         match self.checked.still_holds() {
-            Some(true) => format!("The table holds at {points} measured with {library}{missing}."),
+            Some(true) => {
+                format!("The table holds at {decided_points} measured with {library}{missing}.")
+            }
             Some(false) => format!(
-                "The table does not hold at {wrong} of {points} measured with {library}{missing}."
+                "The table does not hold at {wrong} of {decided_points} measured with {library}{missing}."
             ),
             None => format!(
                 "It could not be determined whether the table holds with {library}: points decided: {decided}{missing}. \

@@ -299,8 +299,8 @@ impl DeployArgs {
                 name.map_or_else(|_| version.name.clone(), |name| name.display().to_string());
             [mark.to_owned(), name, date, who]
         });
-        let text = text_table(" | version | deployed | by", rows).to_text();
-        console.print_answer(self.json, &DeployOutput::Versions(versions), || text)
+        let listing = text_table(" | version | deployed | by", rows).to_text();
+        console.print_answer(self.json, &DeployOutput::Versions(versions), || listing)
     }
 }
 

@@ -211,8 +211,8 @@ fn describe_diagnosis(diagnosis: &Diagnosis) -> String {
         for (name, setting) in settings.iter().flatten() {
             let _ = writeln!(text, "  {}", describe_setting(name, setting));
         }
-        for serving in serving {
-            let _ = writeln!(text, "  {}", describe_serving(serving));
+        for component in serving {
+            let _ = writeln!(text, "  {}", describe_serving(component));
         }
     }
     for UnusableLauncher { launcher, reason } in &diagnosis.unusable {
@@ -252,7 +252,7 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
     } = &diagnosis.environment;
     let known = |text: &str| match text {
         "" => "unknown".to_owned(),
-        text => text.to_owned(),
+        value => value.to_owned(),
     };
     let threads = diagnosis.threads;
     let mut lines = vec![

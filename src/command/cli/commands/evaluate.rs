@@ -255,7 +255,7 @@ fn score_row(score: &Score) -> [String; 8] {
             Some(mean) => format_percent(Some(mean)),
             None => String::new(),
         },
-        place.map_or_else(String::new, |worst| worst.cell.to_string()),
+        place.map_or_else(String::new, |maximum| maximum.cell.to_string()),
     ]
 }
 

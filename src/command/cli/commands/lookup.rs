@@ -93,7 +93,9 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
     } = decision;
     let of = times_of
         .as_ref()
-        .map_or_else(String::new, |shape| format!(" on {shape}"));
+        .map_or_else(String::new, |measured_shape| {
+            format!(" on {measured_shape}")
+        });
     let time = |seconds: &Option<f64>| match seconds {
         Some(seconds) => format!("{}{of}", format_seconds(*seconds)),
         None => "unknown".to_owned(),

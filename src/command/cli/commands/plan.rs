@@ -436,8 +436,8 @@ impl<'a> PlanOutput<'a> {
             } else {
                 "does not suffice"
             };
-            let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
-                let needed = format_duration_up(seconds);
+            let needed = needed_budget_seconds.map_or_else(String::new, |least_seconds| {
+                let needed = format_duration_up(least_seconds);
                 format!("; at least `budget: {needed}` is needed to confirm all choices")
             });
             return format!(
@@ -474,7 +474,7 @@ fn measuring_warnings(at: &MeasurementContext) -> impl Iterator<Item = String> {
         Warning::Simulated { machine } => format!(
             "the campaign simulates the machine `{machine}` and measures nothing: its table is not to be deployed"
         ),
-        warning => warning.to_string(),
+        other => other.to_string(),
     })
 }
 

@@ -176,10 +176,10 @@ impl RunArgs {
         })?;
         let summary = files::read_text(&log).ok();
         let _ = std::fs::remove_file(&log);
-        if let Some(log) = &self.log {
+        if let Some(named_log) = &self.log {
             // The file must not keep the summary of an earlier run.
             let nothing = format!("colltune: {NOTHING}\n");
-            let written = tuner::write_text(log, summary.as_deref().unwrap_or(&nothing));
+            let written = tuner::write_text(named_log, summary.as_deref().unwrap_or(&nothing));
             if let Err(error) = written {
                 console.warn(error);
             }

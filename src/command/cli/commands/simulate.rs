@@ -312,11 +312,11 @@ impl SimulateArgs {
             "simulating {msg} [{bar:30}] {pos}/{len}, {elapsed} of at most {limit} so far";
         let bar = console.progress_bar(points.len() as u64, template);
         let most = format_seconds(self.time_limit);
-        let limit = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        let show_limit = move |_: &ProgressState, out: &mut dyn fmt::Write| {
             // An error means that the terminal is gone.
             let _ = out.write_str(&most);
         };
-        bar.set_style(bar.style().with_key("limit", limit));
+        bar.set_style(bar.style().with_key("limit", show_limit));
         bar.enable_steady_tick(Duration::from_millis(250));
         let begin = Instant::now();
         let mut is_first = true;

@@ -121,7 +121,7 @@ impl Agenda {
     /// The share of the default's time that is at stake for a collective and a shape; 0 if it is unknown.
     fn stake_of_group(&self, kind: Option<(Collective, CommShape)>) -> f64 {
         let known = self.search.as_ref().zip(kind);
-        let stake = known.and_then(|(search, kind)| search.stakes.get(&kind).copied());
+        let stake = known.and_then(|(search, group)| search.stakes.get(&group).copied());
         stake.unwrap_or(0.0)
     }
 
@@ -204,12 +204,15 @@ impl Agenda {
                 }
                 PlannedWork::Compare { cell, candidates } => {
                     let able = coverage.without_failed(Subject::Cell(*cell), candidates);
-                    let candidates: Vec<Candidate> = able.cloned().collect();
-                    if candidates.first() != Some(&Candidate::Default) {
+                    let able_candidates: Vec<Candidate> = able.cloned().collect();
+                    if able_candidates.first() != Some(&Candidate::Default) {
                         return None;
                     }
                     let cell = *cell;
-                    PlannedWork::Compare { cell, candidates }
+                    PlannedWork::Compare {
+                        cell,
+                        candidates: able_candidates,
+                    }
                 }
             };
             Some((task, work))

@@ -58,8 +58,9 @@ pub(super) fn affordable_cells(
                 .get(cell)
                 .is_some_and(|rest| phase(rest) <= (is_new, launches))
         };
-        let best =
-            |state: &SelectionState, series: &Vec<Stake>| state.best_run(series, is_eligible);
+        let best = |selection: &SelectionState, series: &Vec<Stake>| {
+            selection.best_run(series, is_eligible)
+        };
         let mut runs: Vec<Option<SizeRun>> = stakes.iter().map(|of| best(&state, of)).collect();
         loop {
             let found = runs
@@ -238,21 +239,22 @@ mod tests {
         let sizes = [(8, 3.0, 0.0), (16, 2.0, 0.0), (32, 1.0, 0.0)];
         let (starting, turn) = (2.0, 2.8);
         let mut left = 60.0;
-        let mut done: BTreeMap<Cell, u32> = sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
+        let mut done_by_cell: BTreeMap<Cell, u32> =
+            sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
         for launch in 0..LAUNCHES {
             let rest = |done: u32| RemainingNeed {
                 seconds: f64::from(LAUNCHES - done) * turn,
                 launches: LAUNCHES - done,
                 is_begun: done > 0,
             };
-            let open = done.iter().filter(|(_, done)| **done < LAUNCHES);
+            let open = done_by_cell.iter().filter(|(_, done)| **done < LAUNCHES);
             let rests = open.map(|(cell, done)| (*cell, rest(*done))).collect();
             let taken = affordable_cells(&[series(&sizes)], &rests, starting, left);
             let taken: BTreeSet<Cell> = taken.into_iter().collect();
             assert_eq!(taken, [cell(8), cell(16)].into(), "launch {launch}");
             left -= starting + turn * taken.len() as f64;
             for cell in taken {
-                *done.entry(cell).or_default() += 1;
+                *done_by_cell.entry(cell).or_default() += 1;
             }
         }
         assert!(left > 0.0, "{left}");

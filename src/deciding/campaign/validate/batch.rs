@@ -114,14 +114,14 @@ impl Validator<'_> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
             let field = field.key(key);
-            let check = |value: &Scalar| {
+            let check = |given: &Scalar| {
                 if system.words().lacks.contains(&key) {
                     let system = system.words().title;
                     Err(self
                         .document
                         .error_at_key(&field, Problem::Lacking { system, what }))
                 } else {
-                    self.check_job_word(&field, what, value, further)
+                    self.check_job_word(&field, what, given, further)
                 }
             };
             value.as_ref().map(check).transpose()
@@ -215,8 +215,8 @@ impl Validator<'_> {
                 if text.starts_with('-') && !text.contains(is_unprintable) {
                     Ok(text.to_owned())
                 } else {
-                    let (text, mark) = (directive.0.clone(), system.words().mark);
-                    let problem = Problem::Directive { text, mark };
+                    let (whole, mark) = (directive.0.clone(), system.words().mark);
+                    let problem = Problem::Directive { text: whole, mark };
                     Err(self.value_error(&field.index(place), problem))
                 }
             })

@@ -150,7 +150,7 @@ pub fn prepare_deployment(
     check_names(request.table)?;
     let (table, withheld) = request.table.deployed_by(request.options.policy);
     let is_unconfirmed =
-        |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
+        |rule: &Withheld| matches!(rule.lack, Lack::Confirmation | Lack::Measurement);
     if !request.confirmed_only && withheld.iter().any(is_unconfirmed) {
         return Err(DeployError::Unconfirmed {
             withheld: withheld.into_iter().filter(is_unconfirmed).collect(),
@@ -189,7 +189,7 @@ pub fn prepare_deployment(
     }
     let of_release = request.release.map(|release| release.module);
     let of_folder = targets::module_of_folder(&chosen, &given);
-    let module = of_release.or(of_folder.as_deref());
+    let own_module = of_release.or(of_folder.as_deref());
     let content = VersionContent {
         table: &table,
         policy: request.options.policy,
@@ -200,7 +200,7 @@ pub fn prepare_deployment(
         withheld: &withheld,
         notes: &notes,
         release: request.release,
-        module: module.unwrap_or(&table.name),
+        module: own_module.unwrap_or(&table.name),
         is_withdrawn: false,
     };
     let (version, module) = (content.version_name(&chosen)?, content.module_name());

@@ -127,8 +127,8 @@ impl SelectionPlan {
             choices.collectives.extend(scans.clone());
         }
         let mut notes: Vec<String> = Vec::new();
-        let all = classes.iter().flat_map(|choices| &choices.notes);
-        for note in all {
+        let all_notes = classes.iter().flat_map(|choices| &choices.notes);
+        for note in all_notes {
             if !notes.contains(note) {
                 notes.push(note.clone());
             }

@@ -188,8 +188,8 @@ fn all_communicators(
     let of_any = find_planned(plans, collective, Distribution::Any);
     for distribution in Distribution::ALL {
         let own = find_planned(plans, collective, distribution);
-        let ranks = own.into_iter().flat_map(|planned| &planned.ranks);
-        entries.extend(ranks.map(|ranks| communicator_rules(collective, ranks, distribution)));
+        let own_ranks = own.into_iter().flat_map(|planned| &planned.ranks);
+        entries.extend(own_ranks.map(|ranks| communicator_rules(collective, ranks, distribution)));
         let is_left_out =
             |ranks: &&RanksRules| own.is_none_or(|own| own.rules_for_ranks(ranks.first).is_none());
         let given_back = of_any.into_iter().flat_map(|planned| &planned.ranks);

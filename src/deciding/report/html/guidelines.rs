@@ -111,7 +111,7 @@ fn guideline_figures(compared: &[Compared<'_>]) -> Vec<Markup> {
         let worst = worst.entry(*collective).or_insert((0, *shape));
         *worst = (*worst).max((violated(cells), *shape));
     }
-    let drawn = worst.into_iter().filter(|(_, (violated, _))| *violated > 0);
+    let drawn = worst.into_iter().filter(|(_, (count, _))| *count > 0);
     drawn
         .filter_map(|(collective, (_, shape))| {
             guideline_figure(collective, shape, &shapes[&(collective, shape)])

@@ -240,7 +240,7 @@ impl Plot {
 /// a name and positive points by ascending `x`.
 pub fn render_times(
     title: &str,
-    x: Quantity,
+    horizontal: Quantity,
     curves: impl IntoIterator<Item = (String, Vec<(f64, f64)>)>,
 ) -> Option<String> {
     let curves = curves.into_iter().enumerate();
@@ -258,9 +258,9 @@ pub fn render_times(
         id: String::new(),
         title: title.to_owned(),
         description: String::new(),
-        x: match x {
-            Quantity::Ranks => (x, "ranks"),
-            _ => (x, "bytes"),
+        x: match horizontal {
+            Quantity::Ranks => (horizontal, "ranks"),
+            _ => (horizontal, "bytes"),
         },
         y: (Quantity::Seconds, "time"),
         curves: curves.map(curve).collect(),

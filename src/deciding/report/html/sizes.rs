@@ -88,7 +88,7 @@ pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, 
     }
     votes.remove(DEFAULT);
     let mut order: Vec<(Cow<'v, str>, (usize, usize))> = votes.into_iter().collect();
-    order.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
+    order.sort_by_key(|(_, tally)| std::cmp::Reverse(*tally));
     let mut seen: BTreeSet<Cow<'v, str>> = order.iter().map(|(name, _)| name.clone()).collect();
     // For comparison, the best of the library's own algorithms and the best of all.
     let mut order: Vec<Cow<'v, str>> = order.into_iter().map(|(name, _)| name).collect();

@@ -41,8 +41,8 @@ fn speedup_figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             .measured_cells()
             .filter(|r| along.has_shape(r.cell.shape)),
     );
-    let mut cells = shapes.values().flatten();
-    if !cells.any(|result| result.replaces_default()) {
+    let mut measured = shapes.values().flatten();
+    if !measured.any(|result| result.replaces_default()) {
         return None;
     }
     let has_many = shapes.values().any(|cells| cells.len() > MOST_SIZES);

@@ -132,7 +132,7 @@ impl<'a> Comparison<'a> {
         // The last ranks are the most likely ones to differ.
         let others = (self.group..self.schedule.shape().ranks).rev();
         let mut pairs = others.zip(first.iter().rev().cycle());
-        pairs.all(|(rank, first)| self.hash_rank(rank, &mut rounds) == Some(*first))
+        pairs.all(|(rank, hash)| self.hash_rank(rank, &mut rounds) == Some(*hash))
             && self.unmatched == 0
     }
 

@@ -37,7 +37,7 @@ pub(super) fn too_long(template: &str) -> Option<usize> {
 
 /// The text after `{% NAME %}`, in a text that begins after its `{%`; `None` if it is another tag.
 fn behind_tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let trimmed = |text: &'t str| text.strip_prefix(['-', '+']).unwrap_or(text);
+    let trimmed = |part: &'t str| part.strip_prefix(['-', '+']).unwrap_or(part);
     let rest = trimmed(text).trim_ascii_start().strip_prefix(name)?;
     trimmed(rest.trim_ascii_start()).strip_prefix("%}")
 }

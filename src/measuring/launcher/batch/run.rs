@@ -217,7 +217,7 @@ impl BatchRun {
         let outcome = match end {
             // Whether it has ended is in doubt.
             JobEnd::By(BatchEnd::Lost) if self.was_known => Outcome::Ended(BatchEnd::Lost),
-            end => end.launch_outcome(false),
+            other => other.launch_outcome(false),
         };
         self.conclude_with(outcome, nodes);
     }
@@ -270,7 +270,7 @@ pub(crate) fn cancel_and_wait(
         if cancelled {
             answer = match system.query_status(commands, job) {
                 Ok(JobStatus::Ended { .. }) => return Ok(()),
-                answer => answer.map(drop),
+                status => status.map(drop),
             };
         }
         if begun.elapsed() > CANCEL_PATIENCE {

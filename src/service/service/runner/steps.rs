@@ -218,7 +218,9 @@ impl Service {
                 meter.add_seconds(plan.nodes * stepping.last.elapsed().as_secs_f64());
             }
             let runs = job.filter(|job| job["state"] == "running");
-            meter.set_nodes(runs.map_or(0.0, |job| count_job_nodes(job).unwrap_or(plan.nodes)));
+            meter.set_nodes(runs.map_or(0.0, |running_job| {
+                count_job_nodes(running_job).unwrap_or(plan.nodes)
+            }));
         });
     }
 

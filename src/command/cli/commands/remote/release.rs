@@ -64,7 +64,7 @@ impl ChangeArgs {
             )];
             for gate in answer.pointer("/gates").map_or(&[][..], array_items) {
                 let [name, state, reason] =
-                    ["/name", "/state", "/reason"].map(|at| text_at_pointer(gate, at));
+                    ["/name", "/state", "/reason"].map(|pointer| text_at_pointer(gate, pointer));
                 lines.push(format!("  {name} is {state}: {reason}"));
             }
             lines.join("\n")

@@ -75,9 +75,9 @@ impl ScheduleShowArgs {
             ShowFormat::Text => {
                 if self.units.is_some() {
                     for cut in self.vector_cuts(&schedule) {
-                        let units: Vec<String> = cut.iter().map(u64::to_string).collect();
-                        let (all, units) = (units.len(), units.join(", "));
-                        console.print(format_args!("units of the {all} blocks: {units}"))?;
+                        let cut_units: Vec<String> = cut.iter().map(u64::to_string).collect();
+                        let (all, listed) = (cut_units.len(), cut_units.join(", "));
+                        console.print(format_args!("units of the {all} blocks: {listed}"))?;
                     }
                 }
                 console.print(text::render_text(&schedule, self.rank).trim_end())?;

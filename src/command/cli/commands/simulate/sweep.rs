@@ -65,7 +65,7 @@ fn order_points(
     });
     let mut planned: Vec<PlannedPoint> = planned.collect();
     planned.sort_by(|a, b| {
-        let seconds = |planned: &PlannedPoint| planned.closed_form.unwrap_or(f64::INFINITY);
+        let seconds = |point: &PlannedPoint| point.closed_form.unwrap_or(f64::INFINITY);
         (a.is_long, a.call)
             .cmp(&(b.is_long, b.call))
             .then(seconds(a).total_cmp(&seconds(b)))
@@ -170,14 +170,14 @@ mod tests {
         };
         let topology = Topology::new(15, 4, Placement::Block);
         let sizes = bytes.iter();
-        let points = sizes.flat_map(|bytes| {
+        let points = sizes.flat_map(|size| {
             names.iter().map(|name| SimulationPoint {
                 algorithm: schedule::find_algorithm(&format!("allreduce/{name}"))
                     .expect("registered"),
                 ranks: 60,
                 ppn: 4,
                 topology,
-                bytes: *bytes,
+                bytes: *size,
             })
         });
         let points: Vec<SimulationPoint> = points.collect();

@@ -10,14 +10,15 @@ use crate::bed::{Bed, MACHINE, choosing, production};
 fn nodes_keep_tables_that_running_jobs_may_use() {
     let bed = Bed::new();
     let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
-    let keep = |bed: &Bed| {
-        bed.service()
+    let keep = |asked_bed: &Bed| {
+        asked_bed
+            .service()
             .channel_manifest(&production())
             .expect("a manifest")
             .keep
     };
-    let on_disk = |bed: &Bed| -> Vec<String> {
-        let versions = export::deploy::list_all_versions(&bed.channel())
+    let on_disk = |asked_bed: &Bed| -> Vec<String> {
+        let versions = export::deploy::list_all_versions(&asked_bed.channel())
             .expect("versions")
             .into_iter();
         let digest = |version: export::deploy::DeployedVersion| {

@@ -151,11 +151,10 @@ impl Agenda {
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
-        let campaign = match store {
+        let campaign = &match store {
             Some(store) => campaign_on_machine(campaign.clone(), &store.environments(library)?),
             None => campaign.clone(),
         };
-        let campaign = &campaign;
         let experiments = campaign.experiments();
         let machine = latest.reuse_if_equal(fitted_machine(campaign, store, library)?);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);

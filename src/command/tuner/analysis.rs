@@ -45,9 +45,9 @@ pub struct CampaignAnalysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
-    /// The verdicts, in the store and of [`Deciding::verdicts`], that no newer launches overrule.
+    /// The verdicts, in the store and of [`DecisionOverrides::verdicts`], that no newer launches overrule.
     pub standing: Vec<table::Verdict>,
-    /// Those of [`Deciding::verdicts`] that the table keeps.
+    /// Those of [`DecisionOverrides::verdicts`] that the table keeps.
     kept: Vec<table::Verdict>,
     /// The smallest budget in seconds that suffices to confirm all choices, estimated from the times so far; `None` if
     /// none is left to confirm.
@@ -70,10 +70,10 @@ impl CampaignAnalysis {
         Self::with_options(store, library, campaign, DecisionOverrides::default())
     }
 
-    /// Like [`CampaignAnalysis::of`], with other options of decisions than the campaign's.
+    /// Like [`CampaignAnalysis::from_store`], with other options of decisions than the campaign's.
     ///
     /// # Errors
-    /// Those of [`CampaignAnalysis::of`].
+    /// Those of [`CampaignAnalysis::from_store`].
     pub fn with_options(
         store: &Store,
         library: Option<&Library>,
@@ -166,7 +166,10 @@ impl CampaignAnalysis {
             find_unmeasured_shapes(&agenda.grid(), &subjects)
         });
         let confirming_purpose = Some(Purpose::Confirming);
-        let everything = agenda.as_ref().zip(campaign);
+        let everything = agenda
+            .as_ref()
+            .zip(campaign)
+            .and_then(|(agenda, campaign)| agenda.work_without_search(campaign));
         let found = fit::Analysis::from_measurements(Measurements {
             name: &name,
             library: &library.name,
@@ -186,8 +189,7 @@ impl CampaignAnalysis {
             options,
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
             merged: agenda.as_ref().map(|agenda| &agenda.merged),
-            everything: everything
-                .and_then(|(agenda, campaign)| agenda.work_without_search(campaign)),
+            everything,
             fresh: fresh.as_ref(),
             grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
             verdicts: &verdicts,

@@ -82,7 +82,7 @@ impl MeasurementContext {
         Ok(at)
     }
 
-    /// Like [`Self::prepare`], for a campaign that has been read.
+    /// Like [`Self::from_campaign_file`], for a campaign that has been read.
     ///
     /// # Errors
     /// Missing programs.

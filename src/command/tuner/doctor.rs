@@ -19,7 +19,7 @@ use wire::Environment;
 use crate::SearchPaths;
 use crate::steering::{self, LibraryAnswers, SettingEffect};
 
-/// The result of [`diagnose`].
+/// The result of [`diagnose_machine`].
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// The environment that ranks started now would find, with warnings about measuring in it. `cores` are those that
@@ -29,7 +29,7 @@ pub struct Diagnosis {
     pub effects: BTreeMap<String, SettingEffect>,
     /// Hardware threads that this process may use.
     pub threads: u32,
-    /// The networks of this machine ([`environment::networks`]); empty if unknown.
+    /// The networks of this machine ([`environment::find_networks`]); empty if unknown.
     pub networks: Vec<String>,
     /// The shared memory that a process may use, in bytes, or the reason why there is none.
     pub shared_memory: Result<u64, String>,

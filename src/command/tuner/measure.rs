@@ -82,10 +82,10 @@ pub fn measure_campaign(
 }
 
 /// Stores the measurements of launches so far, and submits the next launch if none is running, without waiting for it.
-/// The same as [`measure`] if launches end with this process.
+/// The same as [`measure_campaign`] if launches end with this process.
 ///
 /// # Errors
-/// Those of [`measure`].
+/// Those of [`measure_campaign`].
 pub fn submit_next_launch(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -101,10 +101,10 @@ pub fn submit_next_launch(
 ///
 /// The store of the context's campaign should hold nothing else, since the conditions of earlier measurements are not
 /// compared. Setting `stop` ends the current launch, whatever the launcher. The launcher's nodes are kept for the next
-/// call: close it after the last one. Otherwise the same as [`measure`].
+/// call: close it after the last one. Otherwise the same as [`measure_campaign`].
 ///
 /// # Errors
-/// Those of [`measure`].
+/// Those of [`measure_campaign`].
 pub fn measure_cells(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],

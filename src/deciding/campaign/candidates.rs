@@ -108,7 +108,7 @@ pub struct Candidates {
 }
 
 impl Campaign {
-    /// The candidates of a cell, each schedule once: the candidate that [`Campaign::simplest`] finds stands for all
+    /// The candidates of a cell, each schedule once: the candidate that [`Campaign::simplest_equivalents`] finds stands for all
     /// with the same schedule there, including candidates that the campaign names in full. Algorithms that cannot serve
     /// the cell, for example with an odd number of ranks or an operator that does not commute, are left out.
     ///

@@ -42,7 +42,7 @@ impl Campaign {
         self.conditions_digest() == other.conditions_digest()
     }
 
-    /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
+    /// The identity of the conditions that [`Campaign::has_same_conditions`] compares: SHA-256 in hexadecimal.
     ///
     /// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash,
     /// so a key that is added later is written only if its value differs from its default at that time.

@@ -56,7 +56,7 @@ pub struct Measurements<'a> {
     pub fresh: Option<&'a FreshMeasurements>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
-    /// Verdicts about tables of these measurements that newer launches do not overrule ([`standing`]).
+    /// Verdicts about tables of these measurements that newer launches do not overrule ([`remove_overruled_verdicts`]).
     pub verdicts: &'a [table::Verdict],
 }
 

@@ -50,7 +50,7 @@ const STEP: f64 = 1e-3;
 pub struct Calibration {
     /// The machine with the parameters from experiments alone.
     pub(crate) measured: Machine,
-    /// The machines calibrated without the sizes of half 0, and without those of half 1 ([`Sizes::side`]).
+    /// The machines calibrated without the sizes of half 0, and without those of half 1 ([`SeriesSizes::half_of`]).
     pub(crate) halves: [Machine; 2],
 }
 

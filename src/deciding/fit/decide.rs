@@ -85,7 +85,7 @@ impl DecideOptions {
 /// determines which of its own algorithms do. Candidates that failed anywhere in a cell, or that are not in the
 /// registry, are not chosen there.
 ///
-/// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
+/// `summaries` as [`crate::summarise_samples`] returns them; experiments are ignored.
 pub fn decide_cells(
     deployment: Deployment,
     library: &str,

@@ -32,7 +32,7 @@ struct PointChoices {
 /// over all collectives, then for each if there are several. Empty if nothing can be held out, because no shape has
 /// three sizes and no shape has neighbours on both sides.
 ///
-/// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
+/// `summaries`, `failures` and `options` as for [`crate::decide_cells`]; `provenance` is that of the table.
 pub fn score_held_out_points(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
@@ -71,7 +71,7 @@ pub fn score_held_out_points(
 /// for each if there are several. If a deployment offers fewer candidates than were measured, its choices are compared
 /// with the best of those it offers. Empty without points. `orders` are the orders of ranks on the measured shapes.
 ///
-/// `summaries` and `failures` as for [`crate::decide()`].
+/// `summaries` and `failures` as for [`crate::decide_cells`].
 pub fn score_table_choices(
     table: &Table,
     deployment: Deployment,

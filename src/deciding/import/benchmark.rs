@@ -227,7 +227,7 @@ impl Rows {
     }
 
     /// Compares what a log says about the table in a line with what is asked for; the parameters are those of
-    /// [`Statements::objection`].
+    /// [`Statements::find_objection`].
     pub(crate) fn check_statements(
         &mut self,
         line: u64,

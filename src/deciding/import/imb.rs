@@ -390,7 +390,7 @@ impl Columns {
         let of_name = |name: &&str| match *name {
             "#Benchmarking" => Column::Name,
             "Group" => Column::Count,
-            name if name.starts_with('#') => Column::Count,
+            _ if name.starts_with('#') => Column::Count,
             _ => Column::Decimal,
         };
         Some(Self {

@@ -442,7 +442,7 @@ impl Columns {
             kinds.push(match &**name {
                 "Size" | "Iterations" => Column::Count,
                 "Validation" => Column::Verdict,
-                name if name.contains(" Lat") && name.ends_with("(us)") => Column::Decimal,
+                _ if name.contains(" Lat") && name.ends_with("(us)") => Column::Decimal,
                 _ => return Err(LineProblem::Column(name.clone())),
             });
         }

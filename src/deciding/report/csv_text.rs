@@ -51,7 +51,7 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
     let certain = of_speedup.filter(|interval| interval.known_ends().is_some());
     let count = |count: u64| match count {
         0 => String::new(),
-        count => count.to_string(),
+        _ => count.to_string(),
     };
     let datatype = match cell.operator {
         Some(_) => cell.datatype.name(),

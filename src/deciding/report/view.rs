@@ -41,7 +41,7 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
     /// All cells with their candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
-    /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
+    /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`find_withheld_reasons`].
     pub withheld: WithheldReasons,
     /// Colltune's algorithms compared with the library's own; empty if none of those was forced.
     pub pairs: Vec<Pairs>,

@@ -147,16 +147,17 @@ impl Schedule {
             return Err(Unsupported::NoSuchRoot { root, ranks });
         }
         if algorithm.even_ranks && ranks > 1 && !ranks.is_multiple_of(2) {
-            let algorithm = name();
-            return Err(Unsupported::OddRanks { algorithm, ranks });
+            return Err(Unsupported::OddRanks {
+                algorithm: name(),
+                ranks,
+            });
         }
         if let Some(parameter) = parameters
             .given_kinds()
             .find(|given| !algorithm.takes(*given))
         {
-            let algorithm = name();
             return Err(Unsupported::Parameter {
-                algorithm,
+                algorithm: name(),
                 parameter,
             });
         }
@@ -202,9 +203,10 @@ impl Schedule {
             vector,
         };
         match schedule.unordered_part() {
-            Some(algorithm) if collective.is_reduction() && !request.commutative => {
-                let algorithm = algorithm.name();
-                Err(Unsupported::Unordered { algorithm })
+            Some(unordered) if collective.is_reduction() && !request.commutative => {
+                Err(Unsupported::Unordered {
+                    algorithm: unordered.name(),
+                })
             }
             _ => Ok(schedule),
         }

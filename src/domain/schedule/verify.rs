@@ -80,7 +80,7 @@ fn check_result(
             Some(value) if value.unit == unit && *trees.tree_ranks(value.tree) == ranks => {
                 value.tree
             }
-            value => {
+            _ => {
                 let found = value.map_or_else(
                     || "nothing".to_owned(),
                     |value| trees.describe_contribution(value),

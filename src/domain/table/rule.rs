@@ -196,7 +196,7 @@ fn read_any_candidate(
     }
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(find_algorithm(place, name, group)?),
+        _ => Some(find_algorithm(place, name, group)?),
     };
     refuse_parameters(place, name, &parameters, &taken_parameters(algorithm))?;
     let Some(algorithm) = algorithm else {
@@ -331,7 +331,7 @@ pub(crate) fn check_nonzero<T: PartialEq + Default>(
         Some(value) if value == T::default() => {
             Err(place.key(key).problem_here(Problem::Zero { key }))
         }
-        given => Ok(given),
+        _ => Ok(given),
     }
 }
 

@@ -82,7 +82,7 @@ pub struct Provenance {
     pub hosts: Vec<String>,
     /// CPU model of the first host, or [`Provenance::ANY_CPU`]; empty if unknown.
     pub cpu: String,
-    /// The networks of the first host (`environment::networks`), over which the messages between nodes went; empty if
+    /// The networks of the first host (`environment::find_networks`), over which the messages between nodes went; empty if
     /// they are unknown, or if nothing was measured on several nodes.
     #[serde(default)]
     pub networks: Vec<String>,

@@ -137,7 +137,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
             "day" | "days" => "d",
             "min" => "m",
             "sec" => "s",
-            unit => unit,
+            _ => unit,
         };
         let known = TIME_UNITS
             .iter()

@@ -1,7 +1,7 @@
 //! A strict reader of YAML files written by people: every error has its file, line, column, field and a remedy.
 //!
-//! A [`Document`] is a text in which every value has a place. [`Document::read`] deserialises it into any type that
-//! derives [`serde::Deserialize`]; [`Document::at_value`] gives a place to problems beyond the form of values. The
+//! A [`Document`] is a text in which every value has a place. [`Document::read_values`] deserialises it into any type that
+//! derives [`serde::Deserialize`]; [`Document::error_at_value`] gives a place to problems beyond the form of values. The
 //! crate refuses bad syntax, keys that are unknown, doubled, missing or without a value, values of another form than
 //! expected, texts that YAML would take for numbers, and anchors, aliases, tags, further documents and deep nesting.
 //!

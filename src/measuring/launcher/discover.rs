@@ -72,7 +72,7 @@ pub enum Refusal {
     Unknown { line: String },
 }
 
-/// The result of [`discover`].
+/// The result of [`discover_libraries`].
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// The libraries, in the order of the search path, without duplicates.
@@ -88,7 +88,7 @@ pub fn discover_libraries(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
-/// Searches like [`discover`], but leaves out launchers that do not answer within `timeout`.
+/// Searches like [`discover_libraries`], but leaves out launchers that do not answer within `timeout`.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut discovery = Discovery {

@@ -81,7 +81,7 @@ pub fn restore_backup(backup: &Path, state: &Path) -> Result<(), ServiceError> {
     half.move_to_target()
 }
 
-/// A temporary folder beside the target, removed on drop unless [`Half::finish`] renames it.
+/// A temporary folder beside the target, removed on drop unless [`UnfinishedFolder::move_to_target`] renames it.
 struct UnfinishedFolder {
     folder: TempDir,
     target: PathBuf,

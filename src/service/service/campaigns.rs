@@ -94,7 +94,7 @@ impl Service {
         Ok((Campaign::parse(&text, named)?, text))
     }
 
-    /// As [`Service::campaign`], for a machine that must be allowed to run the campaign.
+    /// As [`Service::read_campaign`], for a machine that must be allowed to run the campaign.
     pub(crate) fn read_campaign_for(
         &self,
         machine: &ServiceMachine,

@@ -122,7 +122,7 @@ impl Service {
 
     /// Adds the tables of the folder, reads the released tables into memory, and brings the folders of channels in line
     /// with the database; called at start. Files that cannot be read or written do not prevent the start;
-    /// [`Service::problems`] lists them.
+    /// [`Service::list_problems`] lists them.
     pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
         self.add_tables_of_folder()?;
         let released = self.newest_releases()?;

@@ -133,7 +133,7 @@ impl TokenCache {
         }
     }
 
-    /// As [`Self::token`], without waiting; `None` if that needs the database.
+    /// As [`Self::find_token`], without waiting; `None` if that needs the database.
     pub(crate) fn find_token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
         if is_secret(secret) {
             self.try_answer(token_with_hash(SecretHash::of_secret(secret)))
@@ -160,7 +160,7 @@ impl TokenCache {
         }
     }
 
-    /// As [`Self::session`], without waiting; `None` if that needs the database.
+    /// As [`Self::find_session`], without waiting; `None` if that needs the database.
     pub(crate) fn find_session_in_memory(
         &self,
         secret: &str,
@@ -195,7 +195,7 @@ impl TokenCache {
         }
         drop(cached_keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Read under the write lock, so that a concurrent `forget` cannot be missed.
+        // Read under the write lock, so that a concurrent `forget_all` cannot be missed.
         let read = match keys.take().filter(Keys::are_known) {
             Some(keys) => keys,
             None => database.read(Keys::from_database)?,

@@ -236,7 +236,7 @@ impl PointParts {
     }
 }
 
-/// The collective, the shape and the operators of a point.
+/// The collective, the shape and the operators of a point, without its size.
 pub(super) fn place_name(point: &Point) -> String {
     place_name_with_bytes(point, "")
 }

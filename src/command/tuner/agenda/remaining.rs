@@ -208,9 +208,8 @@ impl Agenda {
                     if able_candidates.first() != Some(&Candidate::Default) {
                         return None;
                     }
-                    let cell = *cell;
                     PlannedWork::Compare {
-                        cell,
+                        cell: *cell,
                         candidates: able_candidates,
                     }
                 }

@@ -354,6 +354,6 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), DeployError> {
 pub(super) fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+        _ => removed,
     }
 }

@@ -17,7 +17,7 @@
 //! version's folder, `COLLTUNE_WITH_TABLE` the script that starts programs which use the table themselves.
 //!
 //! A service owns the folders of its channels ([`ServiceRelease`]): it repairs damage there, and removes versions
-//! ([`prune`]).
+//! ([`prune_versions`]).
 
 mod error;
 mod files;
@@ -121,7 +121,7 @@ pub struct DeployedVersion {
 /// of node, the version is written to another folder in it ([`folders_beside`]).
 ///
 /// # Errors
-/// The errors of [`prepare`] and [`Prepared::make_current`].
+/// The errors of [`prepare_deployment`] and [`PreparedDeployment::make_current`].
 pub fn deploy_table(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     prepare_deployment(request, folder)?.make_current()
 }
@@ -136,7 +136,7 @@ pub struct PreparedDeployment {
 }
 
 /// Writes a table as a policy deploys it as a version of `folder`, which is created if needed, or of a folder in it
-/// ([`deploy`]).
+/// ([`deploy_table`]).
 ///
 /// # Errors
 /// [`DeployError::LongName`]; [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
@@ -295,7 +295,7 @@ impl PreparedDeployment {
 ///
 /// # Errors
 /// [`DeployError::NothingDeployed`] if no version is current, [`DeployError::NothingBefore`] if none was before, [`DeployError::Gone`] if its folder no longer exists; otherwise
-/// those of [`deploy`].
+/// those of [`deploy_table`].
 pub fn roll_back(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = folder::absolute_path(folder)?;
     if folder::current_version_of(&folder)?.is_none() {

@@ -219,9 +219,9 @@ fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> 
     }
 }
 
-/// Checks that a file gives the planned choices, at the points of [`FileSizes::points`].
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::comparison_points`].
 ///
-/// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
+/// [`FileSizes::comparison_points`]: crate::file_sizes::FileSizes::comparison_points
 fn compare_with_plan(planned: &PlannedRules, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
     let sizes = sizes_in_files(collective);

@@ -190,10 +190,9 @@ impl Trace {
                 .iter()
                 .find(|event| self.holding_interval(**event, rank).1 == round_end);
             match last {
-                Some(event) if round_end > self.round_start(rank, round) => {
-                    *back = self.cause_of_event(*event);
-                    let (start, end) = self.holding_interval(*event, rank);
-                    let event = *event;
+                Some(&event) if round_end > self.round_start(rank, round) => {
+                    *back = self.cause_of_event(event);
+                    let (start, end) = self.holding_interval(event, rank);
                     return Some(Segment { start, end, event });
                 }
                 _ => *back = PathPosition::Round(rank, round.checked_sub(1)),

@@ -73,7 +73,7 @@ fn count_operators_until(text: &str, end: &str) -> (usize, usize) {
                 continue;
             }
             ',' | ':' => continue,
-            c if c.is_whitespace() => continue,
+            _ if c.is_whitespace() => continue,
             _ => {}
         }
         operators += 1;

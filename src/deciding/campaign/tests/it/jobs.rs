@@ -244,7 +244,7 @@ fn errors_have_the_place_of_the_mistake() {
     ] {
         let field = match field {
             "partition" if keys.starts_with("queue") => "job".to_owned(),
-            field => format!("job.{field}"),
+            _ => format!("job.{field}"),
         };
         let column = if field == "job" { 25 } else { column };
         check(&format!("job: {{{keys}}}"), column, &field, message, "");

@@ -91,7 +91,6 @@ fn the_reader_is_strict() {
     );
     let below = "line 1: bcast: `comm_size_max` is below `comm_size_min`";
     check("\"comm_size_max\":3", "\"comm_size_max\":1", below);
-    let format = export::find_format("openmpi-json").expect("a format");
     for unknown in [
         good.replace("seg_size", "segsize"),
         good.replace("\"any\"", "\"some\""),

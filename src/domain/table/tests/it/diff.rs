@@ -169,8 +169,7 @@ fn shapes_of_only_one_table_are_named() {
 
 #[test]
 fn changes_of_both_deployments_are_listed_once() {
-    let any = |table: Table| {
-        let mut table = table;
+    let any = |mut table: Table| {
         for entry in table
             .collectives
             .get_mut(&Collective::Bcast)

@@ -361,8 +361,8 @@ proptest! {
         let good = crate::sample::table().to_yaml();
         let at = cut.index(good.len());
         let spliced = format!("{}{text}{}", &good[..at], &good[at..]);
-        for text in [text.as_str(), &good[..at], &spliced] {
-            if let Err(error) = Table::parse(text, Path::new("t.yaml")) {
+        for yaml in [text.as_str(), &good[..at], &spliced] {
+            if let Err(error) = Table::parse(yaml, Path::new("t.yaml")) {
                 prop_assert!(error.to_string().contains("help: "), "{error}");
             }
         }

@@ -60,7 +60,7 @@ fn nodes_keep_tables_that_running_jobs_may_use() {
 /// As when the system's clock is set ahead by a year after a release, or was a year behind when it was made.
 #[test]
 fn tables_in_use_are_kept_if_the_clock_is_set() {
-    let bed = Bed::new();
+    let mut bed = Bed::new();
     let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
     bed.release(&a).expect("released");
     bed.release(&b).expect("released");
@@ -73,7 +73,6 @@ fn tables_in_use_are_kept_if_the_clock_is_set() {
     let year = 365 * 86_400_000_i64;
     let date = bed.channel().join("history");
     let lines = std::fs::read_to_string(&date).expect("a history");
-    let mut bed = bed;
     for (change, distance) in [("-", year), ("+", 2 * year)] {
         let moved = format!(
             "DROP TRIGGER release_is_final; UPDATE release SET at = at {change} {distance}; {trigger}"

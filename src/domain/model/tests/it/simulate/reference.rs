@@ -518,13 +518,13 @@ proptest! {
             unit_bytes,
         };
         let is_close = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected;
-        let check = |starts: &[f64], found: Vec<f64>| {
-            let expected = slowly(&schedule, &setting, starts, [0, 1]);
-            for (rank, (found, (expected, _))) in found.iter().zip(&expected).enumerate() {
+        let check = |given: &[f64], finished: Vec<f64>| {
+            let expected_ends = slowly(&schedule, &setting, given, [0, 1]);
+            for (rank, (found, (expected, _))) in finished.iter().zip(&expected_ends).enumerate() {
                 prop_assert!(
                     is_close(*found, *expected),
                     "{:?} {:?} {:?}: rank {} ends at {}, not at {}",
-                    schedule, setting, starts, rank, found, expected
+                    schedule, setting, given, rank, found, expected
                 );
             }
             Ok(())

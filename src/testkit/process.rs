@@ -54,7 +54,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
     }
 }
 
-/// Runs a command like [`run_to_end`], but the command may take too long.
+/// Runs a command like [`run`], but the command may take too long.
 ///
 /// # Panics
 /// If it cannot be started.

@@ -213,7 +213,7 @@ pub struct Checked {
     /// The number of launches requested to decide about suspects, without those that replace others; 0 if there were
     /// none.
     pub further_launches: u32,
-    /// As [`Times::busy`], over all launches.
+    /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
 }
 

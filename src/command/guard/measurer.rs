@@ -199,7 +199,7 @@ impl Measurer for LaunchMeasurer<'_> {
 }
 
 /// Measures cells until the context's store has `launches` launches of them; returns the new samples and
-/// [`Times::is_out_of_time`].
+/// [`LaunchTimes::is_out_of_time`].
 pub(crate) fn measure_more(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],

@@ -136,10 +136,10 @@ impl fmt::Display for ConfirmedRange {
 /// The rules get medium confidence: unlike confirming launches, a validation measures only the campaign's own pattern
 /// of calls.
 ///
-/// `all` are the points of the table ([`crate::table_points`]) and the probes. A rule with a point that was not measured in
-/// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not
-/// confirmed, since no point lies there. Entries for any operator in programs that use colltune are not confirmed
-/// either, since their points are measured with a commutative operator only.
+/// `all` are the points of the table ([`crate::table_points`]) and the probes. A rule with a point that was not
+/// measured in enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry
+/// are not confirmed, since no point lies there. Entries for any operator in programs that use colltune are not
+/// confirmed either, since their points are measured with a commutative operator only.
 pub fn confirm_rules(
     table: &mut Table,
     deployment: Deployment,

@@ -117,7 +117,7 @@ pub struct Validated {
     pub misplaced: Vec<Misplaced>,
     /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
-    /// As [`Times::busy`], over all launches.
+    /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
 }
 

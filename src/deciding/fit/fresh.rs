@@ -94,7 +94,8 @@ pub struct FreshMeasurements {
 struct PatternMeasurements {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
     /// The medians of launches. Within a launch all candidates are timed in batches of the same length, so their ratios
-    /// can be compared with those of launches with other batches. A median of 0 is not kept, as in [`summarise_samples`].
+    /// can be compared with those of launches with other batches. A median of 0 is not kept, as in
+    /// [`summarise_samples`].
     medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// The number of launches that measured a candidate, also if their times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,

@@ -1,6 +1,6 @@
 //! From raw samples to a machine, decisions and a table.
 //!
-//! - [`summarise_samples`] reduces samples to one [`Summary`] per candidate and cell.
+//! - [`summarise_samples`] reduces samples to one [`results::Summary`] per candidate and cell.
 //! - [`fit_machine`] estimates the machine's parameters from the experiments, and [`MachineFit::calibrate`] from the
 //!   times of candidates; [`score_models`] counts wrong predictions.
 //! - [`decide_cells`] compares the candidates of each cell, and [`build_table`] turns its decisions into a

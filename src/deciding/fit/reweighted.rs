@@ -18,8 +18,8 @@ const TOLERANCE: f64 = 1e-10;
 /// The smallest share of the squared distances at which places count as different.
 const SAME_PLACE: f64 = 1e-12;
 
-/// The line with the least loss, that of [`crate::line::fit_line`]: pseudo-Huber of the logarithms of measured to fitted
-/// time. Start and slope are at least 0. Points of one place give a constant.
+/// The line with the least loss, that of [`crate::line::fit_line`]: pseudo-Huber of the logarithms of measured to
+/// fitted time. Start and slope are at least 0. Points of one place give a constant.
 ///
 /// The method is least squares with weights recomputed in each round, so that at the end the gradient is that of the
 /// loss. A simplex search finds the same line a hundred times slower, and the search for segments needs a line for

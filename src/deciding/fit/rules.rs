@@ -25,9 +25,9 @@ use results::{CellDecision, Verdict};
 ///
 /// Rules that are equal for commutative and noncommutative operators, or for all operators and commutative ones, are
 /// written once, with the lower of the two confidences; so are rules that are equal for both deployments. `decisions`
-/// are those of [`crate::decide_cells`], `of_library` those for the library's own settings. Cells without a measured default
-/// are left out. `extended` are decisions of [`crate::decide_unmeasured_shapes`]: their entries are marked as the model's and have no
-/// measured times.
+/// are those of [`crate::decide_cells`], `of_library` those for the library's own settings. Cells without a measured
+/// default are left out. `extended` are decisions of [`crate::decide_unmeasured_shapes`]: their entries are marked as
+/// the model's and have no measured times.
 pub fn build_table(
     name: &str,
     provenance: Provenance,

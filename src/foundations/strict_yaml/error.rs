@@ -109,7 +109,7 @@ impl From<Mistake> for Error {
     }
 }
 
-/// For developers; users see [`Error::diagnose`].
+/// For developers; users see [`Error::into_diagnostic`].
 impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.what)

@@ -292,7 +292,8 @@ fn read_rules(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Checks that a file gives the planned choices, at the points of [`FileSizes::comparison_points`], for every distribution.
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::comparison_points`], for every
+/// distribution.
 ///
 /// [`FileSizes::comparison_points`]: crate::file_sizes::FileSizes::comparison_points
 fn compare_with_plans(

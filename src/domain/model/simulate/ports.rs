@@ -22,8 +22,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
-    /// The sender's place on its node ([`super::prices::Prices::index_in_group`]), and its round, at most [`u32::MAX`]. Only set
-    /// if the message goes through the agenda, since the place takes a division.
+    /// The sender's place on its node ([`super::prices::Prices::index_in_group`]), and its round, at most [`u32::MAX`].
+    /// Only set if the message goes through the agenda, since the place takes a division.
     pub(super) turn: [u32; 2],
     /// The number of messages that the sender has sent before.
     pub(super) place: u32,

@@ -6,7 +6,7 @@ use crate::{
     Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, part_algorithms_of,
 };
 
-/// Ranges of the properties of a call; [`Grid::requests`] has every combination that makes a difference.
+/// Ranges of the properties of a call; [`Grid::visit_requests`] has every combination that makes a difference.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// Ranks of the communicator.

@@ -23,8 +23,9 @@ use vocabulary::{
 
 use self::budget::has_no_exploring_time;
 pub(crate) use self::budget::{
-    LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, least_exploring_seconds,
-    purpose_seconds_left, repetition_rule, spent_seconds, starting_seconds, unspent_seconds,
+    LITTLE_BUDGET_SECONDS, LaunchWork, confirming_slice, launching_seconds,
+    least_exploring_seconds, purpose_seconds_left, repetition_rule, spent_seconds,
+    starting_seconds, unspent_seconds,
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;

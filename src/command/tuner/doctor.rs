@@ -209,7 +209,7 @@ fn examine_environment(
 ) -> (Environment, Node) {
     let node = environment::this_node(vec![own_cpus()], Some(environment::usable_cores()));
     let clock = statistics::clock::examine_clock();
-    let mut environment = Environment {
+    let mut found = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
         cores: environment::usable_cores(),
@@ -223,8 +223,8 @@ fn examine_environment(
         settings: Some(settings),
         ..Environment::default()
     };
-    environment.warnings = judge_environment(&environment_as_measured(&environment, effects));
-    (environment, node)
+    found.warnings = judge_environment(&environment_as_measured(&found, effects));
+    (found, node)
 }
 
 /// The environment without the rules that launches set aside, and without variables that are known to have no effect.

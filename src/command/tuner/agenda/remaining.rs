@@ -146,15 +146,14 @@ impl Agenda {
             .confirming
             .as_ref()
             .is_some_and(Confirming::is_short_of_time);
-        let due = || {
-            let is_due = move |item: &&AgendaItem<'_>| is_short || item.done == fewest;
-            open.iter().filter(is_due)
-        };
-        let is_experiment = |item: &&AgendaItem<'_>| matches!(item.subject, Subject::Experiment(_));
-        let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
-        let due: Vec<&AgendaItem<'_>> = due()
-            .filter(|item| !calibrating || is_experiment(item))
+        let mut due: Vec<&AgendaItem<'_>> = open
+            .iter()
+            .filter(|item| is_short || item.done == fewest)
             .collect();
+        let is_experiment = |item: &&AgendaItem<'_>| matches!(item.subject, Subject::Experiment(_));
+        if fewest == 0 && due.iter().any(is_experiment) {
+            due.retain(is_experiment);
+        }
         // Trials are in the order of their stakes.
         let ordered = if self.confirming.is_some() {
             due

@@ -107,22 +107,24 @@ impl SelectionState {
     /// The run of a series with the largest average stake; `None` if nothing is at stake or there is no time.
     fn best_run(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<SizeRun> {
         // Cells that are finished or selected.
-        let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
-        let has: Vec<bool> = series.iter().map(has).collect();
+        let is_settled: Vec<bool> = series
+            .iter()
+            .map(|stake| !self.open.contains_key(&stake.cell))
+            .collect();
         // The stake between a size and the next.
         let between = |low: usize| series[low].up_to_next;
         let mut best: Option<(f64, f64, usize, usize)> = None;
-        for first in (0..series.len()).filter(|first| !has[*first]) {
+        for first in (0..series.len()).filter(|first| !is_settled[*first]) {
             let (mut gain, mut seconds, mut sizes) = (0.0, 0.0, 0.0);
-            if first > 0 && has[first - 1] {
+            if first > 0 && is_settled[first - 1] {
                 gain += between(first - 1);
             }
             for last in first..series.len() {
                 let stake = &series[last];
-                if last > first && !(has[last - 1] && has[last]) {
+                if last > first && !(is_settled[last - 1] && is_settled[last]) {
                     gain += between(last - 1);
                 }
-                if has[last] {
+                if is_settled[last] {
                     continue;
                 }
                 gain += stake.here;
@@ -131,7 +133,7 @@ impl SelectionState {
                 if !is_eligible(&stake.cell) || seconds > self.left {
                     break;
                 }
-                let joins = last + 1 < series.len() && has[last + 1];
+                let joins = last + 1 < series.len() && is_settled[last + 1];
                 let gain = gain + if joins { between(last) } else { 0.0 };
                 let worth = gain / sizes;
                 if gain > 0.0 && best.is_none_or(|(most, ..)| worth > most) {
@@ -140,7 +142,7 @@ impl SelectionState {
             }
         }
         let (worth, seconds, first, last) = best?;
-        let cells = (first..=last).filter(|place| !has[*place]);
+        let cells = (first..=last).filter(|place| !is_settled[*place]);
         Some(SizeRun {
             cells: cells.map(|place| series[place].cell).collect(),
             seconds,

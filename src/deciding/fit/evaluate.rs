@@ -143,8 +143,8 @@ fn find_loss(
     times: &Times,
     chosen: &BTreeMap<Method, Option<(Candidate, f64)>>,
 ) -> Option<Loss> {
-    let of = |method| chosen.get(&method)?.clone();
-    let (candidate, regret) = of(Method::Table)?;
+    let choice_of = |method| chosen.get(&method)?.clone();
+    let (candidate, regret) = choice_of(Method::Table)?;
     let simpler = [
         Method::LogLog,
         Method::Nearest,
@@ -153,7 +153,7 @@ fn find_loss(
     ];
     let others = simpler
         .into_iter()
-        .filter_map(|method| Some((method, of(method)?)));
+        .filter_map(|method| Some((method, choice_of(method)?)));
     let (method, (better, better_regret)) = others.min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
     (regret > better_regret + WITHIN).then(|| Loss {
         reason: training.explain_loss(cell, times, &candidate, &better),
@@ -245,29 +245,42 @@ fn collect_losses(choices: &[&PointChoices]) -> Vec<Loss> {
     losses
 }
 
+/// The choice of a method at a point.
+struct PointRegret {
+    cell: Cell,
+    held_out: bool,
+    chosen: Candidate,
+    regret: f64,
+}
+
 fn score_method(method: Method, by: HeldOut, choices: &[&PointChoices]) -> Score {
     let known = || {
         let of_method = |point: &&PointChoices| {
             let chosen = point.chosen.get(&method)?.clone();
-            chosen.map(|(chosen, regret)| (point.cell, point.held_out, chosen, regret))
+            chosen.map(|(chosen, regret)| PointRegret {
+                cell: point.cell,
+                held_out: point.held_out,
+                chosen,
+                regret,
+            })
         };
         choices.iter().filter_map(of_method)
     };
-    let held = || known().filter(|(_, held_out, ..)| *held_out);
-    let regrets: Vec<f64> = held().map(|(.., regret)| regret).collect();
-    let everywhere: Vec<f64> = known().map(|(.., regret)| regret).collect();
+    let held = || known().filter(|point| point.held_out);
+    let regrets: Vec<f64> = held().map(|point| point.regret).collect();
+    let everywhere: Vec<f64> = known().map(|point| point.regret).collect();
     let good = regrets.iter().filter(|regret| **regret <= WITHIN).count();
     // The first of several equally bad points.
-    let worst = held().reduce(|a, b| if b.3 > a.3 { b } else { a });
+    let worst = held().reduce(|a, b| if b.regret > a.regret { b } else { a });
     Score {
         method,
         points: regrets.len(),
         mean: arithmetic_mean(&regrets),
         median: statistics::median(&regrets),
-        worst: worst.map(|(cell, _, chosen, regret)| Worst {
-            cell,
-            chosen,
-            regret,
+        worst: worst.map(|point| Worst {
+            cell: point.cell,
+            chosen: point.chosen,
+            regret: point.regret,
         }),
         within: (!regrets.is_empty()).then(|| good as f64 / regrets.len() as f64),
         mean_everywhere: arithmetic_mean(&everywhere).filter(|_| by == HeldOut::Sizes),

@@ -57,7 +57,7 @@ pub fn decide_unmeasured_shapes(
             .iter()
             .filter(|decision| decision.cell.shape == from);
         extended.extend(measured.filter_map(|decision| {
-            let at = Extension {
+            let extension = Extension {
                 library,
                 predictor: &predictor,
                 machine,
@@ -69,7 +69,7 @@ pub fn decide_unmeasured_shapes(
                     ..decision.cell
                 },
             };
-            at.decide_cell()
+            extension.decide_cell()
         }));
     }
     extended

@@ -94,10 +94,10 @@ pub struct Predictor {
 
 impl Predictor {
     /// A predictor from all known curves.
-    pub fn new(of: &[CandidateCurve]) -> Self {
+    pub fn new(fitted_curves: &[CandidateCurve]) -> Self {
         let mut curves: BTreeMap<(CellKind, Candidate), Curves> = BTreeMap::new();
         let mut left_out: BTreeMap<(CellKind, CommShape), LeftOutSizes> = BTreeMap::new();
-        for fitted in of {
+        for fitted in fitted_curves {
             let kind = (fitted.collective, fitted.datatype, fitted.operator);
             let sizes = left_out.entry((kind, fitted.shape)).or_default();
             for left in fitted.curve.predict_left_out_sizes() {

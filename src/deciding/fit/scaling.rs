@@ -38,8 +38,10 @@ pub(crate) fn predict_on_shape(
         after.checked_sub(1).map(|before| family[before]),
         family.get(after),
     );
-    let from =
-        |(measured, curve): &ShapeCurve<'_>| (f64::from(measured.ranks()), time(*measured, curve));
+    let from = |(measured, curve): &ShapeCurve<'_>| AtRanks {
+        ranks: f64::from(measured.ranks()),
+        predicted: time(*measured, curve),
+    };
     match (below, above) {
         (Some(below), Some(above)) => {
             Some(interpolate_between_ranks(from(&below), from(above), ranks))
@@ -87,14 +89,16 @@ fn shape_family(curves: &Curves, wanted: CommShape) -> Vec<ShapeCurve<'_>> {
     }
 }
 
-/// Linear interpolation in the logarithms of ranks and time.
-fn interpolate_between_ranks(
-    below: (f64, Predicted),
-    above: (f64, Predicted),
+/// A predicted time with a number of ranks.
+struct AtRanks {
     ranks: f64,
-) -> Predicted {
-    let share = (ranks / below.0).ln() / (above.0 / below.0).ln();
-    let (low, high) = (below.1, above.1);
+    predicted: Predicted,
+}
+
+/// Linear interpolation in the logarithms of ranks and time.
+fn interpolate_between_ranks(below: AtRanks, above: AtRanks, ranks: f64) -> Predicted {
+    let share = (ranks / below.ranks).ln() / (above.ranks / below.ranks).ln();
+    let (low, high) = (below.predicted, above.predicted);
     Predicted {
         seconds: low.seconds * (high.seconds / low.seconds).powf(share),
         how: low.how.max(high.how).max(TimeOrigin::Interpolated),
@@ -120,7 +124,12 @@ impl Axis {
 }
 
 /// A straight line through a curve, with the ranks of its shape.
-type ShapeLine<'c> = (f64, Segment, &'c Curve);
+#[derive(Clone, Copy)]
+struct ShapeLine<'c> {
+    ranks: f64,
+    line: Segment,
+    curve: &'c Curve,
+}
 
 /// The ratio of a call's time with `ranks` to that on the nearest shape; 1 if straight lines of fewer than two shapes
 /// are known.
@@ -132,7 +141,13 @@ fn growth_from_nearest(
 ) -> f64 {
     let straight: Vec<ShapeLine<'_>> = family
         .iter()
-        .filter_map(|(shape, curve)| Some((f64::from(shape.ranks()), curve.straight?, *curve)))
+        .filter_map(|(shape, curve)| {
+            Some(ShapeLine {
+                ranks: f64::from(shape.ranks()),
+                line: curve.straight?,
+                curve,
+            })
+        })
         .collect();
     if straight.len() < 2 {
         return 1.0;
@@ -154,9 +169,9 @@ const NOTHING: f64 = 1e-18;
 /// The straight line that other shapes predict.
 fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
     let parameter = |of: fn(&Segment) -> f64| {
-        let points = straight.iter().map(|(measured_ranks, line, _)| CurvePoint {
-            at: axis.value_of_ranks(*measured_ranks),
-            value: of(line).max(NOTHING),
+        let points = straight.iter().map(|measured| CurvePoint {
+            at: axis.value_of_ranks(measured.ranks),
+            value: of(&measured.line).max(NOTHING),
         });
         let line = reweighted::robust_line(&points.collect::<Vec<_>>());
         line.seconds(axis.value_of_ranks(ranks))
@@ -171,7 +186,7 @@ fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
 fn left_out_error(straight: &[ShapeLine<'_>], axis: Axis) -> f64 {
     let of_shape = |place: usize| {
         let mut others = straight.to_vec();
-        let (ranks, _, curve) = others.remove(place);
+        let ShapeLine { ranks, curve, .. } = others.remove(place);
         let line = line_at(&others, axis, ranks);
         let errors = curve.points.iter().map(|point| {
             let predicted = reweighted::line_value_at(&line, point.bytes as f64);

@@ -63,15 +63,15 @@ fn find_segments_with(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<
 /// The number of points that the first line should cover so that both lines leave the smallest errors.
 fn locate_change(points: &[CurvePoint], [before, after]: &[Line; 2]) -> usize {
     let mut cost = 0.0;
-    let mut best = (0.0, 0);
+    let (mut lowest_cost, mut best_count) = (0.0, 0);
     for (point, count) in points.iter().zip(1..) {
         let error = |line| reweighted::log_error(point, line).abs();
         cost += error(before) - error(after);
-        if cost < best.0 {
-            best = (cost, count);
+        if cost < lowest_cost {
+            (lowest_cost, best_count) = (cost, count);
         }
     }
-    best.1
+    best_count
 }
 
 /// The partition with the best criterion.

@@ -184,13 +184,13 @@ fn confirmable_ranges(
         .iter()
         .filter(|point| is_decided_by(point, collective, entry))
         .collect();
-    let measured = || {
-        of_entry
-            .iter()
-            .filter(|point| point.kind == PointKind::Measured)
-    };
-    let measured_sizes = || measured().map(|point| point.cell.bytes);
-    let (Some(first), Some(last)) = (measured_sizes().min(), measured_sizes().max()) else {
+    let measured_sizes: Vec<u64> = of_entry
+        .iter()
+        .filter(|point| point.kind == PointKind::Measured)
+        .map(|point| point.cell.bytes)
+        .collect();
+    let (Some(&first), Some(&last)) = (measured_sizes.iter().min(), measured_sizes.iter().max())
+    else {
         return Vec::new();
     };
     let speedup = |point: &Point| {

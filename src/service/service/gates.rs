@@ -93,12 +93,12 @@ impl Service {
         digest: &Digest,
         table: &Table,
     ) -> Result<Vec<Gate>, ServiceError> {
-        let (is_validated, found) = self.judge_newest_validations(&key.machine, digest, table)?;
+        let validated = self.judge_newest_validations(&key.machine, digest, table)?;
         Ok(vec![
             readable_gate(table),
             self.library_gate(key, digest, table)?,
             confirmed_gate(table),
-            make_gate("validated", is_validated, found),
+            make_gate("validated", validated.is_open, validated.reason),
             self.compared_gate(key, table),
         ])
     }

@@ -109,9 +109,23 @@ pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 struct Keys {
     /// The time at which they were read, in milliseconds since 1970. Those that had expired then are left out.
     read_at: i64,
-    tokens: HashMap<Selector, (SecretHash, KnownToken)>,
-    /// Sessions, each with the selector of its token and its end in milliseconds since 1970.
-    sessions: HashMap<Selector, (SecretHash, Selector, i64)>,
+    tokens: HashMap<Selector, StoredToken>,
+    sessions: HashMap<Selector, StoredSession>,
+}
+
+#[derive(Debug)]
+struct StoredToken {
+    hash: SecretHash,
+    token: KnownToken,
+}
+
+#[derive(Debug)]
+struct StoredSession {
+    hash: SecretHash,
+    /// The selector of its token.
+    token_selector: Selector,
+    /// The time at which it ends, in milliseconds since 1970.
+    expires_at: i64,
 }
 
 impl TokenCache {
@@ -210,9 +224,10 @@ fn token_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<KnownToken> {
 
 fn session_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<Actor> {
     move |keys| {
-        let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-        if known.is_equal(&hash) && now_milliseconds() < *ends {
-            Some(keys.token_if_valid(token, |_| true)?.actor)
+        let session = keys.sessions.get(&hash.selector())?;
+        if session.hash.is_equal(&hash) && now_milliseconds() < session.expires_at {
+            let token = keys.token_if_valid(&session.token_selector, |_| true)?;
+            Some(token.actor)
         } else {
             None
         }
@@ -245,7 +260,7 @@ impl Keys {
                 expires_at: row.get(5)?,
             };
             selectors.insert(token.id, hash.selector());
-            tokens.insert(hash.selector(), (hash, token));
+            tokens.insert(hash.selector(), StoredToken { hash, token });
         }
         let mut sessions = HashMap::new();
         let session_query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
@@ -254,7 +269,12 @@ impl Keys {
         while let Some(row) = session_rows.next()? {
             let hash = SecretHash(row.get(0)?);
             if let Some(token) = selectors.get(&row.get(1)?) {
-                sessions.insert(hash.selector(), (hash, *token, row.get(2)?));
+                let session = StoredSession {
+                    hash,
+                    token_selector: *token,
+                    expires_at: row.get(2)?,
+                };
+                sessions.insert(hash.selector(), session);
             }
         }
         Ok(Self {
@@ -269,7 +289,7 @@ impl Keys {
         selector: &Selector,
         is_right: impl Fn(&SecretHash) -> bool,
     ) -> Option<KnownToken> {
-        let (hash, token) = self.tokens.get(selector)?;
+        let StoredToken { hash, token } = self.tokens.get(selector)?;
         let holds = token.expires_at.is_none_or(|at| now_milliseconds() < at);
         (is_right(hash) && holds).then(|| token.clone())
     }

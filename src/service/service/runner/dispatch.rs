@@ -25,8 +25,8 @@ impl Service {
         let mut reasons = Vec::new();
         for task in waiting {
             let state = self.runner.lock_state();
-            let is_later = |retry: &super::Retry| retry.due > Instant::now();
-            let is_later = state.retries.get(&task.id).is_some_and(is_later);
+            let is_due_later = |retry: &super::Retry| retry.due > Instant::now();
+            let is_later = state.retries.get(&task.id).is_some_and(is_due_later);
             if state.active.contains_key(&task.id) || is_later && !task.cancel_asked {
                 continue;
             }

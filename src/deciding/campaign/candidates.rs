@@ -147,10 +147,10 @@ impl Campaign {
 
     /// Replaces candidates that have the same schedule in the cell by the simplest of them.
     pub fn merge_equivalents(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
-        let simplest = self.simplest_equivalents(cell, &candidates);
+        let simplest_of = self.simplest_equivalents(cell, &candidates);
         let mut once = Candidates::default();
         for candidate in candidates {
-            let simplest = simplest.get(&candidate).unwrap_or(&candidate).clone();
+            let simplest = simplest_of.get(&candidate).unwrap_or(&candidate).clone();
             if !once.distinct.contains(&simplest) {
                 once.distinct.push(simplest.clone());
             }

@@ -29,7 +29,8 @@ pub(crate) fn cell_of_row(
     shape: CommShape,
     bytes: u64,
     sized: Sized,
-    (datatype, operator): (Datatype, Operator),
+    datatype: Datatype,
+    operator: Operator,
 ) -> Result<Cell, String> {
     let ranks = u64::from(shape.ranks());
     let own = match sized {

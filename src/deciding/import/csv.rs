@@ -176,8 +176,7 @@ impl Reader<'_> {
         let launch = fields.positive_number("launch")?.unwrap_or(1);
         let text = fields.required_text("seconds", "a time")?;
         let time = text.parse().ok().and_then(|time| TIME.if_within(time));
-        let unfit = || unfit_value("seconds", text, TIME.to_string());
-        let seconds = time.ok_or_else(unfit)?;
+        let seconds = time.ok_or_else(|| unfit_value("seconds", text, TIME.to_string()))?;
         if candidate == Candidate::Default {
             let found = fields
                 .text_in_column("algorithm")

@@ -426,8 +426,8 @@ impl<'t> Table<'t> {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,
         };
-        let elements = (datatype, Operator::Sum);
-        let cell = benchmark::cell_of_row(collective, shape, bytes, sized, elements);
+        let operator = Operator::Sum;
+        let cell = benchmark::cell_of_row(collective, shape, bytes, sized, datatype, operator);
         self.rows.add_row(line.number, launch, cell, seconds);
         Ok(())
     }

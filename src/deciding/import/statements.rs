@@ -734,7 +734,7 @@ impl Statement {
             .map(|word| word.trim_matches(|c: char| c == '-' || c == '.' || c == '+'))
             .filter(|word| !word.is_empty())
             .collect();
-        let announces = announces_launch(text, &words);
+        let is_announcement = announces_launch(text, &words);
         for (index, word) in words.iter().enumerate() {
             let mut behind = words[index + 1..]
                 .iter()
@@ -744,7 +744,7 @@ impl Statement {
             let next_word = behind.next().unwrap_or_default();
             let number = next_word.parse().ok().map(|value| Number { value, line });
             // A short line such as `NP 8` is nothing but a heading.
-            let is_key = is_assigned || ((announces || words.len() <= 3) && number.is_some());
+            let is_key = is_assigned || ((is_announcement || words.len() <= 3) && number.is_some());
             if is_key && RANK_WORDS.contains(word) {
                 found.ranks = number.or(found.ranks);
             } else if is_key && NODE_WORDS.contains(word) {
@@ -752,7 +752,7 @@ impl Statement {
             } else if is_key && PPN_WORDS.contains(word) {
                 found.ppn = number.or(found.ppn);
             } else if is_algorithm(word) {
-                let is_key = is_key || announces || words.len() <= 3;
+                let is_key = is_key || is_announcement || words.len() <= 3;
                 let value = named_algorithm(&words, index).filter(|_| is_key);
                 let setting = value.map(|value| Setting {
                     name: (*word).to_owned(),
@@ -761,7 +761,7 @@ impl Statement {
                 });
                 found.algorithm = setting.or(found.algorithm);
             } else if let Ok(count) = word.parse::<u32>()
-                && announces
+                && is_announcement
             {
                 // As in `8 ranks` and `8 MPI processes per node`.
                 let announced = Some(Number { value: count, line });
@@ -783,7 +783,7 @@ impl Statement {
                 }
             }
         }
-        if found.algorithm.is_none() && announces {
+        if found.algorithm.is_none() && is_announcement {
             found.algorithm = bare_algorithm(&words).map(|value| Setting {
                 name: "algorithm".to_owned(),
                 value,

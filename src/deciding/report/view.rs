@@ -175,7 +175,14 @@ pub struct Comparison {
 }
 
 /// The key of a comparison.
-type ComparisonKey = (Collective, CommShape, Operators, Datatype, Option<Operator>);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ComparisonKey {
+    collective: Collective,
+    shape: CommShape,
+    operators: Operators,
+    datatype: Datatype,
+    operator: Option<Operator>,
+}
 
 impl Comparison {
     /// Groups decisions into comparisons, with the table's rules for them.
@@ -196,7 +203,13 @@ impl Comparison {
             // A comparison covers both classes of operators if the table has the same rules for both.
             let group = covering_operators(table, collective, shape, decision.operators);
             let operators = group.unwrap_or(decision.operators);
-            let key = (collective, shape, operators, datatype, operator);
+            let key = ComparisonKey {
+                collective,
+                shape,
+                operators,
+                datatype,
+                operator,
+            };
             series.entry(key).or_default().push(decision);
         }
         series
@@ -207,10 +220,17 @@ impl Comparison {
 
     fn from_series(
         table: &Table,
-        (collective, shape, operators, datatype, operator): ComparisonKey,
+        key: ComparisonKey,
         decisions: &[&CellDecision],
         blocks: &[BlockComparison],
     ) -> Self {
+        let ComparisonKey {
+            collective,
+            shape,
+            operators,
+            datatype,
+            operator,
+        } = key;
         let entries = table.collectives.get(&collective);
         let entries = || entries.into_iter().flatten().filter(|e| e.shape == shape);
         let is_whole = |e: &&ShapeRules| {

@@ -375,18 +375,18 @@ fn status_of_vanished_job(
             None => status_from_accounting(commands, job),
         });
     };
-    let value = |key| scontrol_field(&shown, key);
-    let exit = value("ExitCode").and_then(parse_exit_code);
-    let state = value("JobState").or(state).unwrap_or_default();
-    let mut status = status_from_state(state, value("Reason"), exit);
+    let field = |key| scontrol_field(&shown, key);
+    let exit = field("ExitCode").and_then(parse_exit_code);
+    let state = field("JobState").or(state).unwrap_or_default();
+    let mut status = status_from_state(state, field("Reason"), exit);
     if let Some(JobStatus::Ended {
         end: JobEnd::By(BatchEnd::NodeFailed),
         failed_nodes,
     }) = &mut status
     {
-        *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
+        *failed_nodes = match field("FailedNode").filter(|node| *node != "(null)") {
             Some(node) => vec![node.to_owned()],
-            None => query_down_nodes(commands, job, value("NodeList").unwrap_or_default()),
+            None => query_down_nodes(commands, job, field("NodeList").unwrap_or_default()),
         };
     }
     Ok(status)

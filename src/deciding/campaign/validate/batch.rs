@@ -98,11 +98,11 @@ impl Validator<'_> {
         })?;
         let document = Document::parse(&JOB, path, &text)?;
         let definition = document.read_values()?;
-        let check = Validator {
+        let validator = Validator {
             document: &document,
             machine: self.machine,
         };
-        check.check_job(&Field::default(), &definition, system)
+        validator.check_job(&Field::default(), &definition, system)
     }
 
     fn check_job(
@@ -114,7 +114,7 @@ impl Validator<'_> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
             let field = field.key(key);
-            let check = |given: &Scalar| {
+            let check_supported = |given: &Scalar| {
                 if system.words().lacks.contains(&key) {
                     let system = system.words().title;
                     Err(self
@@ -124,7 +124,7 @@ impl Validator<'_> {
                     self.check_job_word(&field, what, given, further)
                 }
             };
-            value.as_ref().map(check).transpose()
+            value.as_ref().map(check_supported).transpose()
         };
         let what = system.words().partition;
         let template = definition.template.as_ref();

@@ -160,7 +160,7 @@ pub fn prepare_deployment(
     if !is_release && !crate::makes_choices(&table) {
         return Err(DeployError::Nothing { withheld });
     }
-    let (exported, mut notes) = match export_for_library(request, &table) {
+    let (file_for_library, mut notes) = match export_for_library(request, &table) {
         // The library then decides itself; programs can still use the table.
         Err(DeployError::Export(error)) if is_release => {
             let note = format!("There is no file for the library itself: {error}.");
@@ -168,8 +168,12 @@ pub fn prepare_deployment(
         }
         exported => (exported?, Vec::new()),
     };
-    notes.extend(exported.iter().flat_map(|(_, file)| file.notes.clone()));
-    if !is_release && exported.is_none() && request.preload.is_none() {
+    notes.extend(
+        file_for_library
+            .iter()
+            .flat_map(|(_, file)| file.notes.clone()),
+    );
+    if !is_release && file_for_library.is_none() && request.preload.is_none() {
         return Err(DeployError::NothingForLibrary {
             library: table.provenance.library.clone(),
         });
@@ -193,7 +197,7 @@ pub fn prepare_deployment(
     let content = VersionContent {
         table: &table,
         policy: request.options.policy,
-        exported: exported
+        exported: file_for_library
             .as_ref()
             .map(|(name, exported)| (name.as_str(), exported)),
         preload: preload.as_ref(),

@@ -197,18 +197,18 @@ impl VersionFolder {
             plain.clone_from(&names);
         }
         let known = known_variables().join(" ");
-        let fill = |text: &str, path: String, shared: String| {
+        let fill_template = |text: &str, path: String, shared: String| {
             let text = text.replace("<variables>", &known);
             let text = text.replace("<shared>", &shared);
             text.replace("<folder>", &path)
         };
         let shared = shared_variables();
-        let entry = |(name, value): &(&str, &str)| format!("{name} = {}", in_lua(value));
-        let table: Vec<String> = shared.iter().map(entry).collect();
-        let lua = fill(LUA, in_lua(place), table.join(", "));
-        let pair = |(name, value): &(&str, &str)| format!("{name} {}", in_tcl(value));
-        let list: Vec<String> = shared.iter().map(pair).collect();
-        let tcl = fill(TCL, in_tcl(place), list.join(" "));
+        let lua_entry = |(name, value): &(&str, &str)| format!("{name} = {}", in_lua(value));
+        let table: Vec<String> = shared.iter().map(lua_entry).collect();
+        let lua = fill_template(LUA, in_lua(place), table.join(", "));
+        let tcl_pair = |(name, value): &(&str, &str)| format!("{name} {}", in_tcl(value));
+        let list: Vec<String> = shared.iter().map(tcl_pair).collect();
+        let tcl = fill_template(TCL, in_tcl(place), list.join(" "));
         for name in &names {
             self.write_module(&folder, &format!("{name}.lua"), &lua)?;
             self.write_module(&all, name, &tcl)?;

@@ -76,18 +76,34 @@ fn time_figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Op
     plot_figure(&plot, time_table(&algorithms, cells))
 }
 
+/// At how many sizes an algorithm is the table's choice, and at how many it is the fastest.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Votes {
+    chosen: usize,
+    fastest: usize,
+}
+
+/// The number of sizes at which an algorithm was measured, and the sum of the logarithms of its speed-ups.
+#[derive(Default)]
+struct SumOfSpeedups {
+    sizes: usize,
+    logarithms: f64,
+}
+
 /// The algorithms to draw: the default, then those that the table chooses most often, then those that are fastest most
 /// often.
 pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
-    let mut votes: BTreeMap<Cow<'v, str>, (usize, usize)> = BTreeMap::new();
+    let mut votes: BTreeMap<Cow<'v, str>, Votes> = BTreeMap::new();
     for result in cells {
-        votes.entry(algorithm_name(&result.chosen)).or_default().0 += 1;
+        let of_chosen = votes.entry(algorithm_name(&result.chosen)).or_default();
+        of_chosen.chosen += 1;
         if let Some(timed) = fastest_candidate(&result.ranking) {
-            votes.entry(algorithm_name(&timed.candidate)).or_default().1 += 1;
+            let of_fastest = votes.entry(algorithm_name(&timed.candidate)).or_default();
+            of_fastest.fastest += 1;
         }
     }
     votes.remove(DEFAULT);
-    let mut order: Vec<(Cow<'v, str>, (usize, usize))> = votes.into_iter().collect();
+    let mut order: Vec<(Cow<'v, str>, Votes)> = votes.into_iter().collect();
     order.sort_by_key(|(_, tally)| std::cmp::Reverse(*tally));
     let mut seen: BTreeSet<Cow<'v, str>> = order.iter().map(|(name, _)| name.clone()).collect();
     // For comparison, the best of the library's own algorithms and the best of all.
@@ -103,7 +119,7 @@ pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, 
 
 /// The algorithm whose name begins with `kind` that has the largest mean speed-up over most sizes.
 fn strongest_algorithm<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>> {
-    let mut sums: BTreeMap<Cow<'v, str>, (usize, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Cow<'v, str>, SumOfSpeedups> = BTreeMap::new();
     for result in cells {
         let Some(default) = result.ranked_default() else {
             continue;
@@ -119,13 +135,14 @@ fn strongest_algorithm<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow
                 continue;
             };
             let sum = sums.entry(name).or_default();
-            sum.0 += 1;
-            sum.1 += (default.median_seconds / timed.median_seconds).ln();
+            sum.sizes += 1;
+            sum.logarithms += (default.median_seconds / timed.median_seconds).ln();
         }
     }
-    let best = sums
-        .into_iter()
-        .max_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let best = sums.into_iter().max_by(|(_, a), (_, b)| {
+        let sizes = a.sizes.cmp(&b.sizes);
+        sizes.then(a.logarithms.total_cmp(&b.logarithms))
+    });
     best.map(|(name, _)| name)
 }
 

@@ -62,7 +62,7 @@ impl BatchRun {
         system: &'static dyn BatchSystem,
         commands: Commands<'static>,
         submission: &Submission,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
         timeout: Option<Duration>,
     ) -> Self {
         let now = Instant::now();
@@ -71,8 +71,8 @@ impl BatchRun {
             commands,
             job: super::job_id(submission),
             folder: JobFolder::at_path(submission.allocation.clone()),
-            number: place.number.clone(),
-            log: place.log.clone(),
+            number: files.number.clone(),
+            log: files.log.clone(),
             output: submission.output.clone(),
             timeout,
             standing: JobState::Queued {

@@ -452,18 +452,20 @@ impl<'a> PlanOutput<'a> {
             Some(hours) => format!(" ({hours:.1} node-hours)"),
         };
         let rest = self.budget_seconds - spent_seconds;
-        match (seconds < rest, spent_seconds > 0.0) {
-            (true, _) => format!(
+        if seconds < rest {
+            format!(
                 "at most about {}{held}; spent: {} of the budget of {}",
                 human_duration(seconds),
                 human_duration(spent_seconds),
                 budget
-            ),
-            (false, false) => format!("up to the whole budget of {budget}{held}"),
-            (false, true) => format!(
+            )
+        } else if spent_seconds > 0.0 {
+            format!(
                 "up to the rest of the budget, {} of {budget}{held}",
                 human_duration(rest),
-            ),
+            )
+        } else {
+            format!("up to the whole budget of {budget}{held}")
         }
     }
 }

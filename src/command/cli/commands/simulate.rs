@@ -271,21 +271,20 @@ impl SimulateArgs {
         let ppn = shape.map(|shape| shape.ppn).or(self.ppn);
         let ppn = ppn.unwrap_or(ranks_per_node);
         let placement = self.placement.to_placement();
-        let by_ranks = self.ranks.iter().flatten();
-        let by_ranks = by_ranks.map(|ranks| {
+        let topologies_by_ranks = self.ranks.iter().flatten().map(|ranks| {
             (
                 u64::from(*ranks),
                 Topology::of_ranks(*ranks, ppn, placement),
             )
         });
-        let by_nodes = self.nodes.iter().flatten().copied();
-        let by_nodes = by_nodes.chain(shape.map(|shape| shape.nodes));
-        let by_nodes = by_nodes.map(|nodes| {
+        let node_counts = self.nodes.iter().flatten().copied();
+        let node_counts = node_counts.chain(shape.map(|shape| shape.nodes));
+        let topologies_by_nodes = node_counts.map(|nodes| {
             let topology = Topology::new(nodes, ppn, placement);
             (topology.ranks(), topology)
         });
         let mut points = Vec::new();
-        for (ranks, topology) in by_ranks.chain(by_nodes) {
+        for (ranks, topology) in topologies_by_ranks.chain(topologies_by_nodes) {
             for bytes in &self.bytes {
                 points.extend(algorithms.iter().map(|algorithm| SimulationPoint {
                     algorithm,
@@ -323,7 +322,7 @@ impl SimulateArgs {
         let limit = SweepLimit {
             time: Duration::try_from_secs_f64(self.time_limit).unwrap_or(Duration::MAX),
             elapsed: &|| begin.elapsed(),
-            short: sweep::SHORT,
+            short: sweep::MOST_MESSAGES_OF_SHORT,
         };
         let found = sweep::simulate_within_limit(call, points, &limit, &mut |progress| {
             match progress {

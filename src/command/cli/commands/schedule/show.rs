@@ -104,7 +104,7 @@ impl ScheduleShowArgs {
     fn to_output(&self, schedule: &Schedule) -> ScheduleShowOutput {
         use schedule::Parameter::{Bcast, Leaders, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
-        let part = |parameter| {
+        let part_of_phase = |parameter| {
             let mut phases = shape.parts.phases();
             let phase = phases.find(|(phase, _)| phase.named_by == Some(parameter));
             phase.map(|(_, part)| part.id)
@@ -123,8 +123,8 @@ impl ScheduleShowArgs {
             radix: algorithm.takes(Radix).then_some(shape.radix),
             reduce: algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
             bcast: algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
-            node: part(Node),
-            network: part(Network),
+            node: part_of_phase(Node),
+            network: part_of_phase(Network),
             leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
             nodes: ranks_by_node(&shape.nodes),
             blocks: finest.as_ref().map_or(1, Vec::len),

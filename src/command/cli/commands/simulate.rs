@@ -177,18 +177,13 @@ impl SimulateArgs {
         } else {
             self.format
         };
-        let put = |text: &str| {
-            let text = format!("{}\n", text.trim_end());
-            console.write_or_print(self.output.as_deref(), &text)?;
-            Ok(Answer::Good)
-        };
         if let (SimulateFormat::Svg | SimulateFormat::Trace, [point]) = (format, &points[..]) {
             let traced = call.simulate_traced(*point)?;
             let text = match format {
                 SimulateFormat::Svg => timeline::draw_timeline(&traced)?,
                 _ => trace::describe_trace(&traced),
             };
-            return put(&text);
+            return self.write_text(&text, console);
         }
         if format == SimulateFormat::Trace {
             return Err(SimulateError::NotOne.into());
@@ -228,7 +223,13 @@ impl SimulateArgs {
         if format != SimulateFormat::Json {
             warn_of_skipped(console, &skipped);
         }
-        put(&text)
+        self.write_text(&text, console)
+    }
+
+    fn write_text(&self, text: &str, console: Console) -> Result<Answer, CliError> {
+        let text = format!("{}\n", text.trim_end());
+        console.write_or_print(self.output.as_deref(), &text)?;
+        Ok(Answer::Good)
     }
 
     fn select_algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {

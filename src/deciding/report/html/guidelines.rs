@@ -10,7 +10,7 @@ use vocabulary::{Candidate, CommShape};
 
 use super::figure::{folded_table, left_out_note, plot_figure};
 use super::palette::Look;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Axis, Curve, Plot, Point};
 use super::scale::Quantity;
 use crate::grid::{TextTable, text_table};
 use crate::markdown::format_interval;
@@ -144,8 +144,14 @@ fn guideline_figure(
             "Times of the default and of the table's choice, divided by that of the strongest \
                       mock-up, against size: above 1 the guideline is violated."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Factor, "time / time of the mock-up"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Factor,
+            title: "time / time of the mock-up",
+        },
         curves: vec![
             curve("before: the default", Look::for_default(), before),
             curve("after: the table's choice", Look::numbered(0), after),

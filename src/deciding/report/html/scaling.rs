@@ -9,7 +9,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::figure::plot_figure;
 use super::group::{Group, cells_by_shape, total_gain};
 use super::map::thin_out;
-use super::plot::{Curve, Plot, Point, notes_on_times};
+use super::plot::{Axis, Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms_to_draw, best_of_algorithm};
 use crate::grid::{TextTable, text_table};
@@ -155,8 +155,14 @@ fn ranks_figure(group: &Group<'_>, row: &ShapeRow<'_>, kind: ScalingKind) -> Opt
         ),
         description: "Median times on logarithmic axes, with a curve for each algorithm."
             .to_owned(),
-        x: (Quantity::Ranks, "ranks"),
-        y: (Quantity::Seconds, "time"),
+        x: Axis {
+            quantity: Quantity::Ranks,
+            title: "ranks",
+        },
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         notes,
         reference: None,
         curves,

@@ -11,7 +11,7 @@ use super::figure::{REST, left_out_note, plot_figure};
 use super::group::{Group, fastest_candidate};
 use super::map::thin_out;
 use super::palette::DEFAULT;
-use super::plot::{Curve, Plot, Point, notes_on_times};
+use super::plot::{Axis, Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::grid::{TextTable, text_table};
 use crate::text::{NONE, algorithm_name, or_none, short_name, without_collective};
@@ -67,8 +67,14 @@ fn time_figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Op
                 .join(", ")
         ),
         title,
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Seconds, "time"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         curves,
         notes,
         reference: None,

@@ -8,7 +8,7 @@ use super::figure::plot_figure;
 use super::group::{Along, Group, cells_by_shape};
 use super::map::thin_out;
 use super::palette::Look;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Axis, Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
 use crate::grid::{TextTable, text_table};
@@ -85,8 +85,14 @@ fn speedup_figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             "The default's time divided by that of the table's choice, against size, with a curve \
                       for each shape; above 1 the table is faster."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Factor, "speed-up"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Factor,
+            title: "speed-up",
+        },
         curves,
         notes,
         reference: Some(1.0),

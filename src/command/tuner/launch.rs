@@ -96,7 +96,7 @@ pub(crate) fn job_of_launch(
     nodes: NodeRequest,
     timeout: Option<Duration>,
 ) -> Result<Job, TunerError> {
-    let place = |kind: &str| {
+    let launch_path = |kind: &str| {
         let path = launch_file(&at.campaign.output.store, number, kind);
         // The working directory may differ on another node.
         if at.launcher.has_outliving_jobs() {
@@ -107,10 +107,10 @@ pub(crate) fn job_of_launch(
     };
     Ok(Job {
         driver: at.driver.clone().unwrap_or_default(),
-        plan: place("plan.json")?,
+        plan: launch_path("plan.json")?,
         ranks: nodes.shape.ranks(),
         ppn: nodes.shape.ppn,
-        log: place("log")?,
+        log: launch_path("log")?,
         environment: at.environment.clone(),
         timeout,
         begin_in: nodes.begin_in,

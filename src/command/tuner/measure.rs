@@ -284,7 +284,8 @@ impl<'a> Measuring<'a> {
         }
         let nodes = NodeRequest::for_tasks(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
-        let place = |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
+        let launch_path =
+            |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
         let plan = Plan {
             version: WIRE_VERSION,
             campaign: recorded_digest(&self.store, campaign)?,
@@ -292,14 +293,14 @@ impl<'a> Measuring<'a> {
             purpose: Some(agenda.next_purpose()),
             seed: campaign.seed(),
             library: library.clone(),
-            spool: place("spool")?,
+            spool: launch_path("spool")?,
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
             parent_lock: if self.at.launcher.has_outliving_jobs() {
                 None
             } else {
-                Some(place("lock")?)
+                Some(launch_path("lock")?)
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,

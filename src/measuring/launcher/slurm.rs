@@ -141,20 +141,17 @@ impl BatchSystem for Slurm {
             ];
             let listed = query_job(commands, "squeue", first, &arguments)?.unwrap_or_default();
             for job in members {
-                let mut lines = listed.lines().filter_map(|line| {
-                    let mut fields = line.trim().splitn(4, '|');
-                    let (id, state) = (fields.next()?, fields.next()?);
-                    let is_it = id == job.id && fields.next()? == job.name;
-                    is_it.then_some((state, fields.next()?))
-                });
-                let line = lines.next();
-                let now = line.and_then(|(state, reason)| {
-                    let status = status_from_state(state, Some(reason), None)?;
+                let entry = listed
+                    .lines()
+                    .filter_map(parse_squeue_line)
+                    .find(|entry| entry.id == job.id && entry.name == job.name);
+                let now = entry.as_ref().and_then(|entry| {
+                    let status = status_from_state(entry.state, Some(entry.reason), None)?;
                     (!matches!(status, JobStatus::Ended { .. })).then_some(status)
                 });
                 let status = match now {
                     Some(status) => Some(status),
-                    None => status_of_vanished_job(commands, job, line.map(|(state, _)| state))?,
+                    None => status_of_vanished_job(commands, job, entry.map(|entry| entry.state))?,
                 };
                 known.extend(status.map(|status| ((*job).clone(), status)));
             }
@@ -359,6 +356,24 @@ fn query_job(
     } else {
         answer.into_output().map(Some)
     }
+}
+
+/// A job that `squeue` lists.
+struct ListedJob<'l> {
+    id: &'l str,
+    state: &'l str,
+    name: &'l str,
+    reason: &'l str,
+}
+
+fn parse_squeue_line(line: &str) -> Option<ListedJob<'_>> {
+    let mut fields = line.trim().splitn(4, '|');
+    Some(ListedJob {
+        id: fields.next()?,
+        state: fields.next()?,
+        name: fields.next()?,
+        reason: fields.next()?,
+    })
 }
 
 /// The end of a job that `squeue` does not list, or lists without details.

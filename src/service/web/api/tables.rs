@@ -297,7 +297,7 @@ pub(crate) async fn export_table(
     let format_name = found.name();
     let text = app.make_or_recall(TableOutput::Export {
         digest,
-        format_name,
+        format: format_name,
     });
     let headers: [(HeaderName, String); 2] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),

@@ -117,10 +117,10 @@ pub const NOBODY: u32 = 65_534;
 pub fn as_another_user(group: u32, words: &[&str]) -> Option<Command> {
     let user = format!("--reuid={NOBODY}");
     let group = format!("--regid={group}");
-    let as_user = |words: &[&str]| {
+    let as_user = |program_words: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args([&*user, &group, "--clear-groups", "--"]);
-        command.args(words);
+        command.args(program_words);
         command
     };
     let works = find_program("setpriv").is_some_and(|_| {

@@ -103,8 +103,11 @@ impl Server {
     pub fn start(answer: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let requests = Arc::default();
-        let server = Self { address, requests };
+        let received = Arc::default();
+        let server = Self {
+            address,
+            requests: received,
+        };
         let (answer, requests) = (Arc::new(answer), Arc::clone(&server.requests));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {

@@ -43,16 +43,16 @@ launcher); 4 internal error; 130 interrupted. `run` exits with the exit code of 
 
 /// Declares the verbs of a command with their arguments, and the method that runs the given one.
 macro_rules! verbs {
-    ($With:ty: $($Verb:ident($Args:ty),)*) => {
+    ($Context:ty: $($Verb:ident($Args:ty),)*) => {
         #[derive(Debug, clap::Subcommand)]
         enum Verb {
             $($Verb($Args),)*
         }
 
         impl Verb {
-            fn run(&self, with: $With) -> Result<Answer, CliError> {
+            fn run(&self, context: $Context) -> Result<Answer, CliError> {
                 match self {
-                    $(Self::$Verb(args) => args.run(with),)*
+                    $(Self::$Verb(args) => args.run(context),)*
                 }
             }
         }

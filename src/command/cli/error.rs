@@ -29,7 +29,7 @@ use crate::commands::simulate::SimulateError;
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    #[error("{}", split_usage_error(.0)[0])]
+    #[error("{}", split_usage_error(.0).message)]
     Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
@@ -227,7 +227,7 @@ impl CliError {
     /// The mistake in a file that a person wrote.
     pub(crate) fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
-            Self::Tuner(error) => Some(mistake_in_file(error)?.0),
+            Self::Tuner(error) => Some(mistake_in_file(error)?.diagnostic),
             _ => None,
         }
     }
@@ -240,7 +240,7 @@ impl CliError {
             Self::Deploy(error) => return error.help(),
             Self::Guard(error) => return error.help(),
             Self::Usage(error) => {
-                let [_, help] = split_usage_error(error);
+                let help = split_usage_error(error).help;
                 return Some(help).filter(|help| !help.is_empty());
             }
             Self::Simulate(error) => return error.help(),
@@ -395,20 +395,33 @@ const CAMPAIGN: &str = "a campaign";
 const MACHINE: &str = "a machine";
 const TABLE: &str = "a decision table";
 
-/// The mistake in a file, and the kind of file that was expected.
-fn mistake_in_file(error: &TunerError) -> Option<(&Diagnostic, &'static str)> {
-    match error {
-        TunerError::Campaign(CampaignError::Invalid(mistake)) => Some((mistake, CAMPAIGN)),
-        TunerError::Machine(MachineError::File(mistake)) => Some((mistake, MACHINE)),
-        TunerError::Table(TableError::Invalid(mistake)) => Some((mistake, TABLE)),
-        _ => None,
-    }
+/// A mistake in a file.
+struct FileMistake<'e> {
+    diagnostic: &'e Diagnostic,
+    /// The kind of file that was expected.
+    expected: &'static str,
+}
+
+fn mistake_in_file(error: &TunerError) -> Option<FileMistake<'_>> {
+    let (diagnostic, expected): (&Diagnostic, _) = match error {
+        TunerError::Campaign(CampaignError::Invalid(mistake)) => (mistake, CAMPAIGN),
+        TunerError::Machine(MachineError::File(mistake)) => (mistake, MACHINE),
+        TunerError::Table(TableError::Invalid(mistake)) => (mistake, TABLE),
+        _ => return None,
+    };
+    Some(FileMistake {
+        diagnostic,
+        expected,
+    })
 }
 
 /// The error about a file that is valid as a file of another kind.
 fn other_kind_error(error: &TunerError) -> Option<CliError> {
-    let (mistake, expected) = mistake_in_file(error)?;
-    let path = &mistake.path;
+    let FileMistake {
+        diagnostic,
+        expected,
+    } = mistake_in_file(error)?;
+    let path = &diagnostic.path;
     let found = if Table::load(path).is_ok() {
         TABLE
     } else if Campaign::load(path).is_ok() {
@@ -441,12 +454,23 @@ fn not_a_store_help(error: &TunerError) -> Option<String> {
     ))
 }
 
+/// The text of one of clap's errors.
+struct UsageText {
+    message: String,
+    /// The remedy.
+    help: String,
+}
+
 /// The message and the remedy in clap's text, each on one line.
-fn split_usage_error(error: &clap::Error) -> [String; 2] {
+fn split_usage_error(error: &clap::Error) -> UsageText {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
-    [message, help].map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+    let on_one_line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    UsageText {
+        message: on_one_line(message),
+        help: on_one_line(help),
+    }
 }
 
 /// A clause about the table that stays after a failed pull.
@@ -461,7 +485,7 @@ fn kept_table_clause(table: Option<&Path>) -> String {
 fn searched_folders_clause(folders: &[PathBuf]) -> String {
     match folders {
         [] => ": no job was submitted here".to_owned(),
-        folders => format!(" in {}", join_paths(folders)),
+        searched => format!(" in {}", join_paths(searched)),
     }
 }
 

@@ -139,9 +139,10 @@ fn is_closed_pipe(error: &CliError) -> bool {
 }
 
 fn error_kind(error: &CliError) -> ErrorKind {
-    match error {
-        error if files::is_disk_full(error) => ErrorKind::Environment,
-        error => error.kind(),
+    if files::is_disk_full(error) {
+        ErrorKind::Environment
+    } else {
+        error.kind()
     }
 }
 

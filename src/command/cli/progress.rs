@@ -17,14 +17,14 @@ pub(crate) struct ProgressDisplay {
     /// Whether notes are printed about jobs, for lack of a bar.
     notes: bool,
     /// Jobs that notes have named, and whether they ran.
-    noted: BTreeSet<(String, bool)>,
+    announced_jobs: BTreeSet<(String, bool)>,
     /// Overridden settings that notes have named.
     set_aside: BTreeSet<String>,
-    begun: bool,
+    has_begun: bool,
     /// A clause that says how to give more time.
     budget: &'static str,
     /// The rest of the budget when the last launch began.
-    left: Option<Duration>,
+    budget_left: Option<Duration>,
     end: BudgetEnd,
 }
 
@@ -61,11 +61,11 @@ impl ProgressDisplay {
         Self {
             bar,
             notes: !console.is_quiet() && !console.shows_progress(),
-            noted: BTreeSet::new(),
+            announced_jobs: BTreeSet::new(),
             set_aside: BTreeSet::new(),
-            begun: false,
+            has_begun: false,
             budget: "a larger `budget` in the campaign continues from here",
-            left: None,
+            budget_left: None,
             end,
         }
     }
@@ -84,8 +84,8 @@ impl ProgressDisplay {
         }
         self.bar.set_length(total);
         self.bar.set_position(done);
-        if !self.begun {
-            self.begun = true;
+        if !self.has_begun {
+            self.has_begun = true;
             // Measurements of earlier runs would distort the estimate.
             self.bar.reset_eta();
             self.bar.enable_steady_tick(Duration::from_millis(250));
@@ -110,14 +110,16 @@ impl ProgressDisplay {
     /// Records that a job waits or runs. Returns whether a note should say so: not if one has, or if the job is known
     /// to run. One job may serve several launches.
     fn note_once(&mut self, id: &str, runs: bool) -> bool {
-        let is_known = self.noted.contains(&(id.to_owned(), true));
-        self.noted.insert((id.to_owned(), runs)) && !is_known
+        let is_known = self.announced_jobs.contains(&(id.to_owned(), true));
+        self.announced_jobs.insert((id.to_owned(), runs)) && !is_known
     }
 
     /// Sets the end of the budget, counted from now.
     fn set_budget_end(&self) {
-        self.end
-            .set(self.left.and_then(|left| Instant::now().checked_add(left)));
+        self.end.set(
+            self.budget_left
+                .and_then(|left| Instant::now().checked_add(left)),
+        );
     }
 
     fn warn(&self, text: &str) {
@@ -144,15 +146,15 @@ impl Observer for ProgressDisplay {
                 left_seconds,
             } => {
                 let left = left_seconds.map(|left| Duration::try_from_secs_f64(left.max(0.0)));
-                self.left = left.map(|left| left.unwrap_or(Duration::MAX));
+                self.budget_left = left.map(|left| left.unwrap_or(Duration::MAX));
                 self.set_budget_end();
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
             TuningEvent::SetAside { what } => {
-                for what in what {
-                    if self.set_aside.insert(what.clone()) {
-                        let note = format!("{what} and is overridden for measuring");
+                for setting in what {
+                    if self.set_aside.insert(setting.clone()) {
+                        let note = format!("{setting} and is overridden for measuring");
                         self.bar.suspend(|| print_diagnostic("note", &note));
                     }
                 }
@@ -254,9 +256,9 @@ mod tests {
             id,
             nodes: &[],
         });
-        assert!(display.noted.is_empty());
+        assert!(display.announced_jobs.is_empty());
         display.notice(TuningEvent::Running { number, id, nodes });
-        assert_eq!(display.noted, [("2".to_owned(), true)].into());
+        assert_eq!(display.announced_jobs, [("2".to_owned(), true)].into());
         assert!(!display.note_once(id, false));
     }
 

@@ -56,8 +56,10 @@ pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
 /// The name of a collective that has schedules.
 pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
     // The others are hidden, and refused with another message.
-    let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
-    PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
+    let shown_if_scheduled = |collective: Collective| {
+        PossibleValue::new(collective.name()).hide(!collective.has_algorithms())
+    };
+    PossibleValuesParser::new(Collective::MEASURED.map(shown_if_scheduled)).try_map(|name| {
         let collective: Collective = name.parse()?;
         if collective.has_algorithms() {
             Ok(collective)
@@ -190,13 +192,16 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, ValueError> {
 
 /// A number of ranks or a range that includes both ends: `8`, `1..64`.
 pub(crate) fn parse_rank_range(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
-    let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
     let (first, last) = match text.split_once("..") {
-        Some((first, last)) => (number(first)?, number(last)?),
-        None => (number(text)?, number(text)?),
+        Some((first, last)) => (parse_rank(first)?, parse_rank(last)?),
+        None => (parse_rank(text)?, parse_rank(text)?),
     };
     if first > last || !RANKS.contains(first) || !RANKS.contains(last) {
         return Err(ValueError::Ranks);
     }
     Ok(first..=last)
+}
+
+fn parse_rank(text: &str) -> Result<u32, ValueError> {
+    text.trim().parse().map_err(|_| ValueError::Ranks)
 }

@@ -23,7 +23,8 @@ impl Activation {
     /// the rules that are right for all operators, or, with `assume_commutative`, those for commutative ones.
     pub fn operator_class(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
         let known = libraries::find_library(&library.name);
-        let tells_apart = known.is_some_and(|library| library.facts().tells_operators_apart);
+        let tells_apart =
+            known.is_some_and(|known_library| known_library.facts().tells_operators_apart);
         (!tells_apart).then(|| OperatorClass::from_commutes(assume_commutative))
     }
 

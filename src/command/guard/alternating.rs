@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{failed_candidates, measure_more};
+use crate::measurer::{NewSamples, failed_candidates, measure_more};
 use crate::{Activation, FailedCandidate, GuardError, LaunchTimes, Measurer};
 
 /// Measures a library with and without its table, in two stores since the conditions differ. Both kinds of launches
@@ -68,13 +68,12 @@ impl<'a> AlternatingMeasurer<'a> {
         &mut self,
         side: usize,
         cells: &[(Cell, Vec<Candidate>)],
-    ) -> Result<(Vec<Sample>, bool), GuardError> {
+    ) -> Result<NewSamples, GuardError> {
         let Side { environment, store } = &self.sides[side];
         self.at.environment.clone_from(environment);
         self.at.campaign.output.store.clone_from(store);
-        let (mut samples, is_out_of_time) =
-            measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
-        for sample in &mut samples {
+        let mut new = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
+        for sample in &mut new.samples {
             sample.launch = self.pairs;
             // Only times with equal numbers of calls per repetition are compared, so the first launch sets the number.
             if let (Subject::Cell(cell), Some(calls)) =
@@ -83,7 +82,7 @@ impl<'a> AlternatingMeasurer<'a> {
                 self.at.calls.entry(*cell).or_insert(calls);
             }
         }
-        Ok((samples, is_out_of_time))
+        Ok(new)
     }
 }
 
@@ -104,14 +103,14 @@ impl Measurer for AlternatingMeasurer<'_> {
             let first = (self.pairs % 2) as usize;
             let mut is_over = false;
             for side in [first, 1 - first] {
-                let (measured, is_late) = self.launch_side(side, &defaults)?;
-                is_out_of_time |= is_late;
-                is_over |= measured.is_empty();
+                let new = self.launch_side(side, &defaults)?;
+                is_out_of_time |= new.is_out_of_time;
+                is_over |= new.samples.is_empty();
                 match side {
-                    0 => samples.extend(measured),
+                    0 => samples.extend(new.samples),
                     _ => {
                         samples.extend(
-                            measured
+                            new.samples
                                 .iter()
                                 .flat_map(|sample| samples_of_choices(sample, cells)),
                         );

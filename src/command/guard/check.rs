@@ -14,7 +14,7 @@ use vocabulary::units::format_counted;
 use vocabulary::{Candidate, Warning};
 
 use crate::point::cells_to_measure;
-use crate::suspects::{decide_suspects, is_suspicious};
+use crate::suspects::{SuspectRatios, decide_suspects, is_suspicious};
 use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point, Rivals};
 
 /// Options of a check.
@@ -189,16 +189,15 @@ impl CheckedPoint {
             return String::new();
         };
         let default = format!("the default takes {drift:.2} times its time in the table");
-        match () {
-            () if self.point.keeps_default() => {
-                ": the library or the machine became slower".to_owned()
-            }
+        if self.point.keeps_default() {
+            ": the library or the machine became slower".to_owned()
+        } else if drift > finding.ratio.sqrt() {
             // The default's drift is nearer to that of the chosen candidate than to 1.
-            () if drift > finding.ratio.sqrt() => {
-                format!(": the library or the machine became slower, as {default}")
-            }
-            () if drift <= finding.bound => format!(": this algorithm became slower, as {default}"),
-            () => format!("; {default}"),
+            format!(": the library or the machine became slower, as {default}")
+        } else if drift <= finding.bound {
+            format!(": this algorithm became slower, as {default}")
+        } else {
+            format!("; {default}")
         }
     }
 }
@@ -213,7 +212,7 @@ pub struct Checked {
     /// The number of launches requested to decide about suspects, without those that replace others; 0 if there were
     /// none.
     pub further_launches: u32,
-    /// As [`Times::busy`], over all launches.
+    /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
 }
 
@@ -241,11 +240,11 @@ struct Question<'p> {
 impl Question<'_> {
     /// The time of the chosen candidate divided by that of the baseline, launch by launch.
     fn launch_ratios(&self, times: &LaunchTimes) -> Vec<f64> {
-        let of = |candidate| times.launch_medians(&self.point.cell, candidate);
-        let chosen = of(&self.point.chosen);
+        let medians = |candidate| times.launch_medians(&self.point.cell, candidate);
+        let chosen = medians(&self.point.chosen);
         match (self.against, self.rival, self.point.recorded) {
-            (Baseline::Default, _, _) => paired_ratios(chosen, of(&Candidate::Default)),
-            (Baseline::RunnerUp, Some(rival), _) => paired_ratios(chosen, of(rival)),
+            (Baseline::Default, _, _) => paired_ratios(chosen, medians(&Candidate::Default)),
+            (Baseline::RunnerUp, Some(rival), _) => paired_ratios(chosen, medians(rival)),
             (Baseline::Recorded, _, Some(recorded)) => {
                 let ratios = chosen.iter().map(|(_, seconds)| seconds / recorded.seconds);
                 ratios.collect()
@@ -280,31 +279,34 @@ pub fn check_points(
     let decision = decide_suspects(
         &suspects,
         |question| (question.point, rivals.runner_up(question.point)),
-        |question, times| (question.launch_ratios(times), question.bound),
+        |question, times| SuspectRatios {
+            ratios: question.launch_ratios(times),
+            bound: question.bound,
+        },
         measurer,
     )?;
-    let findings = suspects.iter().enumerate().filter_map(|(at, question)| {
-        let ratios = &decision.ratios[at];
+    let findings = suspects.iter().enumerate().filter_map(|(index, question)| {
+        let ratios = &decision.ratios[index];
         let finding = Finding {
             against: question.against,
             ratio: median(ratios).or_else(|| median(&question.launch_ratios(&first)))?,
             bound: question.bound,
             launches: ratios.len() as u32,
-            is_confirmed: decision.confirmed[at],
-            is_undecided: decision.undecided[at],
+            is_confirmed: decision.confirmed[index],
+            is_undecided: decision.undecided[index],
         };
         Some((question.point, finding))
     });
     let findings: Vec<(&Point, Finding)> = findings.collect();
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));
-        let findings = of_point.map(|(_, finding)| *finding).collect();
+        let point_findings = of_point.map(|(_, finding)| *finding).collect();
         let rounds = [&decision.times, &first];
         checked_point(
             point,
             rivals.runner_up(point),
             rounds,
-            findings,
+            point_findings,
             options.materiality,
         )
     });
@@ -354,10 +356,14 @@ fn checked_point(
     let seconds = |candidate| times.and_then(|times| times.median_seconds(cell, candidate));
     let broken = rounds
         .iter()
-        .find_map(|times| times.failure_of(cell, &point.chosen));
+        .find_map(|round| round.failure_of(cell, &point.chosen));
     let paired = times.and_then(|times| {
-        let of = |candidate| times.launch_medians(cell, candidate);
-        paired_ratio(of(&point.chosen), of(&Candidate::Default), CONFIDENCE)
+        let medians = |candidate| times.launch_medians(cell, candidate);
+        paired_ratio(
+            medians(&point.chosen),
+            medians(&Candidate::Default),
+            CONFIDENCE,
+        )
     });
     let is_wide = paired.is_some_and(|ratio| ratio.interval.high > 1.0 + materiality);
     let is_found = |finding: &Finding| finding.is_confirmed || finding.is_undecided;

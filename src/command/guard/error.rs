@@ -114,7 +114,7 @@ impl From<TunerError> for GuardError {
     fn from(error: TunerError) -> Self {
         match error {
             TunerError::Interrupted => Self::Interrupted,
-            error => Self::Tuner(Box::new(error)),
+            other => Self::Tuner(Box::new(other)),
         }
     }
 }

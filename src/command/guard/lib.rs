@@ -1,5 +1,5 @@
-//! Tests of tables in use: the speed-up that a table gives ([`validate()`]), and whether its decisions still hold
-//! ([`check()`]).
+//! Tests of tables in use: the speed-up that a table gives ([`validate_points()`]), and whether its decisions still
+//! hold ([`check_points()`]).
 //!
 //! ```text
 //! Point ────── a size at which an entry of the table decides; those with most at stake come first

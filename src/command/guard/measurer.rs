@@ -187,26 +187,31 @@ impl Measurer for LaunchMeasurer<'_> {
         launches: u32,
     ) -> Result<LaunchTimes, GuardError> {
         self.requested += launches;
-        let (samples, is_out_of_time) =
-            measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
+        let new = measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
         LaunchTimes::from_samples(
             self.at,
-            &samples,
+            &new.samples,
             failed_candidates(self.at)?,
-            is_out_of_time,
+            new.is_out_of_time,
         )
     }
 }
 
-/// Measures cells until the context's store has `launches` launches of them; returns the new samples and
-/// [`Times::is_out_of_time`].
+/// The samples of further launches.
+pub(crate) struct NewSamples {
+    pub(crate) samples: Vec<Sample>,
+    /// As [`LaunchTimes::is_out_of_time`].
+    pub(crate) is_out_of_time: bool,
+}
+
+/// Measures cells until the context's store has `launches` launches of them.
 pub(crate) fn measure_more(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
     launches: u32,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-) -> Result<(Vec<Sample>, bool), GuardError> {
+) -> Result<NewSamples, GuardError> {
     let path = &at.campaign.output.store;
     let first = if path.exists() {
         Store::open(path)?.next_launch()?
@@ -220,12 +225,15 @@ pub(crate) fn measure_more(
         Err(TunerError::Launch(LaunchError::Failed { .. })) => {
             measure_cells(at, cells, launches, observer, stop)?
         }
-        measured => measured?,
+        other => other?,
     }
     .progress;
     let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;
     samples.retain(|sample| sample.launch >= first);
-    Ok((samples, done < total))
+    Ok(NewSamples {
+        samples,
+        is_out_of_time: done < total,
+    })
 }
 
 /// The candidates that failed, by the context's store.

@@ -61,7 +61,7 @@ impl Point {
     }
 
     /// Whether a library's exported file holds the table's choice here; `file` is the class of operators for which it
-    /// holds rules ([`crate::Activation::operators`]).
+    /// holds rules ([`crate::Activation::operator_class`]).
     pub fn is_exported(
         &self,
         table: &Table,

@@ -76,7 +76,7 @@ pub fn add_probes(
     let mut random = Rng::with_seed(probing.seed);
     let drawn: BTreeSet<(Collective, CommShape, u64)> = parts
         .iter()
-        .flat_map(|(stretches, number)| draw_cells(stretches, *number, &mut random))
+        .flat_map(|(part_stretches, number)| draw_cells(part_stretches, *number, &mut random))
         .map(|cell| (cell.collective, cell.shape, cell.bytes))
         .collect();
     let mut probes = Vec::new();

@@ -20,7 +20,7 @@ use crate::{GuardError, Judgement, Point, PointKind, TableStore, ValidatedPoint}
 pub struct Circumstances {
     /// The library that was measured.
     pub library: Library,
-    /// The digest of the campaign's conditions ([`campaign::Campaign::conditions`]).
+    /// The digest of the campaign's conditions ([`campaign::Campaign::conditions_digest`]).
     pub conditions: String,
     /// The pattern of calls.
     pub pattern: Pattern,
@@ -87,12 +87,12 @@ pub fn keep_verdicts(
     let Some(path) = store.path().filter(|_| !verdicts.is_empty()) else {
         return Ok(None);
     };
-    let mut store = Store::open(path)?;
+    let mut opened = Store::open(path)?;
     // The file may be another campaign's store of the same name.
-    if !store.has_campaign(&table.provenance.campaign)? {
+    if !opened.has_campaign(&table.provenance.campaign)? {
         return Ok(None);
     }
-    store.record_verdicts(verdicts)?;
+    opened.record_verdicts(verdicts)?;
     Ok(Some(path.to_owned()))
 }
 
@@ -136,10 +136,10 @@ impl fmt::Display for ConfirmedRange {
 /// The rules get medium confidence: unlike confirming launches, a validation measures only the campaign's own pattern
 /// of calls.
 ///
-/// `all` are the points of the table ([`crate::points`]) and the probes. A rule with a point that was not measured in
-/// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not
-/// confirmed, since no point lies there. Entries for any operator in programs that use colltune are not confirmed
-/// either, since their points are measured with a commutative operator only.
+/// `all` are the points of the table ([`crate::table_points`]) and the probes. A rule with a point that was not
+/// measured in enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry
+/// are not confirmed, since no point lies there. Entries for any operator in programs that use colltune are not
+/// confirmed either, since their points are measured with a commutative operator only.
 pub fn confirm_rules(
     table: &mut Table,
     deployment: Deployment,
@@ -184,13 +184,13 @@ fn confirmable_ranges(
         .iter()
         .filter(|point| is_decided_by(point, collective, entry))
         .collect();
-    let measured = || {
-        of_entry
-            .iter()
-            .filter(|point| point.kind == PointKind::Measured)
-    };
-    let sizes = || measured().map(|point| point.cell.bytes);
-    let (Some(first), Some(last)) = (sizes().min(), sizes().max()) else {
+    let measured_sizes: Vec<u64> = of_entry
+        .iter()
+        .filter(|point| point.kind == PointKind::Measured)
+        .map(|point| point.cell.bytes)
+        .collect();
+    let (Some(&first), Some(&last)) = (measured_sizes.iter().min(), measured_sizes.iter().max())
+    else {
         return Vec::new();
     };
     let speedup = |point: &Point| {

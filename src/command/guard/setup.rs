@@ -128,9 +128,9 @@ fn narrow_campaign(campaign: &mut Campaign, points: &[Point], options: &TestSetu
         TimeSlice::Seconds(seconds) => TimeSlice::Seconds(seconds.min(share)),
         TimeSlice::Auto => TimeSlice::Seconds(share),
     };
-    if let LauncherConfig::Simulated(options) = &mut campaign.launcher {
+    if let LauncherConfig::Simulated(simulated) = &mut campaign.launcher {
         // The noise must differ from that with which the table was made.
-        options.seed = options.seed.wrapping_add(1);
+        simulated.seed = simulated.seed.wrapping_add(1);
     }
 }
 

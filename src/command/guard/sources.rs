@@ -124,7 +124,7 @@ fn find_store(
     }
     let of_campaign = campaign.filter(|campaign| campaign.has_digest(&table.provenance.campaign));
     let path = match of_campaign {
-        Some(campaign) => store_file(&campaign.output.store, homes),
+        Some(own_campaign) => store_file(&own_campaign.output.store, homes),
         None => store_file(Path::new(&table.provenance.store), homes),
     };
     if !path.exists() {

@@ -23,6 +23,13 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
     median(ratios).is_some_and(|median| median > bound)
 }
 
+/// The ratios of a suspect's times to others in some launches, and the bound that they should not exceed.
+#[derive(Clone)]
+pub(crate) struct SuspectRatios {
+    pub(crate) ratios: Vec<f64>,
+    pub(crate) bound: f64,
+}
+
 /// What further launches have shown about suspects.
 #[derive(Default)]
 pub(crate) struct Decision {
@@ -43,7 +50,7 @@ pub(crate) struct Decision {
 pub(crate) fn decide_suspects<'p, Suspect>(
     suspects: &[Suspect],
     asked: impl Fn(&Suspect) -> (&'p Point, Option<&'p Candidate>),
-    ratios: impl Fn(&Suspect, &LaunchTimes) -> (Vec<f64>, f64),
+    ratios: impl Fn(&Suspect, &LaunchTimes) -> SuspectRatios,
     measurer: &mut dyn Measurer,
 ) -> Result<Decision, GuardError> {
     if suspects.is_empty() {
@@ -51,25 +58,27 @@ pub(crate) fn decide_suspects<'p, Suspect>(
     }
     let launches = launches_to_decide(suspects.len());
     let mut times = measurer.measure(&cells_to_measure(suspects.iter().map(&asked)), launches)?;
-    let of_all = |times: &LaunchTimes| -> Vec<(Vec<f64>, f64)> {
-        let of = |suspect| ratios(suspect, times);
-        suspects.iter().map(of).collect()
+    let ratios_of_all = |launch_times: &LaunchTimes| -> Vec<SuspectRatios> {
+        suspects
+            .iter()
+            .map(|suspect| ratios(suspect, launch_times))
+            .collect()
     };
-    let mut found = of_all(&times);
+    let mut found = ratios_of_all(&times);
     let open = are_undecided(&found, launches);
-    let lacks = |at: &usize| launches.saturating_sub(found[*at].0.len() as u32);
+    let lacks = |at: &usize| launches.saturating_sub(found[*at].ratios.len() as u32);
     let lacking = (0..suspects.len()).filter(|at| open[*at]);
     let most = lacking.clone().map(|at| lacks(&at)).max();
     if let Some(most) = most.filter(|_| !times.is_out_of_time) {
         let lacking = lacking.map(|at| asked(&suspects[at]));
         times.add_later(measurer.measure(&cells_to_measure(lacking), most)?);
-        found = of_all(&times);
+        found = ratios_of_all(&times);
     }
     Ok(Decision {
         launches,
         confirmed: are_confirmed(&found),
         undecided: are_undecided(&found, launches),
-        ratios: found.into_iter().map(|(ratios, _)| ratios).collect(),
+        ratios: found.into_iter().map(|suspect| suspect.ratios).collect(),
         times,
     })
 }
@@ -88,8 +97,8 @@ pub fn fewest_launches() -> u32 {
 ///
 /// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is the level of all tests
 /// together, on both sides.
-fn are_confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
-    let probability = |(ratios, bound): &(Vec<f64>, f64)| {
+fn are_confirmed(suspects: &[SuspectRatios]) -> Vec<bool> {
+    let probability = |SuspectRatios { ratios, bound }: &SuspectRatios| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();
         sign_test(above as u32, ratios.len() as u32)
     };
@@ -98,22 +107,27 @@ fn are_confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
 }
 
 /// Whether each suspect lacks some of the `launches` that decide, and the missing ones might still show it as slower.
-fn are_undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
+fn are_undecided(suspects: &[SuspectRatios], launches: u32) -> Vec<bool> {
     let launches = launches as usize;
     let mut at_worst = suspects.to_vec();
-    for (ratios, _) in &mut at_worst {
+    for SuspectRatios { ratios, .. } in &mut at_worst {
         ratios.resize(launches.max(ratios.len()), f64::INFINITY);
     }
-    let may_be = are_confirmed(&at_worst);
-    let found = suspects.iter().zip(are_confirmed(suspects)).zip(may_be);
+    let confirmable = are_confirmed(&at_worst);
+    let found = suspects
+        .iter()
+        .zip(are_confirmed(suspects))
+        .zip(confirmable);
     found
-        .map(|(((ratios, _), is), may_be)| !is && may_be && ratios.len() < launches)
+        .map(|((suspect, is), may_be)| !is && may_be && suspect.ratios.len() < launches)
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LEVEL, are_confirmed, are_undecided, is_suspicious, launches_to_decide};
+    use super::{
+        LEVEL, SuspectRatios, are_confirmed, are_undecided, is_suspicious, launches_to_decide,
+    };
 
     #[test]
     fn suspects_need_no_significance() {
@@ -126,11 +140,17 @@ mod tests {
     fn the_requested_number_of_launches_can_decide_and_one_less_cannot() {
         for suspects in [1, 3, 30] {
             let launches = launches_to_decide(suspects) as usize;
-            let all = |launches| {
-                let mut ratios = vec![1.1; launches];
+            let all = |count| {
+                let mut ratios = vec![1.1; count];
                 // One launch may contradict the suspicion.
                 ratios[0] = 0.9;
-                vec![(ratios, 1.05); suspects]
+                vec![
+                    SuspectRatios {
+                        ratios,
+                        bound: 1.05
+                    };
+                    suspects
+                ]
             };
             assert!(
                 are_confirmed(&all(launches)).iter().all(|is| *is),
@@ -151,7 +171,7 @@ mod tests {
             ratios[..contrary].fill(0.9);
             let interval = statistics::median_interval(&ratios, 1.0 - LEVEL).expect("values");
             assert_eq!(
-                are_confirmed(&[(ratios, 1.0)]),
+                are_confirmed(&[SuspectRatios { ratios, bound: 1.0 }]),
                 [interval.low > 1.0],
                 "{contrary}"
             );
@@ -161,7 +181,15 @@ mod tests {
     #[test]
     fn missing_launches_leave_a_suspect_open_only_if_they_could_confirm_it() {
         let launches = launches_to_decide(1);
-        let open = |ratios: Vec<f64>| are_undecided(&[(ratios, 1.05)], launches)[0];
+        let open = |ratios: Vec<f64>| {
+            are_undecided(
+                &[SuspectRatios {
+                    ratios,
+                    bound: 1.05,
+                }],
+                launches,
+            )[0]
+        };
         assert!(open(Vec::new()) && open(vec![2.0]) && open(vec![2.0, 0.9, 2.0]));
         // More than one contrary launch clears it; all launches decide.
         assert!(!open(vec![0.9, 2.0, 0.9]));
@@ -171,7 +199,10 @@ mod tests {
     #[test]
     fn ratios_at_the_bound_and_missing_ones_are_not_slower() {
         assert_eq!(
-            are_confirmed(&[(vec![1.05; 20], 1.05), (Vec::new(), 1.05)]),
+            are_confirmed(&[vec![1.05; 20], Vec::new()].map(|ratios| SuspectRatios {
+                ratios,
+                bound: 1.05
+            })),
             [false, false]
         );
     }

@@ -6,7 +6,7 @@ use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Warning};
 
 use crate::point::cells_to_measure;
-use crate::suspects::{decide_suspects, fewest_launches};
+use crate::suspects::{SuspectRatios, decide_suspects, fewest_launches};
 use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point};
 
 /// Options of a validation.
@@ -117,7 +117,7 @@ pub struct Validated {
     pub misplaced: Vec<Misplaced>,
     /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
-    /// As [`Times::busy`], over all launches.
+    /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
 }
 
@@ -186,23 +186,20 @@ pub fn validate_points(
         })
         .collect();
     let ratios = |point: &&Point, times: &LaunchTimes| {
-        let of = |candidate| times.launch_medians(&point.cell, candidate);
-        let ratios = paired_ratios(of(&point.chosen), of(&Candidate::Default));
-        (ratios, bound)
+        let medians = |candidate| times.launch_medians(&point.cell, candidate);
+        SuspectRatios {
+            ratios: paired_ratios(medians(&point.chosen), medians(&Candidate::Default)),
+            bound,
+        }
     };
     let decision = decide_suspects(&suspects, |point| (*point, None), ratios, measurer)?;
-    let verdicts = decision.confirmed.iter().zip(&decision.undecided);
-    let verdicts = verdicts.map(|(is_slower, is_undecided)| match is_slower {
-        true => Judgement::Slower,
-        false if *is_undecided => Judgement::Undecided,
-        false => Judgement::Same,
-    });
-    let verdicts: Vec<Judgement> = verdicts.collect();
     let judged = points.iter().map(|point| {
-        let mut suspected = suspects.iter().zip(&verdicts);
-        let verdict = suspected.find(|(suspect, _)| std::ptr::eq(**suspect, point));
+        let place = suspects
+            .iter()
+            .position(|suspect| std::ptr::eq(*suspect, point));
+        let verdict =
+            place.map(|index| judge_suspect(decision.confirmed[index], decision.undecided[index]));
         let rounds = [&decision.times, &first];
-        let verdict = verdict.map(|(_, verdict)| verdict.clone());
         judge_point(point, rounds, verdict, options.material_loss)
     });
     let judged = judged.collect();
@@ -212,6 +209,16 @@ pub fn validate_points(
         further_launches: decision.launches,
         busy: first.busy.max(decision.times.busy),
     })
+}
+
+fn judge_suspect(is_slower: bool, is_undecided: bool) -> Judgement {
+    if is_slower {
+        Judgement::Slower
+    } else if is_undecided {
+        Judgement::Undecided
+    } else {
+        Judgement::Same
+    }
 }
 
 /// Measures points again if some launches lack valid times of both candidates, so that they have enough launches.
@@ -243,8 +250,12 @@ fn is_faster(speedup: &PairedRatio) -> bool {
 }
 
 fn paired_speedup(point: &Point, times: &LaunchTimes) -> Option<PairedRatio> {
-    let of = |candidate| times.launch_medians(&point.cell, candidate);
-    paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
+    let medians = |candidate| times.launch_medians(&point.cell, candidate);
+    paired_ratio(
+        medians(&Candidate::Default),
+        medians(&point.chosen),
+        CONFIDENCE,
+    )
 }
 
 /// The reason why a point whose choice does not fail has no times to compare.

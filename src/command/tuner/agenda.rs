@@ -23,8 +23,9 @@ use vocabulary::{
 
 use self::budget::has_no_exploring_time;
 pub(crate) use self::budget::{
-    LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, least_exploring_seconds,
-    purpose_seconds_left, repetition_rule, spent_seconds, starting_seconds, unspent_seconds,
+    LITTLE_BUDGET_SECONDS, LaunchWork, confirming_slice, launching_seconds,
+    least_exploring_seconds, purpose_seconds_left, repetition_rule, spent_seconds,
+    starting_seconds, unspent_seconds,
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
@@ -151,11 +152,10 @@ impl Agenda {
         library: &Library,
         natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
-        let campaign = match store {
+        let campaign = &match store {
             Some(store) => campaign_on_machine(campaign.clone(), &store.environments(library)?),
             None => campaign.clone(),
         };
-        let campaign = &campaign;
         let experiments = campaign.experiments();
         let machine = latest.reuse_if_equal(fitted_machine(campaign, store, library)?);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
@@ -241,7 +241,8 @@ impl Agenda {
         };
         let alike = self.cells.iter().filter(|(known, _)| is_alike(known));
         let merged = self.merged.iter().filter(|(known, _)| is_alike(known));
-        let merged = merged.flat_map(|(_, pairs)| pairs.iter().map(|(candidate, _)| candidate));
+        let merged = merged
+            .flat_map(|(_, pairs)| pairs.iter().map(|(merged_candidate, _)| merged_candidate));
         *candidate == Candidate::Default
             || alike
                 .flat_map(|(_, candidates)| candidates)
@@ -283,7 +284,7 @@ impl Agenda {
         let merged = self.merged.get(cell).into_iter().flatten();
         let mut all = candidates
             .iter()
-            .chain(merged.map(|(candidate, _)| candidate));
+            .chain(merged.map(|(merged_candidate, _)| merged_candidate));
         match &self.search {
             None => all.any(|c| c == candidate),
             // A search chooses block sizes of its own.

@@ -45,9 +45,9 @@ pub struct CampaignAnalysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
-    /// The verdicts, in the store and of [`Deciding::verdicts`], that no newer launches overrule.
+    /// The verdicts, in the store and of [`DecisionOverrides::verdicts`], that no newer launches overrule.
     pub standing: Vec<table::Verdict>,
-    /// Those of [`Deciding::verdicts`] that the table keeps.
+    /// Those of [`DecisionOverrides::verdicts`] that the table keeps.
     kept: Vec<table::Verdict>,
     /// The smallest budget in seconds that suffices to confirm all choices, estimated from the times so far; `None` if
     /// none is left to confirm.
@@ -70,10 +70,10 @@ impl CampaignAnalysis {
         Self::with_options(store, library, campaign, DecisionOverrides::default())
     }
 
-    /// Like [`CampaignAnalysis::of`], with other options of decisions than the campaign's.
+    /// Like [`CampaignAnalysis::from_store`], with other options of decisions than the campaign's.
     ///
     /// # Errors
-    /// Those of [`CampaignAnalysis::of`].
+    /// Those of [`CampaignAnalysis::from_store`].
     pub fn with_options(
         store: &Store,
         library: Option<&Library>,
@@ -112,7 +112,7 @@ impl CampaignAnalysis {
             .filter(|launch| confirms(launch))
             .map(|launch| launch.number)
             .collect();
-        let measured = &used | &confirming;
+        let used_or_confirming = &used | &confirming;
         let natives = reported_natives(&environments);
         let agenda = campaign
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
@@ -134,7 +134,7 @@ impl CampaignAnalysis {
             |campaign| campaign.name.clone(),
         );
         let failures = store.failures(&library)?;
-        environments.retain(|(launch, _)| measured.contains(launch));
+        environments.retain(|(launch, _)| used_or_confirming.contains(launch));
         let asks_for = |subject: &Subject, candidate: &Candidate| {
             let agenda = agenda.as_ref();
             agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
@@ -147,10 +147,14 @@ impl CampaignAnalysis {
         let mut verdicts = binding.clone();
         let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
             Some((agenda, campaign)) => {
-                let samples = confirming::confirming_samples_of(campaign, store, &library, agenda)?;
-                verdicts = fit::remove_overruled_verdicts(verdicts, &samples, &failed, &options)?;
+                let fresh_samples =
+                    confirming::confirming_samples_of(campaign, store, &library, agenda)?;
+                verdicts =
+                    fit::remove_overruled_verdicts(verdicts, &fresh_samples, &failed, &options)?;
                 Some(FreshMeasurements::from_samples(
-                    &samples, &failed, &options,
+                    &fresh_samples,
+                    &failed,
+                    &options,
                 )?)
             }
             None => None,
@@ -161,8 +165,11 @@ impl CampaignAnalysis {
             subjects.extend(failed.iter().map(|(subject, _)| *subject));
             find_unmeasured_shapes(&agenda.grid(), &subjects)
         });
-        let confirming = Some(Purpose::Confirming);
-        let everything = agenda.as_ref().zip(campaign);
+        let confirming_purpose = Some(Purpose::Confirming);
+        let everything = agenda
+            .as_ref()
+            .zip(campaign)
+            .and_then(|(agenda, campaign)| agenda.work_without_search(campaign));
         let found = fit::Analysis::from_measurements(Measurements {
             name: &name,
             library: &library.name,
@@ -172,7 +179,7 @@ impl CampaignAnalysis {
             failures: failed,
             cost: MeasuringCost {
                 seconds: store.measuring_seconds(&library, None)?,
-                confirming_seconds: store.measuring_seconds(&library, confirming)?,
+                confirming_seconds: store.measuring_seconds(&library, confirming_purpose)?,
                 launching_seconds: launching_seconds(store, &library)?,
                 launches: launches.len(),
                 shares: spending_shares(store, &library)?,
@@ -182,8 +189,7 @@ impl CampaignAnalysis {
             options,
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
             merged: agenda.as_ref().map(|agenda| &agenda.merged),
-            everything: everything
-                .and_then(|(agenda, campaign)| agenda.work_without_search(campaign)),
+            everything,
             fresh: fresh.as_ref(),
             grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
             verdicts: &verdicts,

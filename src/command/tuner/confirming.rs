@@ -12,7 +12,7 @@ use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
 use self::afford::{RemainingNeed, affordable_cells};
 use self::cost::TurnCosts;
-use crate::agenda::{confirming_slice, starting_seconds, unspent_seconds};
+use crate::agenda::{LaunchWork, confirming_slice, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::{Agenda, TunerError};
 
@@ -83,11 +83,11 @@ impl Confirming {
             grid: &agenda.grid(),
         };
         let confirmation = fit::Confirmation::from_fresh_launches(explored, &fresh);
-        let explored = store.launch_counts(library, campaign.pattern)?;
+        let explored_launches = store.launch_counts(library, campaign.pattern)?;
         let rounds = |trial: &Trial| {
             let key = (Subject::Cell(trial.cell), Candidate::Default);
             fresh.launches_of_cell(trial.pattern, &trial.cell)
-                + explored.get(&key).copied().unwrap_or(0)
+                + explored_launches.get(&key).copied().unwrap_or(0)
         };
         let trials = confirmation.open.clone();
         let patterns = campaign.confirming_patterns();
@@ -149,18 +149,26 @@ fn estimate_trials(
         let such = rests.values().filter(|rest| rest.is_begun || !is_begun);
         such.map(|rest| rest.launches).max().unwrap_or(0)
     };
-    let slice = |is_begun: bool| {
-        let work = (launches, confirmation.turns, launches_left(is_begun));
+    let slice = |launches_left: u32| {
+        let work = LaunchWork {
+            launches,
+            turns: confirmation.turns,
+            launches_left,
+        };
         confirming_slice(campaign, left, work)
     };
-    let slices = [slice(false), slice(true)];
     let full = launches_left(false);
+    let (slice_of_new, slice_of_begun) = (slice(full), slice(launches_left(true)));
     let stakes = confirmation.stakes();
     let turns = TurnCosts::from_store(campaign, store, library, patterns, &stakes)?;
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
-            let slice = slices[usize::from(rest.is_begun)];
-            rest.seconds += turns.trial_seconds(trial, slice);
+            let slice_seconds = if rest.is_begun {
+                slice_of_begun
+            } else {
+                slice_of_new
+            };
+            rest.seconds += turns.trial_seconds(trial, slice_seconds);
         }
     }
     let starting = starting_seconds(store, library)?;

@@ -82,7 +82,7 @@ impl MeasurementContext {
         Ok(at)
     }
 
-    /// Like [`Self::prepare`], for a campaign that has been read.
+    /// Like [`Self::from_campaign_file`], for a campaign that has been read.
     ///
     /// # Errors
     /// Missing programs.
@@ -168,12 +168,12 @@ impl MeasurementContext {
     /// Prepares the measurement of the given library, or else of the campaign's choice.
     fn with_library(
         campaign: Campaign,
-        library: Option<LibraryChoice>,
+        chosen_library: Option<LibraryChoice>,
         places: &SearchPaths,
         launcher: impl FnOnce(Installation) -> Box<dyn Launcher>,
     ) -> Result<Self, TunerError> {
         // The choice is not written into the campaign, whose digest must not depend on it.
-        let choice = library.as_ref().unwrap_or(&campaign.library);
+        let choice = chosen_library.as_ref().unwrap_or(&campaign.library);
         let directories = places.driver_directories();
         let installation =
             choose_installation(choice, discover_libraries(&places.path), &directories)?;

@@ -19,7 +19,7 @@ use wire::Environment;
 use crate::SearchPaths;
 use crate::steering::{self, LibraryAnswers, SettingEffect};
 
-/// The result of [`diagnose`].
+/// The result of [`diagnose_machine`].
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// The environment that ranks started now would find, with warnings about measuring in it. `cores` are those that
@@ -29,7 +29,7 @@ pub struct Diagnosis {
     pub effects: BTreeMap<String, SettingEffect>,
     /// Hardware threads that this process may use.
     pub threads: u32,
-    /// The networks of this machine ([`environment::networks`]); empty if unknown.
+    /// The networks of this machine ([`environment::find_networks`]); empty if unknown.
     pub networks: Vec<String>,
     /// The shared memory that a process may use, in bytes, or the reason why there is none.
     pub shared_memory: Result<u64, String>,
@@ -209,7 +209,7 @@ fn examine_environment(
 ) -> (Environment, Node) {
     let node = environment::this_node(vec![own_cpus()], Some(environment::usable_cores()));
     let clock = statistics::clock::examine_clock();
-    let mut environment = Environment {
+    let mut found = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
         cores: environment::usable_cores(),
@@ -223,8 +223,8 @@ fn examine_environment(
         settings: Some(settings),
         ..Environment::default()
     };
-    environment.warnings = judge_environment(&environment_as_measured(&environment, effects));
-    (environment, node)
+    found.warnings = judge_environment(&environment_as_measured(&found, effects));
+    (found, node)
 }
 
 /// The environment without the rules that launches set aside, and without variables that are known to have no effect.

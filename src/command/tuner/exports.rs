@@ -156,11 +156,11 @@ fn describe_overriding_components(
     };
     let sentence = |serving: libraries::Serving| {
         let remedy = serving.remedy?;
-        let exported = serving
+        let overridden = serving
             .collectives
             .into_iter()
             .filter(|collective| is_exported(*collective));
-        let names: Vec<&str> = exported.map(|collective| collective.name()).collect();
+        let names: Vec<&str> = overridden.map(|collective| collective.name()).collect();
         let place = if serving.over_nodes {
             " over several nodes"
         } else {

@@ -35,7 +35,7 @@ pub fn probe_outputs(outputs: &[NamedFile<'_>]) -> Result<(), TunerError> {
 }
 
 /// Checks that no output is also an input, under any name, or a file beside an input that is a store
-/// ([`store::beside`]), and that no two outputs are the same file. Special files, such as devices, are exempt.
+/// ([`store::files_beside`]), and that no two outputs are the same file. Special files, such as devices, are exempt.
 ///
 /// # Errors
 /// [`TunerError::SameFile`].

@@ -66,16 +66,18 @@ pub struct Cancelled {
 pub fn list_jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
     let campaign = campaign_name(launches);
     let recorded = launcher::list_recorded_launches(launches, path)?;
-    let row = |recorded: RecordedLaunch| JobRow {
-        id: recorded.submission.id,
+    let row = |recorded_launch: RecordedLaunch| JobRow {
+        id: recorded_launch.submission.id,
         campaign: campaign.clone(),
-        launch: recorded.launch,
-        state: LaunchState::from(&recorded.state),
-        nodes: recorded.submission.nodes,
-        submitted: recorded.submission.submitted,
-        measured: count_complete_tasks(&launches.join(format!("{:04}.spool", recorded.launch))),
-        script: recorded.submission.script,
-        output: recorded.submission.output,
+        launch: recorded_launch.launch,
+        state: LaunchState::from(&recorded_launch.state),
+        nodes: recorded_launch.submission.nodes,
+        submitted: recorded_launch.submission.submitted,
+        measured: count_complete_tasks(
+            &launches.join(format!("{:04}.spool", recorded_launch.launch)),
+        ),
+        script: recorded_launch.submission.script,
+        output: recorded_launch.submission.output,
     };
     let rows = recorded.into_iter().map(row);
     Ok(rows.collect())
@@ -147,7 +149,7 @@ fn lock_store_and_launches(store: &Path, launches: &Path) -> Result<(Lock, Lease
             Err(StoreError::Locked { .. }) if Instant::now() < end => {
                 std::thread::sleep(Duration::from_millis(200));
             }
-            held => return Ok(held?),
+            other => return Ok(other?),
         }
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn job_of_launch(
     nodes: NodeRequest,
     timeout: Option<Duration>,
 ) -> Result<Job, TunerError> {
-    let place = |kind: &str| {
+    let launch_path = |kind: &str| {
         let path = launch_file(&at.campaign.output.store, number, kind);
         // The working directory may differ on another node.
         if at.launcher.has_outliving_jobs() {
@@ -107,10 +107,10 @@ pub(crate) fn job_of_launch(
     };
     Ok(Job {
         driver: at.driver.clone().unwrap_or_default(),
-        plan: place("plan.json")?,
+        plan: launch_path("plan.json")?,
         ranks: nodes.shape.ranks(),
         ppn: nodes.shape.ppn,
-        log: place("log")?,
+        log: launch_path("log")?,
         environment: at.environment.clone(),
         timeout,
         begin_in: nodes.begin_in,
@@ -235,12 +235,12 @@ impl<'a> RunningLaunch<'a> {
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
             Record::Failed {
                 task,
-                candidate,
+                candidate: candidate_index,
                 kind,
                 message,
             } => {
                 self.in_flight = None;
-                let entrant = self.find_entrant(*task, *candidate);
+                let entrant = self.find_entrant(*task, *candidate_index);
                 if let Some((subject, candidate)) = entrant.filter(|_| new) {
                     let (kind, subject, candidate) = (*kind, &subject, &candidate);
                     self.observer.notice(TuningEvent::Failed {
@@ -308,9 +308,9 @@ impl<'a> RunningLaunch<'a> {
 /// # Errors
 /// [`TunerError::File`] if the path is not UTF-8.
 pub(crate) fn absolute_utf8_path(path: &Path) -> Result<PathBuf, TunerError> {
-    let failed = |path: &Path, source| TunerError::File {
+    let failed = |unusable: &Path, source| TunerError::File {
         action: "use",
-        path: path.to_owned(),
+        path: unusable.to_owned(),
         source,
     };
     let whole = std::path::absolute(path).map_err(|source| failed(path, source))?;

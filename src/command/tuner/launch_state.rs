@@ -23,36 +23,44 @@ pub struct LaunchState {
     pub code: Option<i32>,
 }
 
-impl From<&RecordedState> for LaunchState {
-    fn from(state: &RecordedState) -> Self {
-        let plain = |name| Self {
+impl LaunchState {
+    fn named(name: &'static str) -> Self {
+        Self {
             name,
             reason: None,
             nodes: Vec::new(),
             code: None,
-        };
-        let failed = |code| Self {
+        }
+    }
+
+    fn with_code(code: i32) -> Self {
+        Self {
             code: Some(code),
-            ..plain("failed")
-        };
+            ..Self::named("failed")
+        }
+    }
+}
+
+impl From<&RecordedState> for LaunchState {
+    fn from(state: &RecordedState) -> Self {
         match state {
             RecordedState::Current(JobState::Queued { reason, .. }) => Self {
                 reason: reason.clone(),
-                ..plain("queued")
+                ..Self::named("queued")
             },
             RecordedState::Current(JobState::Running { nodes }) => Self {
                 nodes: nodes.clone(),
-                ..plain("running")
+                ..Self::named("running")
             },
-            RecordedState::Current(JobState::Ended) => plain("ended"),
-            RecordedState::Unknown => plain("unknown"),
+            RecordedState::Current(JobState::Ended) => Self::named("ended"),
+            RecordedState::Unknown => Self::named("unknown"),
             RecordedState::Ended(outcome) => match outcome {
-                Outcome::Success => plain("done"),
-                Outcome::Code(code) => failed(*code),
-                Outcome::Signal(signal) => failed(128 + signal),
-                Outcome::TimedOut => plain("timed_out"),
-                Outcome::Killed => plain("killed"),
-                Outcome::Ended(end) => plain(match end {
+                Outcome::Success => Self::named("done"),
+                Outcome::Code(code) => Self::with_code(*code),
+                Outcome::Signal(signal) => Self::with_code(128 + signal),
+                Outcome::TimedOut => Self::named("timed_out"),
+                Outcome::Killed => Self::named("killed"),
+                Outcome::Ended(end) => Self::named(match end {
                     BatchEnd::WallTime => "wall_time",
                     BatchEnd::Cancelled => "cancelled",
                     BatchEnd::Preempted => "preempted",

@@ -61,8 +61,8 @@ pub fn least_budgets(
 ) -> Result<LeastBudgets, TunerError> {
     let (campaign, library) = (&at.campaign, &at.library);
     let fitted = fitted_machine(campaign, store, library)?;
-    let mut cells = campaign.cells().into_iter();
-    let (machine, times) = if cells.all(|cell| fitted.knows_level(&cell)) {
+    let mut campaign_cells = campaign.cells().into_iter();
+    let (machine, times) = if campaign_cells.all(|cell| fitted.knows_level(&cell)) {
         (fitted, ExpectedTimes::Measured)
     } else {
         let assumed = assumed_machine(campaign)?;

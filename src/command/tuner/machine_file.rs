@@ -246,7 +246,7 @@ fn describe_interval(parameter: &ParameterEstimate) -> Option<String> {
     let [low, high] = [known.low, known.high].map(|value| rounded_number(value, unit));
     let unit = match unit {
         "1" => String::new(),
-        unit => format!(" {unit}"),
+        symbol => format!(" {symbol}"),
     };
     let percent = 100.0 * known.residual;
     Some(format!("{low} to {high}{unit}, residual {percent:.1} %"))

@@ -82,10 +82,10 @@ pub fn measure_campaign(
 }
 
 /// Stores the measurements of launches so far, and submits the next launch if none is running, without waiting for it.
-/// The same as [`measure`] if launches end with this process.
+/// The same as [`measure_campaign`] if launches end with this process.
 ///
 /// # Errors
-/// Those of [`measure`].
+/// Those of [`measure_campaign`].
 pub fn submit_next_launch(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -101,10 +101,10 @@ pub fn submit_next_launch(
 ///
 /// The store of the context's campaign should hold nothing else, since the conditions of earlier measurements are not
 /// compared. Setting `stop` ends the current launch, whatever the launcher. The launcher's nodes are kept for the next
-/// call: close it after the last one. Otherwise the same as [`measure`].
+/// call: close it after the last one. Otherwise the same as [`measure_campaign`].
 ///
 /// # Errors
-/// Those of [`measure`].
+/// Those of [`measure_campaign`].
 pub fn measure_cells(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
@@ -284,7 +284,8 @@ impl<'a> Measuring<'a> {
         }
         let nodes = NodeRequest::for_tasks(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
-        let place = |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
+        let launch_path =
+            |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
         let plan = Plan {
             version: WIRE_VERSION,
             campaign: recorded_digest(&self.store, campaign)?,
@@ -292,14 +293,14 @@ impl<'a> Measuring<'a> {
             purpose: Some(agenda.next_purpose()),
             seed: campaign.seed(),
             library: library.clone(),
-            spool: place("spool")?,
+            spool: launch_path("spool")?,
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
             parent_lock: if self.at.launcher.has_outliving_jobs() {
                 None
             } else {
-                Some(place("lock")?)
+                Some(launch_path("lock")?)
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,

@@ -39,12 +39,12 @@ pub fn render_job_scripts(
     };
     let number = store.map_or(Ok(1), Store::next_launch)?;
     let largest = at.campaign.largest_shape();
-    let nodes: BTreeSet<u32> = match options.allocation {
+    let node_counts: BTreeSet<u32> = match options.allocation {
         Allocation::Shared => [largest.nodes].into(),
         Allocation::Separate => at.campaign.shapes.iter().map(|shape| shape.nodes).collect(),
     };
     let mut scripts = Vec::new();
-    for nodes in nodes {
+    for nodes in node_counts {
         let shape = CommShape { nodes, ..largest };
         let request = NodeRequest {
             shape,

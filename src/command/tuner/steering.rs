@@ -393,11 +393,13 @@ pub(crate) fn is_rules_setting(setting: &str) -> bool {
 
 /// What each variable does: as the libraries here say, or else by its name, as if its library were there.
 pub(crate) fn effects_by_variable(
-    asked: &[LibraryAnswers],
+    asked_libraries: &[LibraryAnswers],
     given: &BTreeMap<String, String>,
 ) -> BTreeMap<String, SettingEffect> {
     let effect = |(name, value): (&String, &String)| {
-        let answers = asked.iter().filter(|asked| asked.changed.is_some());
+        let answers = asked_libraries
+            .iter()
+            .filter(|asked| asked.changed.is_some());
         let answers = answers.filter(|asked| variables::configures_library(asked.name, name));
         let mut found: Vec<SettingEffect> = answers
             .map(|asked| asked.variable_effect(name, value, given))

@@ -33,7 +33,7 @@ impl StateDirs {
         let own = state.or(below_home).filter(|path| !is_shared(path));
         own.map_or_else(
             || PathBuf::from(format!("/var/tmp/colltune-{}", Uid::effective())),
-            |state| state.join("colltune"),
+            |folder| folder.join("colltune"),
         )
     }
 }
@@ -41,11 +41,12 @@ impl StateDirs {
 /// The file of the store `named`: that path if it exists, or else its replacement on this host's local disk if that
 /// exists.
 pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
-    let elsewhere = || local_store_path(named, homes, &is_on_network).filter(|path| path.exists());
     if named.exists() {
         named.to_owned()
     } else {
-        elsewhere().unwrap_or_else(|| named.to_owned())
+        local_store_path(named, homes, &is_on_network)
+            .filter(|path| path.exists())
+            .unwrap_or_else(|| named.to_owned())
     }
 }
 

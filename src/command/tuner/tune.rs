@@ -16,7 +16,7 @@ use crate::{
     export_path, measure_campaign, probe_outputs, write_text,
 };
 
-/// The result of [`tune`].
+/// The result of [`tune_campaign`].
 #[derive(Debug)]
 pub struct Tuned {
     /// The launches made and the progress.
@@ -40,7 +40,7 @@ pub struct Tuned {
 /// Makes the missing measurements, fits, decides, and writes the table, the reports, and the export for the library.
 ///
 /// # Errors
-/// Those of [`measure()`] and [`CampaignAnalysis::of`]; files that cannot be written.
+/// Those of [`measure_campaign()`] and [`CampaignAnalysis::from_store`]; files that cannot be written.
 pub fn tune_campaign(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -82,8 +82,8 @@ pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     check_outputs_differ(&beside, &others)?;
     let all = [&outputs[..], &beside, &page];
     all.iter()
-        .try_for_each(|outputs| check_outputs_differ(outputs, &store))?;
-    all.iter().try_for_each(|outputs| probe_outputs(outputs))?;
+        .try_for_each(|group| check_outputs_differ(group, &store))?;
+    all.iter().try_for_each(|group| probe_outputs(group))?;
     load_replaced_table(&output.table)?;
     Ok(())
 }
@@ -138,10 +138,10 @@ fn blame_little_budget(
     }
 }
 
-/// The part of [`tune`] that follows measuring.
+/// The part of [`tune_campaign`] that follows measuring.
 ///
 /// # Errors
-/// Those of [`CampaignAnalysis::of`]; files that cannot be written.
+/// Those of [`CampaignAnalysis::from_store`]; files that cannot be written.
 pub fn decide_and_write(
     at: &MeasurementContext,
     measured: Measured,

@@ -37,7 +37,7 @@ pub(crate) fn binding_verdicts(
     }));
     let conditions = campaign.map(Campaign::conditions_digest);
     verdicts.retain(|verdict| {
-        let is_same = |conditions: &String| *conditions == verdict.conditions;
+        let is_same = |digest: &String| *digest == verdict.conditions;
         verdict.library == *library
             && verdict.pattern == pattern
             && conditions.as_ref().is_none_or(is_same)

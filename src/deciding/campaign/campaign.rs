@@ -325,9 +325,9 @@ impl Campaign {
             *known = (*nodes).max(*known);
         }
         let steps = (0..31).flat_map(|k| [1_u32 << k, 3_u32 << k >> 1]);
-        let nodes: BTreeSet<u32> = steps.filter(|nodes| *nodes < last).chain([last]).collect();
+        let all_nodes: BTreeSet<u32> = steps.filter(|nodes| *nodes < last).chain([last]).collect();
         let beyond = largest.into_iter().flat_map(|(ppn, largest)| {
-            let beyond = nodes.iter().filter(move |nodes| **nodes > largest);
+            let beyond = all_nodes.iter().filter(move |nodes| **nodes > largest);
             beyond.map(move |&nodes| CommShape { nodes, ppn })
         });
         beyond.collect()
@@ -338,7 +338,10 @@ impl Campaign {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         let too_few = cores.filter(|cores| ranks > *cores).into_iter();
         too_few
-            .map(|cores| Warning::Oversubscribed { ranks, cores })
+            .map(|available| Warning::Oversubscribed {
+                ranks,
+                cores: available,
+            })
             .collect()
     }
 }

@@ -71,8 +71,8 @@ impl Selection {
         })
     }
 
-    /// Whether a collective takes part if the file names no collectives: if an algorithm for it takes part, or if the file
-    /// names some of the library's own.
+    /// Whether a collective takes part if the file names no collectives: if an algorithm for it takes part, or if the
+    /// file names some of the library's own.
     pub(crate) fn takes_part_by_default(&self, collective: Collective) -> bool {
         let has_ours = self.algorithms_for(collective).next().is_some();
         has_ours || !self.is_default && self.selects_others(collective)
@@ -108,9 +108,10 @@ pub struct Candidates {
 }
 
 impl Campaign {
-    /// The candidates of a cell, each schedule once: the candidate that [`Campaign::simplest`] finds stands for all
-    /// with the same schedule there, including candidates that the campaign names in full. Algorithms that cannot serve
-    /// the cell, for example with an odd number of ranks or an operator that does not commute, are left out.
+    /// The candidates of a cell, each schedule once: the candidate that [`Campaign::simplest_equivalents`] finds stands
+    /// for all with the same schedule there, including candidates that the campaign names in full. Algorithms that
+    /// cannot serve the cell, for example with an odd number of ranks or an operator that does not commute, are left
+    /// out.
     ///
     /// `predicted_blocks` gives the block size in bytes that the model predicts to be best for a family in this cell,
     /// if any; it is rounded to the nearest power of two. Blocks are rounded up to whole elements. All block sizes that
@@ -146,10 +147,10 @@ impl Campaign {
 
     /// Replaces candidates that have the same schedule in the cell by the simplest of them.
     pub fn merge_equivalents(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
-        let simplest = self.simplest_equivalents(cell, &candidates);
+        let simplest_of = self.simplest_equivalents(cell, &candidates);
         let mut once = Candidates::default();
         for candidate in candidates {
-            let simplest = simplest.get(&candidate).unwrap_or(&candidate).clone();
+            let simplest = simplest_of.get(&candidate).unwrap_or(&candidate).clone();
             if !once.distinct.contains(&simplest) {
                 once.distinct.push(simplest.clone());
             }

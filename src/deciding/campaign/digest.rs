@@ -42,7 +42,7 @@ impl Campaign {
         self.conditions_digest() == other.conditions_digest()
     }
 
-    /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
+    /// The identity of the conditions that [`Campaign::has_same_conditions`] compares: SHA-256 in hexadecimal.
     ///
     /// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash,
     /// so a key that is added later is written only if its value differs from its default at that time.
@@ -198,7 +198,7 @@ fn one_or_many<'a>(words: impl Iterator<Item = &'a str>) -> Value {
 
 fn drop_absent(value: &mut Value) {
     if let Value::Object(map) = value {
-        map.retain(|_, value| !value.is_null());
+        map.retain(|_, field| !field.is_null());
         map.values_mut().for_each(drop_absent);
     }
 }
@@ -232,13 +232,13 @@ fn launcher_value(launcher: &LauncherConfig) -> Value {
     }
 }
 
-fn local_value(options: &LocalOptions) -> Value {
+fn local_value(local: &LocalOptions) -> Value {
     let LocalOptions {
         options,
         oversubscribe,
         environment,
         hosts,
-    } = options;
+    } = local;
     let hosts = hosts.as_ref();
     json!({
         "options": options,
@@ -249,7 +249,7 @@ fn local_value(options: &LocalOptions) -> Value {
     })
 }
 
-fn batch_value(options: &BatchOptions) -> Value {
+fn batch_value(batch: &BatchOptions) -> Value {
     let BatchOptions {
         system: _,
         job,
@@ -258,7 +258,7 @@ fn batch_value(options: &BatchOptions) -> Value {
         placement,
         allocation,
         spread: _,
-    } = options;
+    } = batch;
     let JobSpecification {
         account: _,
         partition,

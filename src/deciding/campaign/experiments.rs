@@ -68,16 +68,18 @@ impl Campaign {
             shared.extend(self.combining_series(within(2)));
         }
         let all = [(Through::Mpi, series), (Through::Shared, shared)];
-        let experiments = all.into_iter().flat_map(|(through, series)| {
-            series.into_iter().flat_map(move |(kind, shape, sizes)| {
-                let experiment = move |bytes| Experiment {
-                    kind,
-                    shape,
-                    bytes,
-                    through,
-                };
-                sizes.into_iter().map(experiment)
-            })
+        let experiments = all.into_iter().flat_map(|(through, of_transport)| {
+            of_transport
+                .into_iter()
+                .flat_map(move |(kind, shape, sizes)| {
+                    let experiment = move |bytes| Experiment {
+                        kind,
+                        shape,
+                        bytes,
+                        through,
+                    };
+                    sizes.into_iter().map(experiment)
+                })
         });
         experiments.collect()
     }
@@ -97,8 +99,8 @@ impl Campaign {
     }
 
     /// The experiments with messages among ranks of one level; `shape` places a number of ranks there.
-    fn series_on_level(&self, shape: impl Fn(u32) -> CommShape) -> Vec<Series> {
-        let pair = shape(2);
+    fn series_on_level(&self, shape_of: impl Fn(u32) -> CommShape) -> Vec<Series> {
+        let pair = shape_of(2);
         if !self.has_room(pair) {
             return Vec::new();
         }
@@ -120,10 +122,10 @@ impl Campaign {
                 geometric_sizes(LATE_BYTES, CLOSE_FACTOR),
             ),
         ];
-        if self.has_room(shape(3)) {
-            series.push((ExperimentKind::Shift, shape(3), compared));
+        if self.has_room(shape_of(3)) {
+            series.push((ExperimentKind::Shift, shape_of(3), compared));
         }
-        let fan = (2..=PARTNERS).rev().map(|partners| shape(partners + 1));
+        let fan = (2..=PARTNERS).rev().map(|partners| shape_of(partners + 1));
         if let Some(shape) = fan.into_iter().find(|shape| self.has_room(*shape)) {
             let kinds = [ExperimentKind::FanOut, ExperimentKind::FanIn];
             series

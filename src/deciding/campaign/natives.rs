@@ -26,7 +26,7 @@ impl Campaign {
         for native in of_cell.filter(|native| self.selection.selects(&native.full_name())) {
             for parameters in self.native_parameters(cell, native) {
                 let runs = match known {
-                    Some(library) => library.runs_in_cell(cell, &native.id, &parameters),
+                    Some(found) => found.runs_in_cell(cell, &native.id, &parameters),
                     None => cell.commutes(),
                 };
                 if runs {

@@ -95,51 +95,51 @@ pub(crate) fn check_definition(
     text: &str,
     machine: Machine,
 ) -> Result<Campaign, Box<Diagnostic>> {
-    let check = Validator { document, machine };
-    let name = check.check_name(&definition.name)?;
-    let launcher = check.check_launcher(definition.launcher.as_ref())?;
-    let library = check.check_library(definition.library.as_ref(), &launcher)?;
-    let selection = check.check_selection(definition.candidates.as_ref())?;
+    let validator = Validator { document, machine };
+    let name = validator.check_name(&definition.name)?;
+    let launcher = validator.check_launcher(definition.launcher.as_ref())?;
+    let library = validator.check_library(definition.library.as_ref(), &launcher)?;
+    let selection = validator.check_selection(definition.candidates.as_ref())?;
     let collectives =
-        check.check_collectives(definition.collectives.as_ref(), &selection, &launcher)?;
-    let shapes = check.check_shapes(definition.shapes.as_ref(), &launcher)?;
+        validator.check_collectives(definition.collectives.as_ref(), &selection, &launcher)?;
+    let shapes = validator.check_shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
-        sizes: check.check_sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
+        sizes: validator.check_sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
-        parameters: check.check_parameters(definition.parameters.as_ref())?,
+        parameters: validator.check_parameters(definition.parameters.as_ref())?,
         strategy: definition.strategy.unwrap_or_default(),
-        target_regret: check.check_share(
+        target_regret: validator.check_share(
             "target_regret",
             definition.target_regret,
             DEFAULT_TARGET_REGRET,
         )?,
-        launches: check.check_launches(definition.launches)?,
+        launches: validator.check_launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
-        repetitions: check.check_repetitions(definition.repetitions.as_ref())?,
-        confidence: check.check_share("confidence", definition.confidence, CONFIDENCE)?,
-        materiality: check.check_share("materiality", definition.materiality, MATERIALITY)?,
-        max_regret: check.check_share("max_regret", definition.max_regret, MAX_REGRET)?,
-        budget_seconds: check.duration_or_default(
+        repetitions: validator.check_repetitions(definition.repetitions.as_ref())?,
+        confidence: validator.check_share("confidence", definition.confidence, CONFIDENCE)?,
+        materiality: validator.check_share("materiality", definition.materiality, MATERIALITY)?,
+        max_regret: validator.check_share("max_regret", definition.max_regret, MAX_REGRET)?,
+        budget_seconds: validator.duration_or_default(
             "budget",
             &definition.budget,
             DEFAULT_BUDGET_SECONDS,
         )?,
-        watchdog_seconds: check.duration_or_default(
+        watchdog_seconds: validator.duration_or_default(
             "watchdog",
             &definition.watchdog,
             DEFAULT_WATCHDOG_SECONDS,
         )?,
-        pattern: check.check_pattern(definition)?,
+        pattern: validator.check_pattern(definition)?,
         synchronisation: definition.synchronisation.unwrap_or_default(),
-        cache: check.check_cache(definition.cache, &launcher)?,
-        extend_to_nodes: check.check_extension(definition.extend_to.as_ref())?,
-        output: check.check_output(&name, definition.output.as_ref())?,
+        cache: validator.check_cache(definition.cache, &launcher)?,
+        extend_to_nodes: validator.check_extension(definition.extend_to.as_ref())?,
+        output: validator.check_output(&name, definition.output.as_ref())?,
         name,
         library,
         selection,
-        datatype: check.check_datatype(&definition.datatype)?,
-        operators: check.check_operators(definition.operator.as_ref())?,
+        datatype: validator.check_datatype(&definition.datatype)?,
+        operators: validator.check_operators(definition.operator.as_ref())?,
         names_collectives: definition.collectives.is_some(),
         defaults: DefaultsVersion::CURRENT,
         has_shared_memory: true,
@@ -173,8 +173,9 @@ impl Validator<'_> {
         what: &str,
         known: &[(&str, T)],
     ) -> Checked<Option<T>> {
-        let known = |word: &Scalar| self.document.parse_word(field, &word.0, what, known);
-        word.as_ref().map(known).transpose()
+        word.as_ref()
+            .map(|given| self.document.parse_word(field, &given.0, what, known))
+            .transpose()
     }
 
     /// Several known words of a nonempty list, each once.

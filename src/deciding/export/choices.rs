@@ -188,11 +188,12 @@ impl Choices {
             let mut entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
             let interpolated = table.interpolated_entries(collective);
             // Shapes that were measured take precedence over others with the same number of ranks.
-            let ranks: BTreeSet<u32> = entries.iter().map(|entry| entry.shape.ranks()).collect();
+            let measured_ranks: BTreeSet<u32> =
+                entries.iter().map(|entry| entry.shape.ranks()).collect();
             entries.extend(interpolated.iter().filter(|entry| {
                 counts(entry.shape)
                     && entry.deployments.hold_for(Deployment::Library)
-                    && !ranks.contains(&entry.shape.ranks())
+                    && !measured_ranks.contains(&entry.shape.ranks())
             }));
             let ranks = merging.by_ranks(collective, &entries);
             conflicting.extend(
@@ -258,8 +259,8 @@ pub(crate) fn choose_release(
 ) -> Result<Library, ExportError> {
     let measured = &table.provenance.library;
     let is_it = measured.name == library.name();
-    let other = |library: String| ExportError::OtherLibrary {
-        library,
+    let other = |other_library: String| ExportError::OtherLibrary {
+        library: other_library,
         measured: measured.to_string(),
     };
     if !is_it && !options.stock {
@@ -309,15 +310,15 @@ struct RankMerging {
 impl RankMerging {
     /// The rules of each number of ranks, by ascending number.
     fn by_ranks(&self, collective: Collective, entries: &[&ShapeRules]) -> Vec<RanksRules> {
-        let mut places: BTreeMap<u32, BTreeSet<(CommShape, RankOrder)>> = BTreeMap::new();
+        let mut all_places: BTreeMap<u32, BTreeSet<(CommShape, RankOrder)>> = BTreeMap::new();
         for entry in entries {
             let shape = entry.shape;
-            let of_ranks = places.entry(shape.ranks()).or_default();
+            let of_ranks = all_places.entry(shape.ranks()).or_default();
             of_ranks.insert((shape, entry.order.on_shape(shape)));
         }
         let left_to_library = vec![LibraryRule::left_to_library(0)];
         let mut all: Vec<RanksRules> = Vec::new();
-        for (ranks, mut places) in places {
+        for (ranks, mut places) in all_places {
             let is_assumed = |shape: &CommShape| shape.ranks() == ranks;
             if let Some(assumed) = self.assumed.iter().copied().find(is_assumed) {
                 places.retain(|(shape, _)| *shape == assumed);

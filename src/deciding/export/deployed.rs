@@ -15,7 +15,7 @@ pub(crate) fn apply_policy(
     of_all_kinds: bool,
 ) -> (Table, Vec<String>) {
     let (exported, only_colltune) = exported_rules(table, of_all_kinds);
-    let usage = |table: &Table, policy| table.count_usage(policy, Deployment::Library);
+    let usage = |of: &Table, by| of.count_usage(by, Deployment::Library);
     let (left, used) = (usage(&exported, policy), exported.deployed_by(policy).0);
     let doubtful = usage(&used, Policy::default());
     let mut notes = Vec::new();

@@ -114,11 +114,11 @@ impl FileSizes {
         let of_file = of_file.flat_map(move |size| {
             [first, last].map(|ranks| size / self.size_in_file(1, ranks).max(1))
         });
-        let ranks = [first.saturating_sub(1), first, last, last + 1];
+        let all_ranks = [first.saturating_sub(1), first, last, last + 1];
         let sizes: Vec<u64> = thresholds.chain(of_file).collect();
         let sizes = sizes.into_iter();
         let sizes = sizes.flat_map(|at| [at.saturating_sub(1), at, at.saturating_add(1)]);
-        let points = sizes.flat_map(move |bytes| ranks.map(|ranks| (bytes, ranks)));
+        let points = sizes.flat_map(move |bytes| all_ranks.map(|ranks| (bytes, ranks)));
         points.filter(|(_, ranks)| *ranks > 0)
     }
 }

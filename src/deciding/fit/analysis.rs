@@ -56,7 +56,7 @@ pub struct Measurements<'a> {
     pub fresh: Option<&'a FreshMeasurements>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
-    /// Verdicts about tables of these measurements that newer launches do not overrule ([`standing`]).
+    /// Verdicts about tables of these measurements that newer launches do not overrule ([`remove_overruled_verdicts`]).
     pub verdicts: &'a [table::Verdict],
 }
 
@@ -129,11 +129,12 @@ impl Analysis {
         let subjects: BTreeSet<Subject> = summaries.iter().map(|summary| summary.subject).collect();
         let is_explored =
             |decision: &&CellDecision| subjects.contains(&Subject::Cell(decision.cell));
-        let explored: Vec<CellDecision> = decisions.iter().filter(is_explored).cloned().collect();
+        let explored_decisions: Vec<CellDecision> =
+            decisions.iter().filter(is_explored).cloned().collect();
         let extended = decide_unmeasured_shapes(
             measured.library,
             &summaries,
-            &explored,
+            &explored_decisions,
             &machine,
             options.materiality,
             measured.extend_to,
@@ -145,11 +146,11 @@ impl Analysis {
             entry.order = measured.orders.order_on(entry.shape, entry.source);
         }
         let turned_back = table::turn_back(&mut rules, measured.verdicts);
-        for (deployment, decisions) in [
+        for (deployment, of_deployment) in [
             (Deployment::Colltune, &mut decisions),
             (Deployment::Library, &mut library_decisions),
         ] {
-            verdicts::refute_turned_back(decisions, deployment, &turned_back);
+            verdicts::refute_turned_back(of_deployment, deployment, &turned_back);
         }
         choose_in_library(&mut decisions, &library_decisions);
         let mut cost = MeasuringCost {

@@ -50,7 +50,7 @@ const STEP: f64 = 1e-3;
 pub struct Calibration {
     /// The machine with the parameters from experiments alone.
     pub(crate) measured: Machine,
-    /// The machines calibrated without the sizes of half 0, and without those of half 1 ([`Sizes::side`]).
+    /// The machines calibrated without the sizes of half 0, and without those of half 1 ([`SeriesSizes::half_of`]).
     pub(crate) halves: [Machine; 2],
 }
 
@@ -182,17 +182,20 @@ impl MachineFit {
                 start: &start,
                 parameters: &parameters,
                 times: times.iter().filter(|time| on(time)).collect(),
-                best: RefCell::new((f64::INFINITY, vec![0.0; parameters.len()])),
+                best: RefCell::new(BestFactors {
+                    loss: f64::INFINITY,
+                    logarithms: vec![0.0; parameters.len()],
+                }),
             };
             search.find_best_machine()
         };
-        let all = OnceCell::new();
-        let all = || all.get_or_init(|| fitted(&|_| true)).clone();
+        let fit_of_all = OnceCell::new();
+        let fitted_to_all = || fit_of_all.get_or_init(|| fitted(&|_| true)).clone();
         let halves = [Some(0), Some(1)].map(|side| {
             if times.iter().any(|time| time.side == side) {
                 fitted(&|time| time.side != side)
             } else {
-                all()
+                fitted_to_all()
             }
         });
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
@@ -202,11 +205,12 @@ impl MachineFit {
                 pseudo_huber_loss(*before),
             ))
         });
-        let sums = losses.fold((0.0, 0.0), |sums, (with, without)| {
-            (sums.0 + with, sums.1 + without)
-        });
-        if sums.0 < sums.1 {
-            self.machine = Some(all());
+        let (with_fit, without_fit) = losses
+            .fold((0.0, 0.0), |(with_sum, without_sum), (with, without)| {
+                (with_sum + with, without_sum + without)
+            });
+        if with_fit < without_fit {
+            self.machine = Some(fitted_to_all());
             self.predictions = PredictionCache::default();
             self.calibration = Some(Box::new(Calibration { measured, halves }));
         }
@@ -352,15 +356,21 @@ fn pseudo_huber_loss(error: f64) -> f64 {
     (error / TYPICAL_ERROR).hypot(1.0) - 1.0
 }
 
+/// The factors with the smallest loss so far.
+struct BestFactors {
+    loss: f64,
+    logarithms: Vec<f64>,
+}
+
 /// The search for the factors with the smallest loss.
 struct FactorSearch<'a> {
     fit: &'a MachineFit,
     start: &'a Machine,
     parameters: &'a [FittedParameter],
     times: Vec<&'a FittedTime>,
-    /// The smallest loss so far, and its logarithms. The gradient jumps where another message becomes part of the
-    /// critical path, so that the line search may fail; the smallest loss found before is then the result.
-    best: RefCell<(f64, Vec<f64>)>,
+    /// The gradient jumps where another message becomes part of the critical path, so that the line search may fail; the
+    /// smallest loss found before is then the result.
+    best: RefCell<BestFactors>,
 }
 
 impl FactorSearch<'_> {
@@ -399,7 +409,7 @@ impl FactorSearch<'_> {
         };
         // An error ends the search; `best` has what it found before.
         let _ = search();
-        let best = self.best.borrow().1.clone();
+        let best = self.best.borrow().logarithms.clone();
         self.machine_with(&best)
     }
 }
@@ -411,8 +421,11 @@ impl CostFunction for &FactorSearch<'_> {
     fn cost(&self, logarithms: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let loss = self.mean_loss(logarithms);
         let mut best = self.best.borrow_mut();
-        if loss < best.0 {
-            *best = (loss, logarithms.clone());
+        if loss < best.loss {
+            *best = BestFactors {
+                loss,
+                logarithms: logarithms.clone(),
+            };
         }
         Ok(loss)
     }

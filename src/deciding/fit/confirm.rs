@@ -329,12 +329,12 @@ fn points_by_series(
             }
         }
         for (key, grid) in grids {
-            let decisions = known.remove(&key).unwrap_or_default();
-            series.insert(key, series_points(library, decisions, &grid, measured));
+            let of_series = known.remove(&key).unwrap_or_default();
+            series.insert(key, series_points(library, of_series, &grid, measured));
         }
         let rest = known.into_iter();
         series.extend(
-            rest.map(|(key, decisions)| (key, series_points(library, decisions, &[], measured))),
+            rest.map(|(key, of_series)| (key, series_points(library, of_series, &[], measured))),
         );
     }
     series

@@ -151,7 +151,7 @@ impl Curve {
 
     /// The time of a call of `bytes`: measured, or between measured sizes by the method `inside`, or else from the
     /// nearest segment. A curve of fewer than three sizes has no segments and is continued beyond its ends as in
-    /// [`Self::interpolated`].
+    /// [`Self::interpolate_at`].
     pub fn predict(&self, bytes: u64, inside: InsideMethod) -> Predicted {
         let interpolated = self.interpolate_at(bytes);
         let how = match (interpolated.how, inside) {
@@ -283,7 +283,7 @@ fn relative_error(seconds: f64, measured: f64) -> f64 {
 
 fn interpolate_seconds(points: &[Timing], bytes: u64) -> f64 {
     let after = points.partition_point(|point| point.bytes < bytes);
-    let ln = |bytes: u64| (bytes.max(1) as f64).ln();
+    let ln = |size: u64| (size.max(1) as f64).ln();
     match (
         after.checked_sub(1).map(|before| points[before]),
         points.get(after),

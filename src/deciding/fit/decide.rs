@@ -85,7 +85,7 @@ impl DecideOptions {
 /// determines which of its own algorithms do. Candidates that failed anywhere in a cell, or that are not in the
 /// registry, are not chosen there.
 ///
-/// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
+/// `summaries` as [`crate::summarise_samples`] returns them; experiments are ignored.
 pub fn decide_cells(
     deployment: Deployment,
     library: &str,
@@ -103,7 +103,7 @@ pub fn decide_cells(
         }
     }
     if deployment == Deployment::Library {
-        cells.retain(|_, summaries| summaries.iter().any(|s| s.candidate != Candidate::Default));
+        cells.retain(|_, measured| measured.iter().any(|s| s.candidate != Candidate::Default));
     }
     let failures: BTreeSet<(Subject, &Candidate)> = failures
         .iter()
@@ -111,8 +111,8 @@ pub fn decide_cells(
         .collect();
     let failed_in = failures.iter().filter_map(|(subject, _)| subject.cell());
     let default_only = take_default_only(&mut cells, &failed_in.collect());
-    let decide_all = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
-        let decisions = cells.iter().flat_map(|(cell, summaries)| {
+    let decide_all = |undecided: &BTreeMap<Cell, Vec<&Summary>>| {
+        let decisions = undecided.iter().flat_map(|(cell, measured)| {
             let of_cell = |(subject, _): &&(Subject, &Candidate)| *subject == Subject::Cell(*cell);
             let failed: Vec<Candidate> = failures
                 .range((Subject::Cell(*cell), &Candidate::Default)..)
@@ -121,7 +121,7 @@ pub fn decide_cells(
                 .collect();
             let classes = operator_classes(library, deployment, cell).iter();
             classes.map(move |&operators| {
-                let admitted: Vec<&Summary> = summaries
+                let admitted: Vec<&Summary> = measured
                     .iter()
                     .copied()
                     .filter(|s| !failed.contains(&s.candidate))

@@ -77,7 +77,7 @@ pub(crate) fn call_seconds(sample: &Sample) -> f64 {
 fn nearest_turn(turns: &BTreeMap<Cell, f64>, cell: &Cell) -> Option<f64> {
     let distance = |other: &Cell| {
         let ratio = |a: f64, b: f64| (a.max(1.0) / b.max(1.0)).ln().abs();
-        let ranks = |cell: &Cell| f64::from(cell.shape.ranks());
+        let ranks = |either: &Cell| f64::from(either.shape.ranks());
         (
             ratio(ranks(other), ranks(cell)),
             ratio(other.bytes as f64, cell.bytes as f64),

@@ -32,7 +32,7 @@ struct PointChoices {
 /// over all collectives, then for each if there are several. Empty if nothing can be held out, because no shape has
 /// three sizes and no shape has neighbours on both sides.
 ///
-/// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
+/// `summaries`, `failures` and `options` as for [`crate::decide_cells`]; `provenance` is that of the table.
 pub fn score_held_out_points(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
@@ -47,14 +47,13 @@ pub fn score_held_out_points(
         if splits.is_empty() {
             continue;
         }
-        let choices = |summaries: &[Summary], methods: &[Method]| {
-            let points = &held_out::measured_points(summaries, failures);
+        let choices = |given: &[Summary], methods: &[Method]| {
+            let timed = &held_out::measured_points(given, failures);
             let mut choices = Vec::new();
             for held in &splits {
-                let training =
-                    Training::new(points, held, summaries, failures, options, provenance);
+                let training = Training::new(timed, held, given, failures, options, provenance);
                 let is_judged = |cell: &Cell| by == HeldOut::Sizes || held.contains(cell);
-                let judged = points.iter().filter(|(cell, _)| is_judged(cell));
+                let judged = timed.iter().filter(|(cell, _)| is_judged(cell));
                 choices.extend(judged.map(|(cell, times)| {
                     choose_at_point(&training, methods, cell, times, held.contains(cell))
                 }));
@@ -72,7 +71,7 @@ pub fn score_held_out_points(
 /// for each if there are several. If a deployment offers fewer candidates than were measured, its choices are compared
 /// with the best of those it offers. Empty without points. `orders` are the orders of ranks on the measured shapes.
 ///
-/// `summaries` and `failures` as for [`crate::decide()`].
+/// `summaries` and `failures` as for [`crate::decide_cells`].
 pub fn score_table_choices(
     table: &Table,
     deployment: Deployment,
@@ -88,10 +87,10 @@ pub fn score_table_choices(
     let choices = points.iter().map(|(cell, times)| {
         let order = orders.order_on(cell.shape, RuleSource::Measured);
         let chosen = methods::table_choice(table, deployment, order, cell);
-        let regret = |chosen: Candidate| {
+        let regret = |candidate: Candidate| {
             Some((
-                chosen.clone(),
-                methods::choice_regret(cell, times, &chosen)?,
+                candidate.clone(),
+                methods::choice_regret(cell, times, &candidate)?,
             ))
         };
         PointChoices {
@@ -144,8 +143,8 @@ fn find_loss(
     times: &Times,
     chosen: &BTreeMap<Method, Option<(Candidate, f64)>>,
 ) -> Option<Loss> {
-    let of = |method| chosen.get(&method)?.clone();
-    let (candidate, regret) = of(Method::Table)?;
+    let choice_of = |method| chosen.get(&method)?.clone();
+    let (candidate, regret) = choice_of(Method::Table)?;
     let simpler = [
         Method::LogLog,
         Method::Nearest,
@@ -154,7 +153,7 @@ fn find_loss(
     ];
     let others = simpler
         .into_iter()
-        .filter_map(|method| Some((method, of(method)?)));
+        .filter_map(|method| Some((method, choice_of(method)?)));
     let (method, (better, better_regret)) = others.min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
     (regret > better_regret + WITHIN).then(|| Loss {
         reason: training.explain_loss(cell, times, &candidate, &better),
@@ -188,8 +187,8 @@ fn summarise_choices(
         .map(|collective| {
             let of_group = |c: &&PointChoices| collective.is_none_or(|of| of == c.cell.collective);
             let group: Vec<&PointChoices> = choices.iter().filter(of_group).collect();
-            let again = again.iter().map(|choices| choices.iter().filter(of_group));
-            let points = group.iter().filter(|choices| choices.held_out).count();
+            let again = again.iter().map(|draw| draw.iter().filter(of_group));
+            let points = group.iter().filter(|point| point.held_out).count();
             SplitScores {
                 held_out: by,
                 collective,
@@ -207,15 +206,14 @@ fn summarise_choices(
 
 /// The regrets of log-log interpolation and of the table at the points where both are known.
 fn compare_common_points<'c>(
-    choices: &[&PointChoices],
+    group: &[&PointChoices],
     again: impl Iterator<Item = Vec<&'c PointChoices>>,
 ) -> Option<Common> {
     let means = |choices: &[&PointChoices]| {
-        let regret =
-            |choices: &PointChoices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
+        let regret = |point: &PointChoices, method| Some(point.chosen.get(&method)?.as_ref()?.1);
         let held = choices.iter().filter(|choices| choices.held_out);
-        let both = held.filter_map(|choices| {
-            let [log_log, table] = Common::METHODS.map(|method| regret(choices, method));
+        let both = held.filter_map(|point| {
+            let [log_log, table] = Common::METHODS.map(|method| regret(point, method));
             log_log.zip(table)
         });
         let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
@@ -225,10 +223,10 @@ fn compare_common_points<'c>(
             arithmetic_mean(&table)?,
         ))
     };
-    let (points, log_log, table) = means(choices)?;
+    let (points, log_log, table) = means(group)?;
     let differences = again.filter_map(|choices| {
-        let (_, log_log, table) = means(&choices)?;
-        Some(table - log_log)
+        let (_, drawn_log_log, drawn_table) = means(&choices)?;
+        Some(drawn_table - drawn_log_log)
     });
     Some(Common {
         points,
@@ -247,29 +245,42 @@ fn collect_losses(choices: &[&PointChoices]) -> Vec<Loss> {
     losses
 }
 
+/// The choice of a method at a point.
+struct PointRegret {
+    cell: Cell,
+    held_out: bool,
+    chosen: Candidate,
+    regret: f64,
+}
+
 fn score_method(method: Method, by: HeldOut, choices: &[&PointChoices]) -> Score {
     let known = || {
-        let of_method = |choices: &&PointChoices| {
-            let chosen = choices.chosen.get(&method)?.clone();
-            chosen.map(|(chosen, regret)| (choices.cell, choices.held_out, chosen, regret))
+        let of_method = |point: &&PointChoices| {
+            let chosen = point.chosen.get(&method)?.clone();
+            chosen.map(|(chosen, regret)| PointRegret {
+                cell: point.cell,
+                held_out: point.held_out,
+                chosen,
+                regret,
+            })
         };
         choices.iter().filter_map(of_method)
     };
-    let held = || known().filter(|(_, held_out, ..)| *held_out);
-    let regrets: Vec<f64> = held().map(|(.., regret)| regret).collect();
-    let everywhere: Vec<f64> = known().map(|(.., regret)| regret).collect();
+    let held = || known().filter(|point| point.held_out);
+    let regrets: Vec<f64> = held().map(|point| point.regret).collect();
+    let everywhere: Vec<f64> = known().map(|point| point.regret).collect();
     let good = regrets.iter().filter(|regret| **regret <= WITHIN).count();
     // The first of several equally bad points.
-    let worst = held().reduce(|a, b| if b.3 > a.3 { b } else { a });
+    let worst = held().reduce(|a, b| if b.regret > a.regret { b } else { a });
     Score {
         method,
         points: regrets.len(),
         mean: arithmetic_mean(&regrets),
         median: statistics::median(&regrets),
-        worst: worst.map(|(cell, _, chosen, regret)| Worst {
-            cell,
-            chosen,
-            regret,
+        worst: worst.map(|point| Worst {
+            cell: point.cell,
+            chosen: point.chosen,
+            regret: point.regret,
         }),
         within: (!regrets.is_empty()).then(|| good as f64 / regrets.len() as f64),
         mean_everywhere: arithmetic_mean(&everywhere).filter(|_| by == HeldOut::Sizes),

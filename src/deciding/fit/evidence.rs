@@ -78,7 +78,7 @@ impl Analysis {
         below
             .into_iter()
             .chain(above.filter(|_| !exact))
-            .map(|decision| evidence_from_decision(decision, &self.repetitions.never_valid))
+            .map(|nearest| evidence_from_decision(nearest, &self.repetitions.never_valid))
             .collect()
     }
 }

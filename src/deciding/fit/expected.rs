@@ -41,8 +41,8 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
 fn series_of_best_algorithms(decisions: &[CellDecision]) -> Vec<AlgorithmSeries<'_>> {
     let mut all = Vec::new();
     for ((_, shape, _), sizes) in group_by_series(decisions.iter()) {
-        let decisions: Vec<&CellDecision> = sizes.into_values().flatten().collect();
-        let best = decisions
+        let of_series: Vec<&CellDecision> = sizes.into_values().flatten().collect();
+        let best = of_series
             .iter()
             .filter_map(|decision| ranked_with_prediction(decision).next());
         let names: BTreeSet<String> = best
@@ -51,7 +51,7 @@ fn series_of_best_algorithms(decisions: &[CellDecision]) -> Vec<AlgorithmSeries<
         for algorithm in names {
             let is_this =
                 |ranked: &&Ranked| ranked.candidate.without_blocks().to_string() == algorithm;
-            let points = decisions
+            let points = of_series
                 .iter()
                 .filter_map(|decision| {
                     Some((
@@ -108,10 +108,10 @@ pub fn score_models(
     ];
     let mut scores: Vec<ModelScore> = simpler
         .iter()
-        .map(|(kind, machine)| {
+        .map(|(kind, simplified)| {
             let gamma_alone = *kind == ModelKind::OneLine;
             score(*kind, &|cell, ranked, _| {
-                seconds_on_machine(fit, machine, cell, &ranked.candidate, gamma_alone)
+                seconds_on_machine(fit, simplified, cell, &ranked.candidate, gamma_alone)
             })
         })
         .collect();

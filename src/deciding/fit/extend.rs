@@ -50,14 +50,14 @@ pub fn decide_unmeasured_shapes(
     let predictor = Predictor::new(&fit_curves(summaries));
     for shape in shapes {
         let alike = known.iter().filter(|known| known.ppn == shape.ppn);
-        let Some(&from) = nearest_by_shape(alike, |known| **known, shape) else {
+        let Some(&from) = nearest_by_shape(alike, |other| **other, shape) else {
             continue;
         };
         let measured = decisions
             .iter()
             .filter(|decision| decision.cell.shape == from);
         extended.extend(measured.filter_map(|decision| {
-            let at = Extension {
+            let extension = Extension {
                 library,
                 predictor: &predictor,
                 machine,
@@ -69,7 +69,7 @@ pub fn decide_unmeasured_shapes(
                     ..decision.cell
                 },
             };
-            at.decide_cell()
+            extension.decide_cell()
         }));
     }
     extended
@@ -82,7 +82,7 @@ pub(crate) fn nearest_by_shape<T>(
     shape_of: impl Fn(&T) -> CommShape,
     shape: CommShape,
 ) -> Option<T> {
-    let is_power = |shape: CommShape| shape.ranks().is_power_of_two();
+    let is_power = |either: CommShape| either.ranks().is_power_of_two();
     let distance = |known: &T| {
         let known = shape_of(known);
         let class = (known.ppn != shape.ppn, is_power(known) != is_power(shape));

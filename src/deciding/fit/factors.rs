@@ -28,8 +28,8 @@ pub(crate) fn pattern_factors(
         .copied()
         .partition(|point| point.bytes < boundary);
     let [latency, bandwidth] = names;
-    [(latency, small), (bandwidth, large)].map(|(name, points)| {
-        let factor = fit_factor(name.clone(), &points, ping_pongs);
+    [(latency, small), (bandwidth, large)].map(|(name, side)| {
+        let factor = fit_factor(name.clone(), &side, ping_pongs);
         factor.unwrap_or_else(|| ParameterEstimate::unknown(name, "1", Status::NO_SIZES))
     })
 }

@@ -48,14 +48,17 @@ pub(crate) fn summarise_launches(
     let frame = DataFrame::new(rows, vec![keys, seconds])?;
     let groups = frame.group_by(["part"])?;
     let groups = groups.get_groups().iter();
-    let summaries = parts.iter().zip(groups).map(|(&(group, launch), rows)| {
-        Ok(LaunchSummary {
-            group,
-            launch,
-            repetitions: rows.len() as u32,
-            median: median_of_rows(&frame, rows)?,
-        })
-    });
+    let summaries = parts
+        .iter()
+        .zip(groups)
+        .map(|(&(group, launch), part_rows)| {
+            Ok(LaunchSummary {
+                group,
+                launch,
+                repetitions: part_rows.len() as u32,
+                median: median_of_rows(&frame, part_rows)?,
+            })
+        });
     summaries.collect()
 }
 

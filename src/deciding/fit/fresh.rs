@@ -94,7 +94,8 @@ pub struct FreshMeasurements {
 struct PatternMeasurements {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
     /// The medians of launches. Within a launch all candidates are timed in batches of the same length, so their ratios
-    /// can be compared with those of launches with other batches. A median of 0 is not kept, as in [`summarise`].
+    /// can be compared with those of launches with other batches. A median of 0 is not kept, as in
+    /// [`summarise_samples`].
     medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// The number of launches that measured a candidate, also if their times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,
@@ -104,7 +105,7 @@ impl FreshMeasurements {
     /// Summarises the samples of each pattern of calls, that of the campaign first.
     ///
     /// # Errors
-    /// The errors of [`summarise`].
+    /// The errors of [`summarise_samples`].
     pub fn from_samples(
         patterns: &[(Pattern, Vec<Sample>)],
         failures: &[(Subject, Candidate)],
@@ -189,7 +190,7 @@ impl FreshMeasurements {
 
     fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
         let mut either = [candidate, &Candidate::Default].into_iter();
-        either.any(|candidate| self.failed.contains(&(*cell, candidate.clone())))
+        either.any(|compared| self.failed.contains(&(*cell, compared.clone())))
     }
 
     /// The summaries of a cell in one pattern, the default first.

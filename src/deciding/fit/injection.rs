@@ -22,9 +22,10 @@ pub(crate) fn fit_injection_beta(
         return Ok(None);
     };
     let name = "injection_beta".to_owned();
-    let rate = |points| line_parameters(points, [(String::new(), "s"), (name.clone(), "s/byte")]);
+    let rate =
+        |measured| line_parameters(measured, [(String::new(), "s"), (name.clone(), "s/byte")]);
     let alone = match pairs.get(&1) {
-        Some(points) if most > 1 => rate(points)?[1].value(),
+        Some(of_one) if most > 1 => rate(of_one)?[1].value(),
         _ => None,
     };
     let Some(alone) = alone else {

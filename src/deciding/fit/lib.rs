@@ -1,13 +1,13 @@
 //! From raw samples to a machine, decisions and a table.
 //!
-//! - [`summarise`] reduces samples to one [`results::Summary`] per candidate and cell.
+//! - [`summarise_samples`] reduces samples to one [`results::Summary`] per candidate and cell.
 //! - [`fit_machine`] estimates the machine's parameters from the experiments, and [`MachineFit::calibrate`] from the
 //!   times of candidates; [`score_models`] counts wrong predictions.
-//! - [`decide()`] compares the candidates of each cell, and [`build_table`] turns its decisions into a
+//! - [`decide_cells`] compares the candidates of each cell, and [`build_table`] turns its decisions into a
 //!   [`table::Table`].
 //! - [`compare_blocks`] compares the pipelining lemma with the measurements.
 //! - [`fit_curves`] and [`Predictor`] predict times at other sizes and shapes from a candidate's own times.
-//! - [`evaluate()`] scores decisions at points that were held out.
+//! - [`score_held_out_points`] scores decisions at points that were held out.
 //!
 //! The same samples give the same results, bit for bit, in any order. The statistical unit is the launch; times are in
 //! seconds, sizes in bytes.

@@ -24,10 +24,10 @@ pub(crate) fn link_with_lines(
     messages: &LevelMessages,
     segments: &[ProtocolSegment],
 ) -> Result<Link, FitError> {
-    let sizes =
+    let largest =
         |points: &[OperationTime]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
     // The overhead is measured up to this size.
-    let overheads = sizes(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
+    let overheads = largest(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
     let mut lines = Vec::new();
     let mut before: Option<&ProtocolSegment> = None;
     for segment in segments {

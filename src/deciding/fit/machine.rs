@@ -229,8 +229,8 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     parameters.extend(gap);
     let (mut gammas, mut combining) = (BTreeMap::new(), BTreeMap::new());
     for (key @ (datatype, operator), points) in &experiments.combines {
-        let name = format!("gamma.{}.{}", datatype.name(), operator.name());
-        let gamma = fit_rate_per_byte(points, name)?;
+        let gamma_name = format!("gamma.{}.{}", datatype.name(), operator.name());
+        let gamma = fit_rate_per_byte(points, gamma_name)?;
         gammas.extend(gamma.value().map(|gamma| (*key, gamma)));
         parameters.push(gamma);
         let lines = rates_by_size(points);
@@ -297,7 +297,7 @@ fn fit_link(
 ) -> Result<(Option<Link>, Vec<ParameterEstimate>), FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
     let mut parameters = Vec::new();
-    let (mut alpha, mut beta) = (None, None);
+    let (mut usable_alpha, mut known_beta) = (None, None);
     if !messages.ping_pongs.is_empty() {
         let names = [(name("alpha"), "s"), (name("beta"), "s/byte")];
         let mut found = line_parameters(&messages.ping_pongs, names)?;
@@ -309,16 +309,16 @@ fn fit_link(
             let known = end.filter(|end| parameter.value().is_none() && end.value().is_some());
             *parameter = known.unwrap_or(parameter).clone();
         }
-        (alpha, beta) = (found[0].usable_estimate(), found[1].value());
+        (usable_alpha, known_beta) = (found[0].usable_estimate(), found[1].value());
         parameters.extend(found);
     }
     let mut overhead = None;
     if !messages.bursts.is_empty() {
-        let found = fit_overhead(level, &messages.bursts, alpha)?;
+        let found = fit_overhead(level, &messages.bursts, usable_alpha)?;
         overhead = found.value();
         parameters.push(found);
     }
-    let line = alpha.map(|known| known.value).zip(beta);
+    let line = usable_alpha.map(|known| known.value).zip(known_beta);
     let mut eager_limit = None;
     if !messages.lates.is_empty() {
         let found = fit_eager_limit(level, &messages.lates, line);
@@ -356,8 +356,8 @@ fn fit_patterns(
         ("fan_out", &messages.fan_outs),
         ("fan_in", &messages.fan_ins),
     ];
-    for (pattern, fans) in fans {
-        for (partners, points) in fans {
+    for (pattern, by_partners) in fans {
+        for (partners, points) in by_partners {
             parameters.push(fan_factor(pattern, level, (*partners, points), link)?);
         }
     }

@@ -69,21 +69,21 @@ impl Training {
         cell: &Cell,
         times: &Times,
     ) -> Option<Candidate> {
-        let of_table =
+        let choice_of =
             |table: &Table| table_choice(table, Deployment::Colltune, RankOrder::Unknown, cell);
-        let of_kind =
-            |tables: &TablesByType| tables.get(&(cell.datatype, cell.operator)).map(of_table);
+        let choice_of_type_table =
+            |tables: &TablesByType| tables.get(&(cell.datatype, cell.operator)).map(choice_of);
         match method {
             Method::Default => Some(Candidate::Default),
             Method::BestSingle => self.single.get(&cell_kind(cell)).cloned(),
-            Method::NearestLower => of_kind(&self.nearest_lower),
-            Method::Nearest => of_kind(&self.nearest),
+            Method::NearestLower => choice_of_type_table(&self.nearest_lower),
+            Method::Nearest => choice_of_type_table(&self.nearest),
             Method::StraightLines => {
                 self.fastest_predicted(cell, times, PredictionMethod::StraightLines)
             }
             Method::LogLog => self.fastest_predicted(cell, times, PredictionMethod::LogLog),
             Method::Model => self.fastest_predicted(cell, times, PredictionMethod::Model),
-            Method::Table => Some(of_table(&self.table)),
+            Method::Table => Some(choice_of(&self.table)),
         }
     }
 
@@ -103,9 +103,9 @@ impl Training {
                 .predict(cell, candidate, PredictionMethod::LogLog)?;
             Some(predicted.seconds)
         };
-        let takes =
+        let ratio_to_predicted =
             |candidate| Some(time_of_choice(cell, times, candidate)? / predicted(candidate)?);
-        let is_slower = takes(chosen).is_some_and(|ratio| ratio > MUCH);
+        let is_slower = ratio_to_predicted(chosen).is_some_and(|ratio| ratio > MUCH);
         let favours_better = predicted(better)
             .zip(predicted(chosen))
             .is_some_and(|(better, chosen)| better < chosen);
@@ -195,11 +195,11 @@ fn best_single_candidates<'p>(
             .or_default()
             .push((cell, times));
     }
-    let best = |points: &[TimedCell<'p>]| {
+    let best = |of_kind: &[TimedCell<'p>]| {
         let candidates: BTreeSet<&Candidate> =
-            points.iter().flat_map(|(_, times)| times.keys()).collect();
+            of_kind.iter().flat_map(|(_, times)| times.keys()).collect();
         let score = |candidate: &Candidate| {
-            let known = points
+            let known = of_kind
                 .iter()
                 .filter_map(|(cell, times)| choice_regret(cell, times, candidate));
             let regrets: Vec<f64> = known.collect();
@@ -212,7 +212,7 @@ fn best_single_candidates<'p>(
     };
     kinds
         .into_iter()
-        .filter_map(|(kind, points)| Some((kind, best(&points)?)))
+        .filter_map(|(kind, of_kind)| Some((kind, best(&of_kind)?)))
         .collect()
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn fit_burst_interval(
         return Ok((start, None));
     };
     let messages = f64::from(ExperimentKind::BURST);
-    let interval = |start: f64| (messages * start - 2.0 * alpha.value) / (messages - 1.0);
+    let interval = |seconds: f64| (messages * seconds - 2.0 * alpha.value) / (messages - 1.0);
     let estimate = Estimate {
         value: interval(found.value),
         low: interval(found.low).max(0.0),

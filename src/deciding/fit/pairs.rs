@@ -79,19 +79,25 @@ fn pair_equivalents(
 /// Our best against the library's best forced algorithm and its default, and pairs among our own algorithms.
 fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
     let is_default = |candidate: &Candidate| *candidate == Candidate::Default;
+    let pair = |name: &str, against: &str, points| Pair {
+        name: name.to_owned(),
+        against: against.to_owned(),
+        points,
+    };
+    let forced = "the library, forced";
     let mut pairs = vec![
-        (
+        pair(
             "colltune",
-            "the library, forced",
+            forced,
             best_ratios_by_size(cells, Candidate::is_ours, Candidate::is_native),
         ),
-        (
+        pair(
             "colltune",
             "default",
             best_ratios_by_size(cells, Candidate::is_ours, is_default),
         ),
-        (
-            "the library, forced",
+        pair(
+            forced,
             "default",
             best_ratios_by_size(cells, Candidate::is_native, is_default),
         ),
@@ -100,27 +106,21 @@ fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
         let first = |candidate: &Candidate| candidate.algorithm() == one;
         let second = |candidate: &Candidate| candidate.algorithm() == other;
         pairs.extend([
-            (one, other, best_ratios_by_size(cells, first, second)),
-            (
+            pair(one, other, best_ratios_by_size(cells, first, second)),
+            pair(
                 one,
-                "the library, forced",
+                forced,
                 best_ratios_by_size(cells, first, Candidate::is_native),
             ),
-            (
+            pair(
                 one,
                 "default",
                 best_ratios_by_size(cells, first, is_default),
             ),
         ]);
     }
-    let measured = pairs.into_iter().filter(|(.., points)| !points.is_empty());
-    measured
-        .map(|(name, against, points)| Pair {
-            name: name.to_owned(),
-            against: against.to_owned(),
-            points,
-        })
-        .collect()
+    pairs.retain(|pair| !pair.points.is_empty());
+    pairs
 }
 
 fn best_ratios_by_size(

@@ -102,12 +102,12 @@ fn launch_lines(points: &[OperationTime], joint: &Line) -> Result<Vec<(Line, Sha
         launches.entry(point.launch).or_default().push(*point);
     }
     let mut lines = Vec::new();
-    for points in launches.values() {
-        if count_sizes(points) < SIZES_NEEDED {
+    for of_launch in launches.values() {
+        if count_sizes(of_launch) < SIZES_NEEDED {
             continue;
         }
-        if let Some(line) = line::fit_line(points)? {
-            lines.push((line, Shares::from_line(points, joint)));
+        if let Some(line) = line::fit_line(of_launch)? {
+            lines.push((line, Shares::from_line(of_launch, joint)));
         }
     }
     Ok(lines)

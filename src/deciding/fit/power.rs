@@ -25,8 +25,9 @@ const LARGEST_GAIN: f64 = 100.0;
 /// candidate's.
 ///
 /// `noise` is the standard deviation of the logarithm of the ratio of both times in one launch. Launches are
-/// independent and have the same gain and noise in all `patterns` of calls. As in [`Fresh`], the candidate must be
-/// faster in all of the first launches, or in all but one of more launches, and its median gain must be material.
+/// independent and have the same gain and noise in all `patterns` of calls. As in [`FreshMeasurements`], the candidate
+/// must be faster in all of the first launches, or in all but one of more launches, and its median gain must be
+/// material.
 pub fn confirming_power(gain: f64, noise: f64, patterns: usize, options: &DecideOptions) -> f64 {
     let launch = LaunchOdds::new(gain, noise, options.materiality);
     let first = confirming_launches(options.confidence);

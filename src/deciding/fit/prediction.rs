@@ -184,8 +184,8 @@ fn compare_family_blocks(
     let expected = |point: &BlockPoint| {
         predicted_seconds(machine?, &cell, &with_block_number(family, point.blocks))
     };
-    let distance = |point: &BlockPoint, predicted: BlockPoint| {
-        (f64::from(point.blocks) / f64::from(predicted.blocks))
+    let distance = |point: &BlockPoint, other: BlockPoint| {
+        (f64::from(point.blocks) / f64::from(other.blocks))
             .ln()
             .abs()
     };

@@ -94,17 +94,17 @@ pub struct Predictor {
 
 impl Predictor {
     /// A predictor from all known curves.
-    pub fn new(of: &[CandidateCurve]) -> Self {
+    pub fn new(fitted_curves: &[CandidateCurve]) -> Self {
         let mut curves: BTreeMap<(CellKind, Candidate), Curves> = BTreeMap::new();
         let mut left_out: BTreeMap<(CellKind, CommShape), LeftOutSizes> = BTreeMap::new();
-        for of in of {
-            let kind = (of.collective, of.datatype, of.operator);
-            let sizes = left_out.entry((kind, of.shape)).or_default();
-            for left in of.curve.predict_left_out_sizes() {
+        for fitted in fitted_curves {
+            let kind = (fitted.collective, fitted.datatype, fitted.operator);
+            let sizes = left_out.entry((kind, fitted.shape)).or_default();
+            for left in fitted.curve.predict_left_out_sizes() {
                 sizes.entry(left.measured.bytes).or_default().push(left);
             }
-            let shapes = curves.entry((kind, of.candidate.clone())).or_default();
-            shapes.insert(of.shape, of.curve.clone());
+            let shapes = curves.entry((kind, fitted.candidate.clone())).or_default();
+            shapes.insert(fitted.shape, fitted.curve.clone());
         }
         let inside = left_out
             .into_iter()

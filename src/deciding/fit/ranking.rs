@@ -11,6 +11,14 @@ use crate::{DecideOptions, MachineFit};
 use results::{Ranked, Summary};
 use statistics::{PairedRatio, paired_ratio};
 
+/// A summary beside what the ranking says about it.
+struct RankedSummary<'s> {
+    /// The speed-up by which it is ordered; 0 if it cannot be compared.
+    order: f64,
+    ranked: Ranked,
+    summary: &'s Summary,
+}
+
 /// Compares the summaries of one cell, including the default's. The order is: fastest first by paired ratio, then
 /// candidates with [too few launches](has_enough_launches), then those that cannot be compared. Returns also the
 /// confidence that the acceptable candidates beat the default, or that none does.
@@ -25,7 +33,7 @@ pub(crate) fn rank_candidates(
     options: &DecideOptions,
 ) -> (Vec<Ranked>, Confidence) {
     let is_known = |summary: &Summary| has_enough_launches(summary, default, options);
-    let mut ranked: Vec<(f64, Ranked, &Summary)> = summaries
+    let mut ranked: Vec<RankedSummary<'_>> = summaries
         .iter()
         .map(|summary| {
             let candidate = &summary.candidate;
@@ -49,31 +57,40 @@ pub(crate) fn rank_candidates(
                 acceptable: false,
                 tolerable: false,
             };
-            (order, ranked, *summary)
+            RankedSummary {
+                order,
+                ranked,
+                summary,
+            }
         })
         .collect();
     // Equal times are in a fixed order, the default first.
     ranked.sort_by(|a, b| {
-        let known = is_known(b.2).cmp(&is_known(a.2));
+        let known = is_known(b.summary).cmp(&is_known(a.summary));
         known
-            .then_with(|| b.0.total_cmp(&a.0))
-            .then_with(|| a.1.candidate.cmp(&b.1.candidate))
+            .then_with(|| b.order.total_cmp(&a.order))
+            .then_with(|| a.ranked.candidate.cmp(&b.ranked.candidate))
     });
-    let fastest = ranked.first().map(|(_, _, summary)| *summary);
+    let fastest = ranked.first().map(|first| first.summary);
     let better: Vec<&Candidate> = ranked
         .iter()
-        .filter(|(_, ranked, _)| ranked.beats_default)
-        .map(|(_, _, summary)| &summary.candidate)
+        .filter(|one| one.ranked.beats_default)
+        .map(|one| &one.summary.candidate)
         .collect();
     let places = cell.simplest_alike(&better);
     let simplest: BTreeSet<&Candidate> = places.iter().map(|place| better[*place]).collect();
     let leader = ranked
         .iter()
-        .find(|(.., summary)| simplest.contains(&summary.candidate))
-        .map(|(_, _, summary)| *summary);
+        .find(|one| simplest.contains(&one.summary.candidate))
+        .map(|one| one.summary);
     let candidates: Vec<Ranked> = ranked
         .into_iter()
-        .map(|(_, mut ranked, summary)| {
+        .map(|one| {
+            let RankedSummary {
+                mut ranked,
+                summary,
+                ..
+            } = one;
             let behind = fastest.and_then(|fastest| time_ratio(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
             let leader = leader.filter(|_| simplest.contains(&ranked.candidate));

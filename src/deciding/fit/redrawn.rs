@@ -38,10 +38,13 @@ pub(crate) fn draw_summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary
 /// A summary of the drawn launches, which count as different ones; `None` if none of them measured it.
 fn redraw_summary(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
     summary.subject.cell()?;
-    let of = &summary.launch_medians;
-    let seconds = |launch| Some(of[of.binary_search_by_key(launch, |(of, _)| *of).ok()?].1);
+    let measured = &summary.launch_medians;
+    let seconds_of = |wanted| {
+        let index = measured.binary_search_by_key(wanted, |(launch, _)| *launch);
+        Some(measured[index.ok()?].1)
+    };
     let medians = (1..).zip(drawn);
-    let medians = medians.filter_map(|(number, launch)| Some((number, seconds(launch)?)));
+    let medians = medians.filter_map(|(number, launch)| Some((number, seconds_of(launch)?)));
     let launch_medians: Vec<(u32, f64)> = medians.collect();
     let seconds: Vec<f64> = launch_medians.iter().map(|(_, seconds)| *seconds).collect();
     let mut redrawn = Summary {

@@ -47,12 +47,12 @@ pub fn count_unusual_repetitions(
 
 /// The default against itself under another name, by cell.
 fn compare_placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
-    let of = |candidate: Candidate| {
+    let medians_of = |candidate: Candidate| {
         let found = summaries.iter().filter(move |s| s.candidate == candidate);
         found.filter_map(|summary| Some((summary.subject.cell()?, &summary.launch_medians)))
     };
-    let defaults: BTreeMap<Cell, _> = of(Candidate::Default).collect();
-    of(Candidate::Placebo)
+    let defaults: BTreeMap<Cell, _> = medians_of(Candidate::Default).collect();
+    medians_of(Candidate::Placebo)
         .filter_map(|(cell, placebo)| {
             let ratio = paired_ratio(placebo, defaults.get(&cell)?, CONFIDENCE)?;
             Some((cell, ratio))

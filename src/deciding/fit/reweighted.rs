@@ -18,8 +18,8 @@ const TOLERANCE: f64 = 1e-10;
 /// The smallest share of the squared distances at which places count as different.
 const SAME_PLACE: f64 = 1e-12;
 
-/// The line with the least loss, that of [`crate::line::fit`]: pseudo-Huber of the logarithms of measured to fitted
-/// time. Start and slope are at least 0. Points of one place give a constant.
+/// The line with the least loss, that of [`crate::line::fit_line`]: pseudo-Huber of the logarithms of measured to
+/// fitted time. Start and slope are at least 0. Points of one place give a constant.
 ///
 /// The method is least squares with weights recomputed in each round, so that at the end the gradient is that of the
 /// loss. A simplex search finds the same line a hundred times slower, and the search for segments needs a line for
@@ -28,7 +28,7 @@ pub(crate) fn robust_line(points: &[CurvePoint]) -> Line {
     improve_line(points, relative_least_squares(points), MOST_ROUNDS)
 }
 
-/// The line with the least squares of relative errors: a start for [`improve`].
+/// The line with the least squares of relative errors: a start for [`improve_line`].
 pub(crate) fn relative_least_squares(points: &[CurvePoint]) -> Line {
     weighted_least_squares(points, |point| point.value.powi(-2))
 }

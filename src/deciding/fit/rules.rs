@@ -25,9 +25,9 @@ use results::{CellDecision, Verdict};
 ///
 /// Rules that are equal for commutative and noncommutative operators, or for all operators and commutative ones, are
 /// written once, with the lower of the two confidences; so are rules that are equal for both deployments. `decisions`
-/// are those of [`crate::decide`], `of_library` those for the library's own settings. Cells without a measured default
-/// are left out. `extended` are decisions of [`crate::extend`]: their entries are marked as the model's and have no
-/// measured times.
+/// are those of [`crate::decide_cells`], `of_library` those for the library's own settings. Cells without a measured
+/// default are left out. `extended` are decisions of [`crate::decide_unmeasured_shapes`]: their entries are marked as
+/// the model's and have no measured times.
 pub fn build_table(
     name: &str,
     provenance: Provenance,
@@ -59,9 +59,9 @@ pub(crate) fn build_rules(
         });
         collectives.entry(collective).or_default().extend(of_model);
     }
-    for (collective, of_library) in deployment_entries(of_library, Deployments::Library) {
+    for (collective, entries) in deployment_entries(of_library, Deployments::Library) {
         let known = collectives.entry(collective).or_default();
-        for entry in of_library {
+        for entry in entries {
             let alike = |other: &&mut ShapeRules| {
                 other.operators == entry.operators && has_same_choices(other, &entry)
             };
@@ -132,9 +132,9 @@ fn has_same_choices(one: &ShapeRules, other: &ShapeRules) -> bool {
 
 /// Lowers the confidence of the common rules to the lower of both.
 fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
-    for (rule, other) in entry.rules.iter_mut().zip(&other.rules) {
-        rule.confidence = rule.confidence.min(other.confidence);
-        rule.confirmed &= other.confirmed;
+    for (rule, other_rule) in entry.rules.iter_mut().zip(&other.rules) {
+        rule.confidence = rule.confidence.min(other_rule.confidence);
+        rule.confirmed &= other_rule.confirmed;
     }
 }
 

@@ -32,13 +32,16 @@ pub(crate) fn predict_on_shape(
     }
     let family = shape_family(curves, shape);
     let ranks = f64::from(shape.ranks());
-    let of = |(shape, _): &ShapeCurve<'_>| f64::from(shape.ranks());
+    let of = |(measured, _): &ShapeCurve<'_>| f64::from(measured.ranks());
     let after = family.partition_point(|measured| of(measured) < ranks);
     let (below, above) = (
         after.checked_sub(1).map(|before| family[before]),
         family.get(after),
     );
-    let from = |(shape, curve): &ShapeCurve<'_>| (f64::from(shape.ranks()), time(*shape, curve));
+    let from = |(measured, curve): &ShapeCurve<'_>| AtRanks {
+        ranks: f64::from(measured.ranks()),
+        predicted: time(*measured, curve),
+    };
     match (below, above) {
         (Some(below), Some(above)) => {
             Some(interpolate_between_ranks(from(&below), from(above), ranks))
@@ -58,7 +61,7 @@ pub(crate) fn predict_on_shape(
 }
 
 /// The family of a shape, by ascending number of ranks, each number once.
-fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
+fn shape_family(curves: &Curves, wanted: CommShape) -> Vec<ShapeCurve<'_>> {
     let members = |belongs: &dyn Fn(&CommShape) -> bool| {
         let all = curves.iter().map(|(shape, curve)| (*shape, curve));
         let mut family: Vec<ShapeCurve<'_>> = all.filter(|(shape, _)| belongs(shape)).collect();
@@ -68,11 +71,11 @@ fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
     };
     let encloses = |family: &[ShapeCurve<'_>]| {
         let ranks = |measured: Option<&ShapeCurve<'_>>| measured.map(|(shape, _)| shape.ranks());
-        ranks(family.first()).is_some_and(|least| least < shape.ranks())
-            && ranks(family.last()).is_some_and(|most| most > shape.ranks())
+        ranks(family.first()).is_some_and(|least| least < wanted.ranks())
+            && ranks(family.last()).is_some_and(|most| most > wanted.ranks())
     };
-    let same_ppn = members(&|measured| measured.ppn == shape.ppn);
-    let same_nodes = members(&|measured| measured.nodes == shape.nodes);
+    let same_ppn = members(&|measured| measured.ppn == wanted.ppn);
+    let same_nodes = members(&|measured| measured.nodes == wanted.nodes);
     if encloses(&same_ppn) || (same_nodes.is_empty() && !same_ppn.is_empty()) {
         same_ppn
     } else if encloses(&same_nodes) {
@@ -86,14 +89,16 @@ fn shape_family(curves: &Curves, shape: CommShape) -> Vec<ShapeCurve<'_>> {
     }
 }
 
-/// Linear interpolation in the logarithms of ranks and time.
-fn interpolate_between_ranks(
-    below: (f64, Predicted),
-    above: (f64, Predicted),
+/// A predicted time with a number of ranks.
+struct AtRanks {
     ranks: f64,
-) -> Predicted {
-    let share = (ranks / below.0).ln() / (above.0 / below.0).ln();
-    let (low, high) = (below.1, above.1);
+    predicted: Predicted,
+}
+
+/// Linear interpolation in the logarithms of ranks and time.
+fn interpolate_between_ranks(below: AtRanks, above: AtRanks, ranks: f64) -> Predicted {
+    let share = (ranks / below.ranks).ln() / (above.ranks / below.ranks).ln();
+    let (low, high) = (below.predicted, above.predicted);
     Predicted {
         seconds: low.seconds * (high.seconds / low.seconds).powf(share),
         how: low.how.max(high.how).max(TimeOrigin::Interpolated),
@@ -119,7 +124,12 @@ impl Axis {
 }
 
 /// A straight line through a curve, with the ranks of its shape.
-type ShapeLine<'c> = (f64, Segment, &'c Curve);
+#[derive(Clone, Copy)]
+struct ShapeLine<'c> {
+    ranks: f64,
+    line: Segment,
+    curve: &'c Curve,
+}
 
 /// The ratio of a call's time with `ranks` to that on the nearest shape; 1 if straight lines of fewer than two shapes
 /// are known.
@@ -131,7 +141,13 @@ fn growth_from_nearest(
 ) -> f64 {
     let straight: Vec<ShapeLine<'_>> = family
         .iter()
-        .filter_map(|(shape, curve)| Some((f64::from(shape.ranks()), curve.straight?, *curve)))
+        .filter_map(|(shape, curve)| {
+            Some(ShapeLine {
+                ranks: f64::from(shape.ranks()),
+                line: curve.straight?,
+                curve,
+            })
+        })
         .collect();
     if straight.len() < 2 {
         return 1.0;
@@ -143,7 +159,7 @@ fn growth_from_nearest(
     } else {
         Axis::Logarithm
     };
-    let at = |ranks: f64| reweighted::line_value_at(&line_at(&straight, axis, ranks), bytes as f64);
+    let at = |count: f64| reweighted::line_value_at(&line_at(&straight, axis, count), bytes as f64);
     at(ranks) / at(f64::from(nearest.0.ranks()))
 }
 
@@ -153,9 +169,9 @@ const NOTHING: f64 = 1e-18;
 /// The straight line that other shapes predict.
 fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
     let parameter = |of: fn(&Segment) -> f64| {
-        let points = straight.iter().map(|(ranks, line, _)| CurvePoint {
-            at: axis.value_of_ranks(*ranks),
-            value: of(line).max(NOTHING),
+        let points = straight.iter().map(|measured| CurvePoint {
+            at: axis.value_of_ranks(measured.ranks),
+            value: of(&measured.line).max(NOTHING),
         });
         let line = reweighted::robust_line(&points.collect::<Vec<_>>());
         line.seconds(axis.value_of_ranks(ranks))
@@ -170,7 +186,7 @@ fn line_at(straight: &[ShapeLine<'_>], axis: Axis, ranks: f64) -> Line {
 fn left_out_error(straight: &[ShapeLine<'_>], axis: Axis) -> f64 {
     let of_shape = |place: usize| {
         let mut others = straight.to_vec();
-        let (ranks, _, curve) = others.remove(place);
+        let ShapeLine { ranks, curve, .. } = others.remove(place);
         let line = line_at(&others, axis, ranks);
         let errors = curve.points.iter().map(|point| {
             let predicted = reweighted::line_value_at(&line, point.bytes as f64);

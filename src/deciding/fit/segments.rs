@@ -63,15 +63,15 @@ fn find_segments_with(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<
 /// The number of points that the first line should cover so that both lines leave the smallest errors.
 fn locate_change(points: &[CurvePoint], [before, after]: &[Line; 2]) -> usize {
     let mut cost = 0.0;
-    let mut best = (0.0, 0);
+    let (mut lowest_cost, mut best_count) = (0.0, 0);
     for (point, count) in points.iter().zip(1..) {
         let error = |line| reweighted::log_error(point, line).abs();
         cost += error(before) - error(after);
-        if cost < best.0 {
-            best = (cost, count);
+        if cost < lowest_cost {
+            (lowest_cost, best_count) = (cost, count);
         }
     }
-    best.1
+    best_count
 }
 
 /// The partition with the best criterion.
@@ -99,14 +99,14 @@ fn best_partition(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Range<usiz
 fn part_costs(points: &[CurvePoint], improve: Improve<'_>) -> Vec<Vec<f64>> {
     let count = points.len();
     let mut costs = vec![vec![f64::INFINITY; count + 1]; count];
-    for (first, costs) in costs.iter_mut().enumerate() {
+    for (first, row) in costs.iter_mut().enumerate() {
         let mut line: Option<Line> = None;
         for end in first + FEWEST_SIZES..=count {
             let part = &points[first..end];
             let start = line.unwrap_or_else(|| reweighted::relative_least_squares(part));
             let better = improve(part, start);
             let errors = part.iter().map(|p| reweighted::log_error(p, &better).abs());
-            costs[end] = errors.sum();
+            row[end] = errors.sum();
             line = Some(better);
         }
     }

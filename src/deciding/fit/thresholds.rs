@@ -72,7 +72,7 @@ pub(crate) fn choices_between_sizes<'d>(
     if (!is_unknown && lines[0] == lines[1]) || (is_unknown && !leaves_default_out) {
         return vec![(size(0.5), &right.chosen)];
     }
-    let Some(first) = table::index_of_lowest(lines.iter().map(|line| Some((*line)?[0]))) else {
+    let Some(first) = table::index_of_lowest(lines.iter().map(|ends| Some((*ends)?[0]))) else {
         return vec![(high, &right.chosen)];
     };
     let crossings = table::lowest_line_changes(&lines, first).into_iter();
@@ -113,7 +113,7 @@ fn has_changing_default(left: &CellDecision, right: &CellDecision) -> bool {
     };
     let (before, after) = (done(left), done(right));
     // The algorithm that the default uses at one size matters if it is faster than the default at the other.
-    let is_worth = |at: &CellDecision, done: &BTreeSet<Candidate>, other: &CellDecision| {
+    let is_worth = |at: &CellDecision, same: &BTreeSet<Candidate>, other: &CellDecision| {
         let seconds = |candidate: &Candidate| Some(other.ranked(candidate)?.median_seconds);
         let gains = |candidate: &Candidate| {
             let default = seconds(&Candidate::Default);
@@ -122,7 +122,7 @@ fn has_changing_default(left: &CellDecision, right: &CellDecision) -> bool {
                 .map(|(default, own)| default / own);
             ratio.is_some_and(|ratio| ratio.ln() >= FAVOUR_OF_DEFAULT)
         };
-        at.chosen != Candidate::Default || done.iter().any(gains)
+        at.chosen != Candidate::Default || same.iter().any(gains)
     };
     before.is_disjoint(&after)
         && !(before.is_empty() && after.is_empty())

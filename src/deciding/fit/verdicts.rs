@@ -11,10 +11,11 @@ use crate::{DecideOptions, FitError, FreshMeasurements};
 /// Removes the verdicts that newer launches overrule: confirming launches after a verdict against a candidate that
 /// confirm it at the same size.
 ///
-/// `samples` are those of confirming launches, as for [`Fresh::of`]. A verdict without a launch is kept.
+/// `samples` are those of confirming launches, as for [`FreshMeasurements::from_samples`]. A verdict without a launch
+/// is kept.
 ///
 /// # Errors
-/// The errors of [`Fresh::of`].
+/// The errors of [`FreshMeasurements::from_samples`].
 pub fn remove_overruled_verdicts(
     verdicts: Vec<table::Verdict>,
     samples: &[(Pattern, Vec<Sample>)],

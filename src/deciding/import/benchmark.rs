@@ -29,7 +29,8 @@ pub(crate) fn cell_of_row(
     shape: CommShape,
     bytes: u64,
     sized: Sized,
-    (datatype, operator): (Datatype, Operator),
+    datatype: Datatype,
+    operator: Operator,
 ) -> Result<Cell, String> {
     let ranks = u64::from(shape.ranks());
     let own = match sized {
@@ -227,7 +228,7 @@ impl Rows {
     }
 
     /// Compares what a log says about the table in a line with what is asked for; the parameters are those of
-    /// [`Statements::objection`].
+    /// [`Statements::find_objection`].
     pub(crate) fn check_statements(
         &mut self,
         line: u64,
@@ -276,8 +277,8 @@ impl Rows {
         reading: &mut Reading,
     ) {
         reading.others.append(&mut self.reading.others);
-        if let Some(Fault { line, problem }) = self.fault {
-            reading.refuse(line, problem);
+        if let Some(Fault { line: at, problem }) = self.fault {
+            reading.refuse(at, problem);
             return;
         }
         if self.reading.rows.is_empty() && self.reading.skipped.is_empty() {

@@ -174,10 +174,9 @@ impl Reader<'_> {
         let cell = fields.parse_cell(self.options)?;
         let candidate = fields.parse_candidate(&cell, self.options.library.as_ref())?;
         let launch = fields.positive_number("launch")?.unwrap_or(1);
-        let seconds = fields.required_text("seconds", "a time")?;
-        let time = seconds.parse().ok().and_then(|time| TIME.if_within(time));
-        let unfit = || unfit_value("seconds", seconds, TIME.to_string());
-        let seconds = time.ok_or_else(unfit)?;
+        let text = fields.required_text("seconds", "a time")?;
+        let time = text.parse().ok().and_then(|time| TIME.if_within(time));
+        let seconds = time.ok_or_else(|| unfit_value("seconds", text, TIME.to_string()))?;
         if candidate == Candidate::Default {
             let found = fields
                 .text_in_column("algorithm")

@@ -390,7 +390,7 @@ impl Columns {
         let of_name = |name: &&str| match *name {
             "#Benchmarking" => Column::Name,
             "Group" => Column::Count,
-            name if name.starts_with('#') => Column::Count,
+            _ if name.starts_with('#') => Column::Count,
             _ => Column::Decimal,
         };
         Some(Self {
@@ -482,7 +482,7 @@ impl<'t> Table<'t> {
             (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
             _ => Sized::Alike,
         };
-        let elements = match head.reduction_elements() {
+        let (datatype, operator) = match head.reduction_elements() {
             Ok(elements) => elements,
             Err(problem) if self.collective.is_reduction() => {
                 self.rows.fail_table(self.line, problem);
@@ -491,7 +491,7 @@ impl<'t> Table<'t> {
             // What is moved has no datatype here.
             Err(_) => (Datatype::Byte, Operator::Sum),
         };
-        let cell = benchmark::cell_of_row(self.collective, shape, bytes, sized, elements);
+        let cell = benchmark::cell_of_row(self.collective, shape, bytes, sized, datatype, operator);
         self.rows.add_row(line.number, self.launch, cell, seconds);
         Ok(())
     }

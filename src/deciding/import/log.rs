@@ -17,10 +17,10 @@ pub(crate) struct Line<'t> {
 }
 
 /// Splits a log. `is_title` recognises what may follow the `#` of a title.
-pub(crate) fn split_log<'t>(text: &'t str, is_title: fn(&str) -> bool) -> Vec<Line<'t>> {
-    let labels = find_labels(text, is_title);
-    let whole = text.lines().count();
-    let ends = text.is_empty() || text.ends_with('\n');
+pub(crate) fn split_log<'t>(log: &'t str, is_title: fn(&str) -> bool) -> Vec<Line<'t>> {
+    let labels = find_labels(log, is_title);
+    let whole = log.lines().count();
+    let ends = log.is_empty() || log.ends_with('\n');
     let line = |(number, text): (usize, &'t str)| {
         let text = text.trim();
         let labelled = labels.iter().find_map(|label| label.strip_from(text));
@@ -32,7 +32,7 @@ pub(crate) fn split_log<'t>(text: &'t str, is_title: fn(&str) -> bool) -> Vec<Li
             is_cut: number == whole && !ends,
         }
     };
-    (1..).zip(text.lines()).map(line).collect()
+    (1..).zip(log.lines()).map(line).collect()
 }
 
 /// What precedes the title in a line, without the blanks around it; `None` if the line has no title.
@@ -67,9 +67,9 @@ fn find_labels(text: &str, is_title: fn(&str) -> bool) -> Vec<Label<'_>> {
     let mut found: Vec<&str> = before.collect();
     found.sort_by_key(|label| (std::cmp::Reverse(label.len()), *label));
     found.dedup();
-    let labels = found.into_iter().map(|text| Label {
-        text,
-        pattern: has_time(text).then(|| text.chars().map(character_kind).collect()),
+    let labels = found.into_iter().map(|label| Label {
+        text: label,
+        pattern: has_time(label).then(|| label.chars().map(character_kind).collect()),
     });
     labels.collect()
 }

@@ -237,8 +237,8 @@ impl<'t> Reader<'t> {
                 if table.columns.is_some() {
                     self.begin_again(line, test);
                 }
-                if let Some(Stream::Table(table)) = self.streams.get_mut(line.label) {
-                    table.read_header(comment, line.number);
+                if let Some(Stream::Table(begun)) = self.streams.get_mut(line.label) {
+                    begun.read_header(comment, line.number);
                 }
             }
             Stream::Table(_) if comment.contains(" Test") => {
@@ -426,8 +426,8 @@ impl<'t> Table<'t> {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,
         };
-        let elements = (datatype, Operator::Sum);
-        let cell = benchmark::cell_of_row(collective, shape, bytes, sized, elements);
+        let operator = Operator::Sum;
+        let cell = benchmark::cell_of_row(collective, shape, bytes, sized, datatype, operator);
         self.rows.add_row(line.number, launch, cell, seconds);
         Ok(())
     }
@@ -442,7 +442,7 @@ impl Columns {
             kinds.push(match &**name {
                 "Size" | "Iterations" => Column::Count,
                 "Validation" => Column::Verdict,
-                name if name.contains(" Lat") && name.ends_with("(us)") => Column::Decimal,
+                _ if name.contains(" Lat") && name.ends_with("(us)") => Column::Decimal,
                 _ => return Err(LineProblem::Column(name.clone())),
             });
         }

@@ -255,7 +255,10 @@ impl Statements {
         };
         let blocks = lines.split(is_command).map(titles);
         Self {
-            crowded: blocks.filter(|titles| titles.len() > 1).flatten().collect(),
+            crowded: blocks
+                .filter(|of_block| of_block.len() > 1)
+                .flatten()
+                .collect(),
             needs_shape,
             ..Self::default()
         }
@@ -453,12 +456,16 @@ impl Statements {
 
     /// Numbers that contradict a shape.
     fn other_shape(&self, shape: CommShape, ran: Option<u32>) -> Option<LineProblem> {
-        let said = |number: fn(&Statement) -> Option<Number>| {
+        let latest = |number: fn(&Statement) -> Option<Number>| {
             let command = self.commands.last().and_then(|last| number(&last.says));
             let both = [command, number(&self.heading)];
-            both.into_iter().flatten().max_by_key(|number| number.line)
+            both.into_iter().flatten().max_by_key(|stated| stated.line)
         };
-        let [ranks, nodes, ppn] = [said(|of| of.ranks), said(|of| of.nodes), said(|of| of.ppn)];
+        let [ranks, nodes, ppn] = [
+            latest(|of| of.ranks),
+            latest(|of| of.nodes),
+            latest(|of| of.ppn),
+        ];
         let differs = |said: Option<Number>, given| said.filter(|said| said.value != given);
         let problem = |said: Number, what, each, given| LineProblem::Said {
             line: said.line,
@@ -480,8 +487,8 @@ impl Statements {
             .zip(all)
             .map(|(nodes, all)| ranks_on_first_node(all, nodes));
         let mut each = [ppn, shared].into_iter();
-        if let Some(ppn) = each.find_map(|each| differs(each, shape.ppn)) {
-            return Some(problem(ppn, "rank", " on each node", shape.ppn));
+        if let Some(other_ppn) = each.find_map(|each| differs(each, shape.ppn)) {
+            return Some(problem(other_ppn, "rank", " on each node", shape.ppn));
         }
         let says_shape = match ran {
             Some(_) => ppn.or(nodes).is_some(),
@@ -600,7 +607,7 @@ impl Statement {
             } else if SETTING.contains(word) {
                 let value = words.get(index + 2).copied().unwrap_or_default();
                 match next.split_once('=') {
-                    Some((name, value)) => self.take_setting(name, value, line),
+                    Some((name, assigned)) => self.take_setting(name, assigned, line),
                     None => self.take_setting(next, value, line),
                 }
             }
@@ -646,7 +653,7 @@ impl Statement {
         // A set has one rank unless the numbers say otherwise.
         let shared = || Some(total?.div_ceil(sets?.max(1)));
         let each = ranks.or_else(shared).or(total.is_none().then_some(1));
-        let product = |sets: Option<u32>| Some(sets?.saturating_mul(each?));
+        let product = |count: Option<u32>| Some(count?.saturating_mul(each?));
         let number = |value| Number { value, line };
         self.ranks = total.or(product(sets)).map(number).or(self.ranks);
         self.ppn = product(per_node).map(number).or(self.ppn);
@@ -727,17 +734,17 @@ impl Statement {
             .map(|word| word.trim_matches(|c: char| c == '-' || c == '.' || c == '+'))
             .filter(|word| !word.is_empty())
             .collect();
-        let announces = announces_launch(text, &words);
+        let is_announcement = announces_launch(text, &words);
         for (index, word) in words.iter().enumerate() {
             let mut behind = words[index + 1..]
                 .iter()
                 .copied()
-                .skip_while(|word| *word == "=");
+                .skip_while(|sign| *sign == "=");
             let is_assigned = words.get(index + 1) == Some(&"=");
-            let value = behind.next().unwrap_or_default();
-            let number = value.parse().ok().map(|value| Number { value, line });
+            let next_word = behind.next().unwrap_or_default();
+            let number = next_word.parse().ok().map(|value| Number { value, line });
             // A short line such as `NP 8` is nothing but a heading.
-            let is_key = is_assigned || ((announces || words.len() <= 3) && number.is_some());
+            let is_key = is_assigned || ((is_announcement || words.len() <= 3) && number.is_some());
             if is_key && RANK_WORDS.contains(word) {
                 found.ranks = number.or(found.ranks);
             } else if is_key && NODE_WORDS.contains(word) {
@@ -745,7 +752,7 @@ impl Statement {
             } else if is_key && PPN_WORDS.contains(word) {
                 found.ppn = number.or(found.ppn);
             } else if is_algorithm(word) {
-                let is_key = is_key || announces || words.len() <= 3;
+                let is_key = is_key || is_announcement || words.len() <= 3;
                 let value = named_algorithm(&words, index).filter(|_| is_key);
                 let setting = value.map(|value| Setting {
                     name: (*word).to_owned(),
@@ -754,29 +761,29 @@ impl Statement {
                 });
                 found.algorithm = setting.or(found.algorithm);
             } else if let Ok(count) = word.parse::<u32>()
-                && announces
+                && is_announcement
             {
                 // As in `8 ranks` and `8 MPI processes per node`.
-                let number = Some(Number { value: count, line });
-                let behind: Vec<&str> = words[index + 1..]
+                let announced = Some(Number { value: count, line });
+                let after: Vec<&str> = words[index + 1..]
                     .iter()
                     .copied()
-                    .filter(|word| *word != "mpi")
+                    .filter(|following| *following != "mpi")
                     .take(3)
                     .collect();
-                match behind[..] {
-                    ["nodes" | "node", ..] => found.nodes = number,
+                match after[..] {
+                    ["nodes" | "node", ..] => found.nodes = announced,
                     [counted, "per" | "each", ..] | [counted, "on", "each" | "every", ..]
                         if COUNTED.contains(&counted) =>
                     {
-                        found.ppn = number;
+                        found.ppn = announced;
                     }
-                    [counted, ..] if COUNTED.contains(&counted) => found.ranks = number,
+                    [counted, ..] if COUNTED.contains(&counted) => found.ranks = announced,
                     _ => {}
                 }
             }
         }
-        if found.algorithm.is_none() && announces {
+        if found.algorithm.is_none() && is_announcement {
             found.algorithm = bare_algorithm(&words).map(|value| Setting {
                 name: "algorithm".to_owned(),
                 value,
@@ -843,7 +850,7 @@ fn named_algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
 fn bare_algorithm(words: &[&str]) -> Option<String> {
     let names_other = |word: &str| {
         let mut collectives = Collective::MEASURED.iter();
-        let is_word = |words: &[&str]| words.contains(&word);
+        let is_word = |list: &[&str]| list.contains(&word);
         let is_number = word.parse::<u32>().is_ok() || word == "=";
         is_number
             || is_word(&ANNOUNCING)

@@ -43,15 +43,15 @@ pub fn render_csv(view: &View) -> io::Result<String> {
 fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
     let cell = &result.cell;
     let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == ranked.candidate);
-    let end = |interval: Option<Interval>, end: usize| {
-        optional_number(interval.and_then(|interval| Some(interval.known_ends()?[end])))
-    };
-    let interval = Some(ranked.interval);
+    let known_ends = |interval: Option<Interval>| interval.and_then(|known| known.known_ends());
+    let low_end = |interval| optional_number(known_ends(interval).map(|[low, _]| low));
+    let high_end = |interval| optional_number(known_ends(interval).map(|[_, high]| high));
+    let of_time = Some(ranked.interval);
     let of_speedup = ranked.speedup.map(|speedup| speedup.interval);
     let certain = of_speedup.filter(|interval| interval.known_ends().is_some());
     let count = |count: u64| match count {
         0 => String::new(),
-        count => count.to_string(),
+        _ => count.to_string(),
     };
     let datatype = match cell.operator {
         Some(_) => cell.datatype.name(),
@@ -73,13 +73,13 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
         cell.bytes.to_string(),
         ranked.candidate.to_string(),
         optional_number(Some(ranked.median_seconds)),
-        end(interval, 0),
-        end(interval, 1),
+        low_end(of_time),
+        high_end(of_time),
         count(ranked.counts.launches.into()),
         count(ranked.counts.repetitions),
         optional_number(ranked.speedup.map(|speedup| speedup.median)),
-        end(of_speedup, 0),
-        end(of_speedup, 1),
+        low_end(of_speedup),
+        high_end(of_speedup),
         optional_number(certain.map(|interval| interval.coverage)),
         count(ranked.speedup.map_or(0, |speedup| speedup.launches.into())),
         is_chosen(&result.chosen),

@@ -4,11 +4,18 @@ use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
 use crate::text::markdown_cell;
 
+/// The heading of a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heading {
+    pub(crate) text: &'static str,
+    /// Whether the column has numbers, which are flush right.
+    pub(crate) is_number: bool,
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct TextTable {
-    /// The headings of the columns, and whether each has numbers, which are flush right.
-    pub(crate) columns: Vec<(&'static str, bool)>,
+    pub(crate) columns: Vec<Heading>,
     /// The rows, with one text per column.
     pub rows: Vec<Vec<String>>,
 }
@@ -28,9 +35,12 @@ pub fn text_table<const N: usize>(
         !name.ends_with('?') || rows.iter().any(|row| !row[*column].is_empty())
     };
     let shown: Vec<(&&str, usize)> = columns.iter().zip(0..N).filter(is_shown).collect();
-    let name = |name: &'static str| {
+    let heading = |name: &'static str| {
         let name = name.trim_end_matches('?');
-        (name.trim_end_matches('>'), name.ends_with('>'))
+        Heading {
+            text: name.trim_end_matches('>'),
+            is_number: name.ends_with('>'),
+        }
     };
     let cells = |row: &[String; N]| {
         shown
@@ -39,7 +49,7 @@ pub fn text_table<const N: usize>(
             .collect()
     };
     TextTable {
-        columns: shown.iter().map(|(text, _)| name(text)).collect(),
+        columns: shown.iter().map(|(text, _)| heading(text)).collect(),
         rows: rows.iter().map(cells).collect(),
     }
 }
@@ -48,14 +58,14 @@ impl TextTable {
     fn lay_out(&self, style: TableStyle, cell: impl Fn(&str) -> String) -> Table {
         let mut table = Table::new();
         table.load_style(style);
-        table.set_header(self.columns.iter().map(|(name, _)| *name));
+        table.set_header(self.columns.iter().map(|heading| heading.text));
         table.add_rows(
             self.rows
                 .iter()
                 .map(|row| row.iter().map(|text| cell(text))),
         );
-        for (column, (_, is_number)) in table.column_iter_mut().zip(&self.columns) {
-            if *is_number {
+        for (column, heading) in table.column_iter_mut().zip(&self.columns) {
+            if heading.is_number {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
@@ -85,12 +95,12 @@ impl TextTable {
     /// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
     fn align_separator(&self, line: &str) -> String {
         let dashes = line.trim_matches('|').split('|').zip(&self.columns);
-        dashes.fold(
-            "|".to_owned(),
-            |line, (dashes, (_, is_number))| match is_number {
-                false => format!("{line}{dashes}|"),
-                true => format!("{line}{}:|", &dashes[1..]),
-            },
-        )
+        dashes.fold("|".to_owned(), |aligned, (dashes, heading)| {
+            if heading.is_number {
+                format!("{aligned}{}:|", &dashes[1..])
+            } else {
+                format!("{aligned}{dashes}|")
+            }
+        })
     }
 }

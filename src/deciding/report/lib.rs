@@ -1,9 +1,9 @@
 //! Reports on measurements, fits and decisions.
 //!
-//! A [`View`] holds the content without any layout; `tuner` builds it from a store and a fit, [`View::of_table`] from
-//! a table alone. [`render_html`] renders it as a page with figures, [`figures`] renders the main parts of that page
-//! for other pages, [`render_maps`] the decision maps of a collective as a picture, [`render_markdown`] renders text,
-//! [`render_csv`] all cells with all candidates, and [`render_summary`] a few lines for a terminal. All are pure
+//! A [`View`] holds the content without any layout; `tuner` builds it from a store and a fit, [`View::from_table`] from
+//! a table alone. [`render_html`] renders it as a page with figures, [`render_figures`] renders the main parts of that
+//! page for other pages, [`render_maps`] the decision maps of a collective as a picture, [`render_markdown`] renders
+//! text, [`render_csv`] all cells with all candidates, and [`render_summary`] a few lines for a terminal. All are pure
 //! functions of the view.
 //!
 //! Markdown, page and CSV share their tables and sentences (`grid.rs`, `text.rs`). Lists that would grow with the store

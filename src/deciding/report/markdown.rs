@@ -179,7 +179,7 @@ pub(crate) fn format_interval(ratio: &PairedRatio) -> String {
     })
 }
 
-pub(crate) fn rules_table(rules: &[Rule], of: &Provenance) -> TextTable {
+pub(crate) fn rules_table(rules: &[Rule], provenance: &Provenance) -> TextTable {
     let columns = "from> | below> | candidate | speed-up> | confidence | deployed";
     let ends = rules
         .iter()
@@ -199,7 +199,10 @@ pub(crate) fn rules_table(rules: &[Rule], of: &Provenance) -> TextTable {
                 } else {
                     rule.confidence.to_string()
                 },
-                match (Policy::default().lack_of_rule(rule, of), &rule.candidate) {
+                match (
+                    Policy::default().lack_of_rule(rule, provenance),
+                    &rule.candidate,
+                ) {
                     (_, Candidate::Default) => NONE.to_owned(),
                     (None, _) => "yes".to_owned(),
                     (Some(lack), _) => format!("no: {}", lack.reason()),

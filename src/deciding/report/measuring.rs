@@ -82,13 +82,13 @@ pub(crate) fn measuring_paragraphs(view: &View) -> Vec<String> {
 }
 
 fn list_invalid(found: &[OftenInvalid]) -> String {
-    let line = |found: &OftenInvalid| {
+    let line = |one: &OftenInvalid| {
         format!(
             "> - {} in {}: {} of {}\n",
-            markdown_prose(&found.candidate.to_string()),
-            found.cell,
-            format_count(found.invalid),
-            format_count(found.repetitions)
+            markdown_prose(&one.candidate.to_string()),
+            one.cell,
+            format_count(one.invalid),
+            format_count(one.repetitions)
         )
     };
     found.iter().map(line).collect()

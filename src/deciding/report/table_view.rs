@@ -49,7 +49,7 @@ impl View {
 
 /// Whether an entry leads the comparison of its shape: it holds for colltune, or no entry of the shape does.
 fn is_leading(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
-    let holds = |entry: &ShapeRules| entry.deployments.hold_for(Deployment::Colltune);
+    let holds = |rules: &ShapeRules| rules.deployments.hold_for(Deployment::Colltune);
     let same = |other: &&ShapeRules| {
         is_of_same_ranks(entry, other) && other.operators.overlap(entry.operators)
     };
@@ -106,8 +106,8 @@ fn decisions_of_entry(
     });
     let points = entry.measured.iter().map(|point| {
         let bytes = point.bytes;
-        let rule = rule_at(&entry.rules, bytes);
-        let chosen = rule.map_or(Candidate::Default, |rule| rule.candidate.clone());
+        let entry_rule = rule_at(&entry.rules, bytes);
+        let chosen = entry_rule.map_or(Candidate::Default, |rule| rule.candidate.clone());
         let mut ranking = Vec::new();
         let mut add = |candidate: &Candidate, seconds: f64, speedup: f64| {
             let is_known = |other: &Ranked| other.candidate == *candidate;
@@ -146,7 +146,7 @@ fn decisions_of_entry(
                 RuleSource::Measured => Verdict::OfTable,
                 RuleSource::Model | RuleSource::Interpolated => Verdict::Extrapolated,
             },
-            confidence: rule.map_or(Confidence::Low, |rule| rule.confidence),
+            confidence: entry_rule.map_or(Confidence::Low, |rule| rule.confidence),
             chosen,
             up_to_next: None,
             chosen_in_library,

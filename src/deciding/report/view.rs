@@ -41,7 +41,7 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
     /// All cells with their candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
-    /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
+    /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`find_withheld_reasons`].
     pub withheld: WithheldReasons,
     /// Colltune's algorithms compared with the library's own; empty if none of those was forced.
     pub pairs: Vec<Pairs>,
@@ -88,7 +88,7 @@ pub fn find_withheld_reasons(table: &Table, cells: &[CellDecision]) -> WithheldR
         ]
     };
     let all = cells.iter().flat_map(of_cell);
-    all.filter_map(|(key, reason)| Some((key, reason?)))
+    all.filter_map(|(key, withheld)| Some((key, withheld?)))
         .collect()
 }
 
@@ -175,7 +175,14 @@ pub struct Comparison {
 }
 
 /// The key of a comparison.
-type ComparisonKey = (Collective, CommShape, Operators, Datatype, Option<Operator>);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ComparisonKey {
+    collective: Collective,
+    shape: CommShape,
+    operators: Operators,
+    datatype: Datatype,
+    operator: Option<Operator>,
+}
 
 impl Comparison {
     /// Groups decisions into comparisons, with the table's rules for them.
@@ -196,21 +203,34 @@ impl Comparison {
             // A comparison covers both classes of operators if the table has the same rules for both.
             let group = covering_operators(table, collective, shape, decision.operators);
             let operators = group.unwrap_or(decision.operators);
-            let key = (collective, shape, operators, datatype, operator);
+            let key = ComparisonKey {
+                collective,
+                shape,
+                operators,
+                datatype,
+                operator,
+            };
             series.entry(key).or_default().push(decision);
         }
         series
             .into_iter()
-            .map(|(series, decisions)| Self::from_series(table, series, &decisions, blocks))
+            .map(|(series, of_series)| Self::from_series(table, series, &of_series, blocks))
             .collect()
     }
 
     fn from_series(
         table: &Table,
-        (collective, shape, operators, datatype, operator): ComparisonKey,
+        key: ComparisonKey,
         decisions: &[&CellDecision],
         blocks: &[BlockComparison],
     ) -> Self {
+        let ComparisonKey {
+            collective,
+            shape,
+            operators,
+            datatype,
+            operator,
+        } = key;
         let entries = table.collectives.get(&collective);
         let entries = || entries.into_iter().flatten().filter(|e| e.shape == shape);
         let is_whole = |e: &&ShapeRules| {

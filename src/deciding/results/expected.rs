@@ -101,7 +101,7 @@ impl ModelScore {
         [wrong, points]: [usize; 2],
         [wrong_held_out, points_held_out]: [usize; 2],
     ) -> Self {
-        let share = |wrong: usize, points: usize| wrong as f64 / points.max(1) as f64;
+        let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         Self {
             model,
             points,

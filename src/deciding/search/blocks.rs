@@ -193,22 +193,22 @@ fn place_near_minimum(
 /// The lower bound of a convex curve between the `gap`th measured point and the next, from the lines through either
 /// point and its outer neighbour.
 fn lower_bound_in_gap(measured: &[(usize, f64)], gap: usize) -> f64 {
-    let line = |a: (usize, f64), b: (usize, f64)| {
+    let line_through = |a: (usize, f64), b: (usize, f64)| {
         let slope = (b.1 - a.1) / (b.0 as f64 - a.0 as f64);
         move |at: usize| b.1 + slope * (at as f64 - b.0 as f64)
     };
     let (from, to) = (measured[gap], measured[gap + 1]);
     let left = gap
         .checked_sub(1)
-        .map(|before| line(measured[before], from));
-    let right = measured.get(gap + 2).map(|&after| line(after, to));
+        .map(|before| line_through(measured[before], from));
+    let right = measured.get(gap + 2).map(|&after| line_through(after, to));
     let at = |place: usize| {
         let lines = (
             left.as_ref().map(|line| line(place)),
             right.as_ref().map(|line| line(place)),
         );
         match lines {
-            (Some(left), Some(right)) => left.max(right),
+            (Some(left_bound), Some(right_bound)) => left_bound.max(right_bound),
             (bound, None) | (None, bound) => bound.unwrap_or(f64::NEG_INFINITY),
         }
     };

@@ -42,7 +42,7 @@ pub struct StageTimes {
 /// Estimates the least times of a campaign's stages. `experiments` is the expected time of each experiment in seconds.
 pub fn stage_times(campaign: &Campaign, cells: &[ExpectedCell], experiments: &[f64]) -> StageTimes {
     let minimum = campaign.repetitions.minimum;
-    let turn = |seconds: f64, minimum: u32| turn_seconds(campaign.pattern, seconds, minimum);
+    let turn = |seconds: f64, least: u32| turn_seconds(campaign.pattern, seconds, least);
     let experiment = |seconds: &f64| turn_seconds(Pattern::Together, *seconds, minimum);
     let experiments: f64 = experiments.iter().map(experiment).sum();
     // A search looks at some cells first, with few repetitions, and measures the default alone in cells that it does

@@ -84,7 +84,7 @@ impl CellRounds<'_> {
         let simplest = self.cell.simplest_alike(&candidates);
         let is_best_known = |place: &usize| {
             let same = (0..standings.len()).filter(|other| simplest[*other] == simplest[*place]);
-            let rank = |place: usize| (standings[place].launches, place == simplest[place]);
+            let rank = |other: usize| (standings[other].launches, other == simplest[other]);
             same.max_by_key(|other| rank(*other)) == Some(*place)
         };
         let kept = (0..standings.len()).filter(is_best_known);
@@ -177,8 +177,8 @@ impl CellRounds<'_> {
                 .filter_map(|size| Some((*size, self.shared_ratio(family, *size, standings)?)))
                 .collect();
             if shared.is_empty() {
-                let members = sizes.iter();
-                return members
+                let proposed = sizes.iter();
+                return proposed
                     .filter_map(|size| family.candidate_with_blocks(self.cell, *size))
                     .collect();
             }

@@ -37,19 +37,19 @@ pub(crate) struct CellSeries {
 impl CellSeries {
     /// All series of a grid.
     pub(crate) fn split_grid(cells: &[Cell]) -> Vec<Self> {
-        let mut series: BTreeMap<(Collective, Option<Operator>, u32, bool), Self> = BTreeMap::new();
+        let mut by_key: BTreeMap<(Collective, Option<Operator>, u32, bool), Self> = BTreeMap::new();
         for cell in cells {
             let is_power = cell.shape.ranks().is_power_of_two();
             let key = (cell.collective, cell.operator, cell.shape.ppn, is_power);
-            let rows = &mut series.entry(key).or_default().rows;
+            let rows = &mut by_key.entry(key).or_default().rows;
             rows.entry(cell.shape.nodes).or_default().push(*cell);
         }
-        for series in series.values_mut() {
+        for series in by_key.values_mut() {
             for row in series.rows.values_mut() {
                 row.sort_by_key(|cell| cell.bytes);
             }
         }
-        series.into_values().collect()
+        by_key.into_values().collect()
     }
 }
 
@@ -91,16 +91,16 @@ impl CandidateStanding {
     ) -> Vec<Self> {
         let standings = known.standings(cell);
         let measured: Vec<Candidate> = standings.iter().map(|s| s.candidate.clone()).collect();
-        let simplest = campaign.simplest_equivalents(cell, &measured);
+        let equivalents = campaign.simplest_equivalents(cell, &measured);
         let mut others: BTreeMap<&Candidate, Vec<&Candidate>> = BTreeMap::new();
-        for (candidate, simplest) in &simplest {
+        for (candidate, simplest) in &equivalents {
             if !measured.contains(candidate) {
                 others.entry(simplest).or_default().push(candidate);
             }
         }
         let mut named = Vec::new();
         for standing in standings {
-            let same = simplest.get(&standing.candidate);
+            let same = equivalents.get(&standing.candidate);
             let others = same.and_then(|simplest| others.remove(simplest));
             let candidates = [&standing.candidate]
                 .into_iter()
@@ -177,7 +177,7 @@ impl Survey<'_> {
         let first = coarse_indices(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
         let others = |place: usize| -> Vec<Cell> {
             // Rows may have different sizes.
-            let cells = beside.iter().flat_map(|row| row.iter());
+            let cells = beside.iter().flat_map(|other_row| other_row.iter());
             let measured = cells.filter(|cell| self.guide.known.is_compared(cell));
             nearest_cells(measured.copied().collect(), row[place].bytes)
         };
@@ -349,14 +349,14 @@ impl Survey<'_> {
                 let model = self.guide.expectation.seconds(cell, &member.candidate);
                 Some((measured.ln(), model.map(f64::ln), member.candidate.clone()))
             });
-            let [low, high] = at.collect::<Option<Vec<_>>>()?.try_into().ok()?;
-            let interpolate = |low: f64, high: f64| low + share * (high - low);
+            let [at_low, at_high] = at.collect::<Option<Vec<_>>>()?.try_into().ok()?;
+            let interpolate = |from: f64, to: f64| from + share * (to - from);
             let model = |candidate| Some(self.guide.expectation.seconds(between, candidate)?.ln());
-            match (low.1, high.1, model(&low.2), model(&high.2)) {
+            match (at_low.1, at_high.1, model(&at_low.2), model(&at_high.2)) {
                 (Some(a), Some(b), Some(c), Some(d)) => {
-                    Some(c.min(d) + interpolate(low.0 - a, high.0 - b))
+                    Some(c.min(d) + interpolate(at_low.0 - a, at_high.0 - b))
                 }
-                _ => Some(interpolate(low.0, high.0)),
+                _ => Some(interpolate(at_low.0, at_high.0)),
             }
         };
         let Some(chosen) = expected(&choice) else {

@@ -183,7 +183,7 @@ impl Guide<'_> {
         let choices = site
             .neighbours
             .iter()
-            .filter_map(|cell| survey.table_choice(cell));
+            .filter_map(|neighbour| survey.table_choice(neighbour));
         let choices: BTreeSet<Candidate> = choices.collect();
         let mut near: Vec<(Cell, Candidate)> = Vec::new();
         let mut tried: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
@@ -200,9 +200,9 @@ impl Guide<'_> {
                 let is_first = tried.insert((*neighbour, without_block_size(candidate)));
                 let mut leads = false;
                 if *candidate != Candidate::Default {
-                    for (class, led) in self.classes.iter().zip(&mut led) {
-                        leads |= !*led && class(neighbour, candidate);
-                        *led |= class(neighbour, candidate);
+                    for (class, has_led) in self.classes.iter().zip(&mut led) {
+                        leads |= !*has_led && class(neighbour, candidate);
+                        *has_led |= class(neighbour, candidate);
                     }
                 }
                 if is_first && (leads || standing.ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR)) {

@@ -100,7 +100,7 @@ impl KnownMeasurements {
         }
         let averages = savings
             .into_iter()
-            .map(|(kind, savings)| (kind, savings.iter().sum::<f64>() / savings.len() as f64));
+            .map(|(key, savings)| (key, savings.iter().sum::<f64>() / savings.len() as f64));
         averages.collect()
     }
 

@@ -18,17 +18,17 @@ pub fn take_in_turns<T, K: Ord>(
         kinds.entry(kind(&item)).or_default().push_back(item);
     }
     let most = kinds.keys().map(&stake).fold(0.0, f64::max);
-    let in_a_round = |kind: &K| -> usize {
+    let in_a_round = |key: &K| -> usize {
         if most <= 0.0 {
             return 1;
         }
-        let share = (stake(kind) / most).clamp(0.0, 1.0);
+        let share = (stake(key) / most).clamp(0.0, 1.0);
         (1.0 + (MOST_IN_A_ROUND - 1.0) * share).round() as usize
     };
     let mut ordered = Vec::new();
     while !kinds.is_empty() {
-        for (kind, left) in &mut kinds {
-            let count = in_a_round(kind).min(left.len());
+        for (key, left) in &mut kinds {
+            let count = in_a_round(key).min(left.len());
             ordered.extend(left.drain(..count));
         }
         kinds.retain(|_, left| !left.is_empty());

@@ -61,8 +61,8 @@ impl Channels {
         segment.reserve_part(layout.part_of(rank))?;
         // SAFETY: the layout's ranges are inside its bytes, which the segment has.
         let at = |range: Range<usize>| unsafe { start.add(range.start) };
-        let buffers = |rank| Buffers {
-            memory: at(layout.buffers_of(rank)),
+        let buffers = |owner| Buffers {
+            memory: at(layout.buffers_of(owner)),
             count: layout.buffer_count(),
             bytes: layout.buffer_bytes(),
         };
@@ -76,7 +76,7 @@ impl Channels {
             }
         };
         // Different for each rank, as ranks in different containers may have the same number of a process.
-        let nonce_of = |rank: usize| segment.nonce().wrapping_add(rank as Nonce);
+        let nonce_of = |owner: usize| segment.nonce().wrapping_add(owner as Nonce);
         let nonce = Box::new(nonce_of(rank));
         let own = RankProcess {
             nonce_address: (&raw const *nonce).expose_provenance() as u64,

@@ -6,7 +6,7 @@
 //! ```
 //! use channel::{Channels, SegmentLayout, SharedSegment, TransferProgress};
 //!
-//! let layout = SegmentLayout::within(2, 1 << 20).ok_or("too little memory")?;
+//! let layout = SegmentLayout::within_limit(2, 1 << 20).ok_or("too little memory")?;
 //! let segment = SharedSegment::create(layout.bytes())?;
 //! let opened = SharedSegment::open(&segment.ticket())?;
 //! let mut first = Channels::new(segment, layout, 0)?;

@@ -429,8 +429,8 @@ impl Link {
                     return Err(Mismatch.into());
                 }
                 // SAFETY: the sender writes here again only after the packet is marked as taken.
-                let payload = unsafe { &*payload };
-                take(payload.get(..length).ok_or(Mismatch)?)
+                let bytes = unsafe { &*payload };
+                take(bytes.get(..length).ok_or(Mismatch)?)
             },
         )?;
         Ok(taken.is_some())
@@ -512,8 +512,8 @@ const LEAST_PIECE: usize = 16 << 10;
 /// The length of a message's next piece. All pieces have the same length and consist of whole units, if one fits into
 /// a buffer. Bytes that were sent in slots are subtracted from their piece.
 fn next_piece_length(message: &TransferProgress, buffer_bytes: usize) -> usize {
-    let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
-    let limit = piece.max(LEAST_PIECE).max(message.unit()).min(buffer_bytes);
+    let share = message.length().div_ceil(PIECES).next_multiple_of(128);
+    let limit = share.max(LEAST_PIECE).max(message.unit()).min(buffer_bytes);
     let piece = whole_units(message, limit);
     (piece - message.bytes_done() % piece).min(message.bytes_left())
 }

@@ -4,9 +4,9 @@
 //! receiver reads the data there through the kernel (`process_vm_readv`, cross memory attach). The data are copied once
 //! and do not pass through shared memory, but the kernel has to find the pages, and the sender waits for the receiver.
 //! Which method takes less time depends on the processor and the length, and on whether a rank has to copy both the
-//! data it sends and those it receives. So the sender tries both, and compares the receiver's times ([`Choice`]). On
-//! two cores of an AMD EPYC with a common last-level cache, reading 1 MiB took 3.4 times as long as buffers (66 and 19
-//! us). On two cores of Intel's Sapphire Rapids, an allgather of 256 KiB took 50 us through buffers and 26 us by
+//! data it sends and those it receives. So the sender tries both, and compares the receiver's times ([`MethodChoice`]).
+//! On two cores of an AMD EPYC with a common last-level cache, reading 1 MiB took 3.4 times as long as buffers (66 and
+//! 19 us). On two cores of Intel's Sapphire Rapids, an allgather of 256 KiB took 50 us through buffers and 26 us by
 //! reading.
 //!
 //! The receiver may not be permitted to read, or the sender's process may have another number in the receiver's
@@ -68,7 +68,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Timing {
-    /// The time at which the sender began ([`now`]).
+    /// The time at which the sender began ([`now_nanoseconds`]).
     pub(crate) begin: u64,
     /// The message's kind plus one; 0 if it is not timed.
     pub(crate) mark: u64,
@@ -135,7 +135,7 @@ pub(crate) fn pack_times(times: Times) -> u64 {
     buffers << 32 | reading
 }
 
-/// The reverse of [`pack`].
+/// The reverse of [`pack_times`].
 pub(crate) fn unpack_times(packed: u64) -> Times {
     [packed >> 32, packed].map(|bits| f32::from_bits(bits as u32))
 }
@@ -380,7 +380,7 @@ mod tests {
             let methods = epoch(&mut choice, times);
             assert_eq!(methods.last(), Some(&method), "{times:?}");
             assert_eq!(methods[READING_TIMED.end as usize], method, "{times:?}");
-            let count = |method| methods.iter().filter(|found| **found == method).count();
+            let count = |wanted| methods.iter().filter(|found| **found == wanted).count();
             assert_eq!(count(Method::Buffers { is_timed: true }), SAMPLES);
             assert_eq!(count(Method::Reading { is_timed: true }), SAMPLES);
         }

@@ -118,7 +118,7 @@ impl TransferProgress {
         self.readable_at(address, false)
     }
 
-    /// The same for a message that shares its data with all others of a stage ([`crate::Channels::stage`]).
+    /// The same for a message that shares its data with all others of a stage ([`crate::Channels::begin_stage`]).
     #[inline]
     pub fn of_stage(self, stage: u64) -> Self {
         Self { stage, ..self }

@@ -253,7 +253,7 @@ fn create_file(ticket: &Ticket) -> io::Result<File> {
     let file = rustix::fs::memfd_create(ticket.file_name(), flags | MemfdFlags::NOEXEC_SEAL);
     let file = match file {
         Err(Errno::INVAL) => rustix::fs::memfd_create(ticket.file_name(), flags)?,
-        file => file?,
+        created => created?,
     };
     let file = File::from(file);
     file.set_len(ticket.bytes)?;

@@ -59,7 +59,7 @@ impl Topology {
             threads: all.len() as u32,
             cores: cores.len() as u32,
             bound,
-            crowded: alone.values().filter(|ranks| **ranks > 1).sum(),
+            crowded: alone.values().filter(|count| **count > 1).sum(),
         }
     }
 }

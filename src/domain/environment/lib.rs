@@ -1,9 +1,9 @@
 //! The properties of a machine that affect measurements, and warnings about them.
 //!
-//! The measuring program and `colltune doctor` use the same functions: [`node`] reads the kernel's information,
+//! The measuring program and `colltune doctor` use the same functions: [`this_node`] reads the kernel's information,
 //! [`variables`] the environment variables of MPI libraries, [`shared_memory`] colltune's own variable;
-//! [`others_running`] detects other work, and [`judge`] derives warnings from all this. Only Linux provides the
-//! information; elsewhere most of it is empty.
+//! [`others_running`] detects other work, and [`judge_environment`] derives warnings from all this. Only Linux provides
+//! the information; elsewhere most of it is empty.
 
 mod caches;
 mod cpus;

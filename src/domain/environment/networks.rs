@@ -54,11 +54,11 @@ struct Ports {
 /// make one if it is down or slower: messages then take another way, or longer, than those that were measured.
 pub fn find_networks(devices: &Path) -> Vec<String> {
     let classes = devices.join("class");
-    let mut ports = rdma_ports(&classes.join("infiniband"));
-    ports.extend(slingshot_ports(&classes.join("cxi")));
-    ports.extend(ethernet_ports(&classes.join("net")));
+    let mut all_ports = rdma_ports(&classes.join("infiniband"));
+    all_ports.extend(slingshot_ports(&classes.join("cxi")));
+    all_ports.extend(ethernet_ports(&classes.join("net")));
     let mut kinds: BTreeMap<PortKind, Ports> = BTreeMap::new();
-    for port in ports {
+    for port in all_ports {
         let of_kind = kinds.entry(port.kind).or_default();
         of_kind.count += 1;
         if port.is_active {
@@ -175,7 +175,7 @@ fn ethernet_ports(class: &Path) -> Vec<Port> {
     const TYPE: &str = "1";
     let interfaces = sorted_entries(class).into_iter().filter_map(|interface| {
         let device = interface.join("device");
-        let is_listed = ["infiniband", "cxi"].map(|class| device.join(class).exists());
+        let is_listed = ["infiniband", "cxi"].map(|name| device.join(name).exists());
         let is_wireless = ["wireless", "phy80211"].map(|name| interface.join(name).exists());
         // Service processors appear as adapters at the USB of some nodes.
         let is_usb = link_name(&device.join("subsystem")).as_deref() == Some("usb");

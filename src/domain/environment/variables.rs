@@ -123,22 +123,23 @@ pub fn deciding_settings(
         .filter(|candidate| known.is_none_or(|known| known == *candidate))
         .collect();
     let is_foreign = known.is_none() && library.is_some();
-    let known = KnownSettings {
+    let known_settings = KnownSettings {
         variables,
         all: None,
         // The settings of a library that is none of these have other names.
         changed: settings.filter(|_| !is_foreign),
     };
     let told = variables.iter().filter(|(name, value)| {
-        let steers =
-            |library: &LibraryName| library.variable_effect(name, value, &known) == Effect::Steers;
+        let steers = |candidate: &LibraryName| {
+            candidate.variable_effect(name, value, &known_settings) == Effect::Steers
+        };
         candidates.iter().any(steers)
     });
     let silent = settings.into_iter().flatten().filter(|(name, value)| {
-        let steers = |library: &LibraryName| {
+        let steers = |candidate: &LibraryName| {
             let is_told =
-                |variable: &String| library.control_variable(variable).as_ref() == Some(*name);
-            library.setting_effect(name, value, &known) == Effect::Steers
+                |variable: &String| candidate.control_variable(variable).as_ref() == Some(*name);
+            candidate.setting_effect(name, value, &known_settings) == Effect::Steers
                 && !variables.keys().any(is_told)
         };
         candidates.iter().any(steers)

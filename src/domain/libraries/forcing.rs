@@ -69,8 +69,8 @@ const COLLECTIVES: [(&str, NameSubject); 18] = [
 /// How a setting with this name and value steers a collective; `None` if it does not.
 ///
 /// The name is that of an MCA variable, as in `coll_tuned_bcast_algorithm`, or of an environment variable.
-pub fn effect_of_name(name: &str, value: &str, collective: Collective) -> Option<NamedEffect> {
-    let lower = name.to_ascii_lowercase();
+pub fn effect_of_name(written: &str, value: &str, collective: Collective) -> Option<NamedEffect> {
+    let lower = written.to_ascii_lowercase();
     let name = PREFIXES
         .iter()
         .find_map(|prefix| lower.strip_prefix(prefix))

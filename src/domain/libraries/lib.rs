@@ -138,7 +138,7 @@ pub trait MpiLibrary: Debug + Sync {
             && self.runs_for_any_operator(cell, id, parameters)
     }
 
-    /// As [`Self::runs`], whether or not it is right for the operator.
+    /// As [`Self::runs_in_cell`], whether or not it is right for the operator.
     fn runs_for_any_operator(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
 
     /// Whether a control variable of the MPI tool interface configures collectives or transports.

@@ -118,13 +118,13 @@ impl MpiLibrary for Mpich {
     /// A device may split a collective into one within each node and one between nodes, or carry it out in shared
     /// memory, before the selection file is used, as `ch4` does. The file applies to the rest.
     fn serving_components(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
-        let value = |name: &str| variables.get(name).map(String::as_str);
-        let devices = value(DEVICES);
+        let value_of = |name: &str| variables.get(name).map(String::as_str);
+        let devices = value_of(DEVICES);
         let mut serving = Vec::new();
         for collective in Collective::MEASURED {
             let name = collective.name().to_uppercase();
             let own = format!("{}{name}_DEVICE_COLLECTIVE", CONTROLLING[0]);
-            let by_device = match (devices, value(&own)) {
+            let by_device = match (devices, value_of(&own)) {
                 (None, _) => continue,
                 (Some("all" | "0"), _) => true,
                 (Some("none" | "1"), _) => false,

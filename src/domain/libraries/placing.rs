@@ -23,8 +23,8 @@ pub enum Placing {
 }
 
 /// What a name says about the places of ranks; `None` if nothing.
-pub fn placing_of_name(name: &str) -> Option<Placing> {
-    let lower = name.to_ascii_lowercase();
+pub fn placing_of_name(written: &str) -> Option<Placing> {
+    let lower = written.to_ascii_lowercase();
     let mut prefixes = PREFIXES.iter();
     let name = prefixes
         .find_map(|prefix| lower.strip_prefix(prefix))

@@ -262,8 +262,8 @@ impl LibraryName {
         }
         let names_nothing = listed.role == SettingRole::Rules && value.is_empty();
         if names_nothing || !known.is_set(self, name) {
-            let value = known.current_value(self, name).map(str::to_owned);
-            return Effect::Nothing(NoEffect::BuiltIn(value));
+            let current = known.current_value(self, name).map(str::to_owned);
+            return Effect::Nothing(NoEffect::BuiltIn(current));
         }
         if let Some(idle) = known.all.and_then(|all| self.idle_component(name, all)) {
             return Effect::Nothing(NoEffect::Idle(idle));

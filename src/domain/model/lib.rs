@@ -3,13 +3,13 @@
 //! A message of `n` bytes takes `alpha + beta n` seconds, combining `n` bytes takes `gamma n`.
 //! A [`Machine`] has these per [`Level`]; [`Pipeline`] is the pipelining lemma; [`predict`] and [`predict_best`] apply
 //! it to the constants of the algorithm registry. [`simulate()`] simulates a schedule of any shape on a machine;
-//! [`trace`] also records where the time goes. Everything here is a pure function: times are in seconds, sizes in
-//! bytes.
+//! [`simulate_traced`] also records where the time goes. Everything here is a pure function: times are in seconds,
+//! sizes in bytes.
 //!
 //! ```
 //! use model::{Call, Rates, predict_best};
 //!
-//! let algorithm = schedule::find("allreduce/dual_root").expect("registered");
+//! let algorithm = schedule::find_algorithm("allreduce/dual_root").expect("registered");
 //! let rates = Rates { alpha: 1e-6, beta: 1e-9, gamma: Some(2e-10) };
 //! let call = Call { ranks: 64, bytes: 1 << 20, unit_bytes: 8, ..Call::default() };
 //! let best = predict_best(algorithm, rates, &call).expect("has a closed form");

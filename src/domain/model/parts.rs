@@ -38,10 +38,10 @@ pub(crate) fn parts_of_call(
     } else {
         (bytes, bytes / all)
     };
-    let inner = |algorithm: &'static Algorithm| Part {
-        algorithm,
+    let inner = |inner_algorithm: &'static Algorithm| Part {
+        algorithm: inner_algorithm,
         ranks: call.ranks,
-        bytes: if algorithm.collective.is_sized_by_part() {
+        bytes: if inner_algorithm.collective.is_sized_by_part() {
             part
         } else {
             whole

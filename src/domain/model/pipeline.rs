@@ -46,7 +46,7 @@ impl Pipeline {
         }
     }
 
-    /// The first block takes the time of this one for one block ([`Pipeline::once`]), each further block that of
+    /// The first block takes the time of this one for one block ([`Pipeline::done_once`]), each further block that of
     /// `other`: `T(b) = this(m / b) + (b - 1) other(m / b)`.
     pub(crate) fn with_further_blocks(self, other: Self) -> Self {
         Self {

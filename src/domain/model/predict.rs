@@ -97,7 +97,7 @@ impl Cut {
         });
         sizes
             .chain(counts)
-            .map(move |units| self.blocks_up_to_units(units))
+            .map(move |size| self.blocks_up_to_units(size))
     }
 }
 
@@ -187,9 +187,9 @@ impl ClosedForm {
     fn new(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<Self> {
         let parts = parts_of_call(schedule, tiers, call)?;
         if schedule.algorithm().is_pipelined {
-            let sum = |parts: &mut dyn Iterator<Item = &Part>| {
+            let sum = |included: &mut dyn Iterator<Item = &Part>| {
                 let mut sum = Pipeline::default();
-                for part in parts {
+                for part in included {
                     sum = sum + time_of_each_block(part)?;
                 }
                 Some(sum)

@@ -223,17 +223,17 @@ impl<'a, D: Domain> Engine<'a, D> {
         process.round.clear();
         process.program.round(process.next, &mut process.round);
         process.next += 1;
-        let process = &self.processes[rank as usize];
+        let begun = &self.processes[rank as usize];
         let independence = Independence {
-            memory: &process.memory,
+            memory: &begun.memory,
             rank,
             ranks: self.schedule.shape().ranks,
-            actions: process.round.actions(),
+            actions: begun.round.actions(),
         };
         independence
             .check_round(&mut self.accesses)
             .map_err(|(action, why)| {
-                self.fault_of_action(rank, &process.round.actions()[action], why)
+                self.fault_of_action(rank, &begun.round.actions()[action], why)
             })?;
         let actions = std::mem::take(self.processes[rank as usize].round.actions_mut());
         for action in &actions {

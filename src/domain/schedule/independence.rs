@@ -147,7 +147,7 @@ impl Farthest {
                 known.end = known.end.max(access.end);
             }
             Some(known) if known.end >= access.end => {
-                if second.is_none_or(|known| known.end < access.end) {
+                if second.is_none_or(|kept| kept.end < access.end) {
                     *second = Some(*access);
                 }
             }

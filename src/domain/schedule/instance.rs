@@ -147,16 +147,17 @@ impl Schedule {
             return Err(Unsupported::NoSuchRoot { root, ranks });
         }
         if algorithm.even_ranks && ranks > 1 && !ranks.is_multiple_of(2) {
-            let algorithm = name();
-            return Err(Unsupported::OddRanks { algorithm, ranks });
+            return Err(Unsupported::OddRanks {
+                algorithm: name(),
+                ranks,
+            });
         }
         if let Some(parameter) = parameters
             .given_kinds()
             .find(|given| !algorithm.takes(*given))
         {
-            let algorithm = name();
             return Err(Unsupported::Parameter {
-                algorithm,
+                algorithm: name(),
                 parameter,
             });
         }
@@ -202,9 +203,10 @@ impl Schedule {
             vector,
         };
         match schedule.unordered_part() {
-            Some(algorithm) if collective.is_reduction() && !request.commutative => {
-                let algorithm = algorithm.name();
-                Err(Unsupported::Unordered { algorithm })
+            Some(unordered) if collective.is_reduction() && !request.commutative => {
+                Err(Unsupported::Unordered {
+                    algorithm: unordered.name(),
+                })
             }
             _ => Ok(schedule),
         }
@@ -270,12 +272,12 @@ impl Schedule {
             ref nodes,
             ..
         } = self.shape;
-        let at_end = root == 0 || root + 1 == ranks;
+        let root_at_end = root == 0 || root + 1 == ranks;
         let is_ordered = |algorithm: &Algorithm, at_end: bool| {
             algorithm.ordered || algorithm.ordered_at_ends && at_end
         };
         let by_nodes = self.algorithm.knows_nodes() && self.algorithm.collective.is_reduction();
-        if !is_ordered(self.algorithm, at_end) || by_nodes && !nodes.are_consecutive() {
+        if !is_ordered(self.algorithm, root_at_end) || by_nodes && !nodes.are_consecutive() {
             return Some(self.algorithm);
         }
         // Reduces inside compositions have root 0.
@@ -369,7 +371,7 @@ fn choose_phases(
     algorithm: &'static Algorithm,
     parameters: &Parameters<'_>,
     nodes: &Nodes,
-    leaders: u32,
+    leaders_per_node: u32,
 ) -> Result<Phases, Unsupported> {
     let mut phases = [None; Phase::MOST];
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
@@ -380,7 +382,8 @@ fn choose_phases(
             let ranks = nodes.smallest_node_size();
             return Err(Unsupported::TooManyLeaders { leaders, ranks });
         }
-        if nodes.smallest_node_size() < leaders || !phase.serves_nodes(nodes, algorithm.collective)
+        if nodes.smallest_node_size() < leaders_per_node
+            || !phase.serves_nodes(nodes, algorithm.collective)
         {
             let algorithm = algorithm.name();
             return Err(Unsupported::UnlikeNodes { algorithm });

@@ -96,7 +96,7 @@ impl Room {
             Self::Blocks { partition, blocks } => {
                 let [begin, rest] = vector.block_runs(partition, blocks)?;
                 let place = |run: Run| {
-                    let behind = |run: Run| run.shifted_by(0, begin.units());
+                    let behind = |placed: Run| placed.shifted_by(0, begin.units());
                     run.place_within(begin)
                         .or_else(|| run.place_within(rest).map(behind))
                 };

@@ -10,10 +10,10 @@
 //! ```
 //! use schedule::{Parameters, Request, Schedule, verify};
 //!
-//! let algorithm = schedule::find("allreduce/dual_root").expect("registered");
-//! let request = Request { units: 7, parameters: Parameters::blocks(3), ..Request::ranks(6) };
+//! let algorithm = schedule::find_algorithm("allreduce/dual_root").expect("registered");
+//! let request = Request { units: 7, parameters: Parameters::with_blocks(3), ..Request::among_ranks(6) };
 //! let schedule = Schedule::new(algorithm, &request)?;
-//! let proof = verify::verify(&schedule)?;
+//! let proof = verify::verify_schedule(&schedule)?;
 //! assert!(proof.ordered);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

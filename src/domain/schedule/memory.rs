@@ -18,9 +18,9 @@ use crate::{Collective, Held, Rank, Schedule};
 /// ```
 /// use schedule::{Request, Schedule, memory};
 ///
-/// let algorithm = schedule::find("allreduce/ring").expect("registered");
-/// let schedule = Schedule::new(algorithm, &Request { units: 2, ..Request::ranks(3) })?;
-/// let outputs = memory::run(&schedule, &[vec![1, 2], vec![10, 20], vec![100, 200]], |a, b| a + b)?;
+/// let algorithm = schedule::find_algorithm("allreduce/ring").expect("registered");
+/// let schedule = Schedule::new(algorithm, &Request { units: 2, ..Request::among_ranks(3) })?;
+/// let outputs = memory::run_in_memory(&schedule, &[vec![1, 2], vec![10, 20], vec![100, 200]], |a, b| a + b)?;
 /// assert_eq!(outputs, vec![Some(vec![111, 222]); 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

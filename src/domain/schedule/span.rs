@@ -197,13 +197,16 @@ impl Span {
 
     /// The span in pieces that do not wrap around: one or two.
     pub fn unwrapped_pieces(self) -> impl Iterator<Item = Self> {
-        let BlockRange { start, count } = self.blocks;
-        let first = count.min(self.partition.blocks() - start);
+        let BlockRange {
+            start: begin,
+            count: total,
+        } = self.blocks;
+        let first = total.min(self.partition.blocks() - begin);
         let piece = move |start, count| Self {
             blocks: BlockRange { start, count },
             ..self
         };
-        [piece(start, first), piece(0, count - first)]
+        [piece(begin, first), piece(0, total - first)]
             .into_iter()
             .filter(|piece| piece.blocks.count > 0)
     }

@@ -30,8 +30,8 @@ impl<V: Clone> Memory<V> {
         {
             let values = units.map(|unit| Some(domain.initial_value(owner, unit)));
             let target = &mut memory.buffers[region.home.index()];
-            for (held, value) in target[place.start as usize..].iter_mut().zip(values) {
-                *held = value;
+            for (slot, value) in target[place.start as usize..].iter_mut().zip(values) {
+                *slot = value;
             }
         }
         memory

@@ -66,7 +66,7 @@ impl Vector {
     fn divided_units(&self, partition: Partition) -> Range<u64> {
         match partition {
             Partition::Within { parts, part, .. } => {
-                let start = |part: u32| even_block_start(part.into(), parts.into(), self.units);
+                let start = |number: u32| even_block_start(number.into(), parts.into(), self.units);
                 start(part)..start(part + 1)
             }
             Partition::OfRanks { first, ranks } => {
@@ -109,7 +109,7 @@ impl Vector {
             Partition::Within { pieces, chunks, .. } => {
                 let (piece, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
                 let cut = self.divided_units(partition);
-                let start = |piece| even_block_start(piece, pieces.into(), range_length(&cut));
+                let start = |number| even_block_start(number, pieces.into(), range_length(&cut));
                 let within = match chunk {
                     0 => 0,
                     _ => even_block_start(chunk, chunks.into(), start(piece + 1) - start(piece)),
@@ -175,8 +175,8 @@ impl Vector {
             }
             Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
             Partition::Within { pieces, chunks, .. } => {
-                let part = range_length(&self.divided_units(partition));
-                part.div_ceil(pieces.into()).div_ceil(chunks.into())
+                let divided = range_length(&self.divided_units(partition));
+                divided.div_ceil(pieces.into()).div_ceil(chunks.into())
             }
         }
     }
@@ -197,9 +197,9 @@ impl Vector {
         }
         let stride = self.units / all;
         let bounds = [chunk, chunk + 1].map(|chunk| even_block_start(chunk, chunks.into(), stride));
-        let run = |rank: u64, count| {
+        let run = |rank: u64, blocks| {
             let [first, end] = bounds.map(|bound| rank * stride + bound);
-            Run::new(first..end, count, stride)
+            Run::new(first..end, blocks, stride)
         };
         let before_the_end = count.min(all - start);
         Some([run(start, before_the_end), run(0, count - before_the_end)])
@@ -214,8 +214,8 @@ impl Vector {
             return None;
         }
         let part = self.units / (rows * all);
-        let run = |first: u64, count: u64| {
-            Run::new(first * part..(first + count) * part, rows, all * part)
+        let run = |first: u64, blocks: u64| {
+            Run::new(first * part..(first + blocks) * part, rows, all * part)
         };
         let before_the_end = count.min(all - start);
         Some([run(start, before_the_end), run(0, count - before_the_end)])

@@ -70,7 +70,7 @@ fn check_result(
     for (unit, value) in engine.output_values(rank) {
         let ranks = match held {
             Held::Undefined => return Ok(()),
-            Held::Ranks(first, last) => Ranks::Range(first, last),
+            Held::Ranks(lowest, last) => Ranks::Range(lowest, last),
             Held::Parts => {
                 let owner = engine.part_owner(unit);
                 Ranks::Range(owner, owner)
@@ -80,7 +80,7 @@ fn check_result(
             Some(value) if value.unit == unit && *trees.tree_ranks(value.tree) == ranks => {
                 value.tree
             }
-            value => {
+            _ => {
                 let found = value.map_or_else(
                     || "nothing".to_owned(),
                     |value| trees.describe_contribution(value),
@@ -128,7 +128,7 @@ impl Ranks {
         let mut merged: Vec<(Rank, Rank)> = Vec::new();
         loop {
             let next = match (own.peek(), others.peek()) {
-                (Some(run), Some(other)) if run <= other => own.next(),
+                (Some(run), Some(other_run)) if run <= other_run => own.next(),
                 (Some(_), None) => own.next(),
                 _ => others.next(),
             };

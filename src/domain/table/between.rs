@@ -115,10 +115,10 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
             }
         }
     }
-    for (entry, needed) in entries.iter_mut().zip(needed) {
+    for (entry, of_entry) in entries.iter_mut().zip(needed) {
         entry
             .candidates
-            .retain(|times| needed.contains(&times.candidate));
+            .retain(|times| of_entry.contains(&times.candidate));
     }
 }
 

@@ -95,17 +95,20 @@ fn times_from_definition(
     let seconds = given.microseconds.iter().enumerate().map(time);
     let seconds: Vec<Option<f64>> = seconds.collect::<Checked<_>>()?;
     let mut is_default = vec![false; sizes.len()];
-    let row = place.key("default_at");
+    let default_at = place.key("default_at");
     for (index, size) in given.default_at.iter().enumerate() {
-        let size = parse_size(size, || row.index(index))?;
+        let size = parse_size(size, || default_at.index(index))?;
         let at = sizes.iter().position(|known| *known == size);
-        *at.and_then(|at| is_default.get_mut(at))
-            .ok_or_else(|| row.index(index).unfit_value("one of the sizes in `bytes`"))? = true;
+        *at.and_then(|at| is_default.get_mut(at)).ok_or_else(|| {
+            default_at
+                .index(index)
+                .unfit_value("one of the sizes in `bytes`")
+        })? = true;
     }
     let candidate = given.read_candidate(place, group)?;
     if candidate == Candidate::Default {
-        let expected = "an algorithm: the default's times are in `default_microseconds`";
-        return Err(place.key("candidate").unfit_value(expected));
+        let wanted = "an algorithm: the default's times are in `default_microseconds`";
+        return Err(place.key("candidate").unfit_value(wanted));
     }
     Ok(CandidateTimes {
         candidate,

@@ -171,8 +171,8 @@ fn write_shape_rules(
         )?;
     }
     write_measured_columns(f, measured)?;
-    let sizes: Vec<u64> = measured.iter().map(|point| point.bytes).collect();
-    candidate_times::write_candidate_times(f, candidates, &sizes)
+    let measured_sizes: Vec<u64> = measured.iter().map(|point| point.bytes).collect();
+    candidate_times::write_candidate_times(f, candidates, &measured_sizes)
 }
 
 fn choice_text(rule: &Rule) -> Result<String, fmt::Error> {
@@ -236,13 +236,13 @@ fn write_measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) 
     }
     let width = rows
         .iter()
-        .flat_map(|(_, row)| row)
+        .flat_map(|(_, cells)| cells)
         .map(String::len)
         .max()
         .unwrap_or(0);
     writeln!(f, "        measured:")?;
-    for (name, row) in rows {
-        let cells: Vec<_> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
+    for (name, texts) in rows {
+        let cells: Vec<_> = texts.iter().map(|cell| format!("{cell:>width$}")).collect();
         write_wrapped_list(f, &format!("          {name} ["), &cells, "]\n")?;
     }
     Ok(())

@@ -96,7 +96,7 @@ pub(crate) fn interpolate_on_log_scales([left, right]: [(u64, f64); 2], bytes: u
     if left.0 == right.0 {
         return right.1;
     }
-    let log = |bytes: u64| (bytes.max(1) as f64).ln();
+    let log = |size: u64| (size.max(1) as f64).ln();
     let share = (log(bytes) - log(left.0)) / (log(right.0) - log(left.0));
     left.1 * (right.1 / left.1).powf(share)
 }

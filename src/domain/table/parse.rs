@@ -88,8 +88,8 @@ impl Table {
         let definition: TableDefinition = document.read_values()?;
         let (name, provenance) = (definition.name, definition.provenance);
         let library = &provenance.library;
-        for (key, text) in [("name", &library.name), ("version", &library.version)] {
-            if text.contains(is_unprintable) {
+        for (key, value) in [("name", &library.name), ("version", &library.version)] {
+            if value.contains(is_unprintable) {
                 let field = Field::from_key("provenance").key("library").key(key);
                 return Err(document
                     .error_at_value(&field, Problem::Control { key })
@@ -103,19 +103,19 @@ impl Table {
         let verdicts = verdicts::read_verdicts(&place("verdicts"), definition.verdicts, version)?;
         let place = place("collectives");
         let mut collectives = BTreeMap::new();
-        for (name, definition) in definition.collectives {
-            let place = place.key(&name);
-            let collective = name.parse::<Collective>().map_err(|_| {
+        for (collective_name, of_collective) in definition.collectives {
+            let place = place.key(&collective_name);
+            let collective = collective_name.parse::<Collective>().map_err(|_| {
                 let known = Collective::MEASURED.map(|known| known.name());
-                place.at_key(Mistake::unknown_word("collective", &name, known))
+                place.at_key(Mistake::unknown_word("collective", &collective_name, known))
             })?;
-            let found = definition.message_size;
+            let found = of_collective.message_size;
             if found != message_size(collective) {
                 let problem = Problem::MessageSize { collective, found };
                 return Err(place.key("message_size").problem_here(problem).into());
             }
             let group = Group::for_collective(collective, &provenance.library.name, version);
-            let shapes = read_shapes(&place.key("shapes"), definition.shapes, group)?;
+            let shapes = read_shapes(&place.key("shapes"), of_collective.shapes, group)?;
             collectives.insert(collective, shapes);
         }
         let mut table = Self {
@@ -180,7 +180,7 @@ fn read_format_version(document: &Document<'_>) -> Checked<u32> {
     let version = found.strip_prefix(FORMAT_NAME);
     match version.and_then(|rest| rest.trim().parse().ok()) {
         Some(version @ 1..=FORMAT_VERSION) => Ok(version),
-        Some(found) if found > FORMAT_VERSION => fault(Problem::NewerFormat { found }),
+        Some(newer) if newer > FORMAT_VERSION => fault(Problem::NewerFormat { found: newer }),
         _ => fault(Problem::Format {
             found: found.to_owned(),
         }),
@@ -319,7 +319,7 @@ fn read_rules(
         let item = place.index(index);
         let rule = rule::read_rule(&item, definition, group)?;
         let bytes = rule.from_bytes;
-        let problem = match rules.last().map(|rule| rule.from_bytes) {
+        let problem = match rules.last().map(|last| last.from_bytes) {
             None if bytes > 0 => Problem::Gap { from_bytes: bytes },
             Some(previous) if previous >= bytes => Problem::NotAscending { bytes, previous },
             _ => {
@@ -340,29 +340,29 @@ fn read_rules(
 
 fn read_points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<MeasuredPoint>> {
     let mut sizes: Vec<u64> = Vec::new();
-    let row = place.key("bytes");
+    let bytes_row = place.key("bytes");
     for (index, size) in given.bytes.iter().enumerate() {
-        let item = || row.index(index);
+        let item = || bytes_row.index(index);
         let bytes = parse_size(size, item)?;
         if let Some(previous) = sizes.last().copied().filter(|previous| *previous >= bytes) {
             return Err(item().problem_here(Problem::NotAscending { bytes, previous }));
         }
         sizes.push(bytes);
     }
-    let row_of = |key, given: &[Verbatim], shift, bounds: Bounds<f64>, unit| -> Checked<Vec<f64>> {
+    let row_of = |key, texts: &[Verbatim], shift, bounds: Bounds<f64>, unit| -> Checked<Vec<f64>> {
         let row = place.key(key);
-        let (expected, found) = (sizes.len(), given.len());
+        let (expected, found) = (sizes.len(), texts.len());
         if found != expected {
             return Err(row.problem_here(Problem::RowLength { expected, found }));
         }
-        let values = given.iter().enumerate().map(|(index, Verbatim(text))| {
+        let values = texts.iter().enumerate().map(|(index, Verbatim(text))| {
             let value =
                 decimal::parse_scaled(text, shift).and_then(|value| bounds.if_within(value));
             value.ok_or_else(|| row.index(index).unfit_value(&format!("{bounds}{unit}")))
         });
         values.collect()
     };
-    let times = |key, given: &[Verbatim]| row_of(key, given, -6, TIME, ", in microseconds");
+    let times = |key, texts: &[Verbatim]| row_of(key, texts, -6, TIME, ", in microseconds");
     let chosen = times("microseconds", &given.microseconds)?;
     let default = times("default_microseconds", &given.default_microseconds)?;
     let points = sizes.iter().zip(chosen).zip(default);

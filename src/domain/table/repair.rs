@@ -158,11 +158,11 @@ fn wrong_parts(
             verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
         });
         let of_rule: Vec<&Verdict> = of_rule.copied().collect();
-        for sizes in wrong_sizes(entry, &sizes, &of_rule) {
+        for wrong in wrong_sizes(entry, &sizes, &of_rule) {
             parts.push(TurnedBack {
                 rule: entry.rule_place(collective, rule.from_bytes),
                 candidate: rule.candidate.clone(),
-                sizes,
+                sizes: wrong,
             });
         }
     }
@@ -225,8 +225,8 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
     for &size in &wrong {
         let before = good.range(..size).next_back();
         let after = good.range(size..).next();
-        let start = before.map_or(rule.start, |good| good + 1);
-        let end = after.map_or(rule.end, |good| *good);
+        let start = before.map_or(rule.start, |last_good| last_good + 1);
+        let end = after.map_or(rule.end, |first_good| *first_good);
         match ranges.last_mut() {
             Some(last) if last.end >= start => last.end = end,
             _ => ranges.push(start..end),
@@ -355,9 +355,9 @@ impl ShapeRules {
             from_bytes: sizes.end,
             ..rule
         });
-        self.rules.retain(|rule| rule.from_bytes != sizes.start);
+        self.rules.retain(|other| other.from_bytes != sizes.start);
         self.rules.extend([confirmed].into_iter().chain(after));
-        self.rules.sort_by_key(|rule| rule.from_bytes);
+        self.rules.sort_by_key(|each| each.from_bytes);
         self.merge_equal_rules();
     }
 

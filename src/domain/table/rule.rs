@@ -196,7 +196,7 @@ fn read_any_candidate(
     }
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(find_algorithm(place, name, group)?),
+        _ => Some(find_algorithm(place, name, group)?),
     };
     refuse_parameters(place, name, &parameters, &taken_parameters(algorithm))?;
     let Some(algorithm) = algorithm else {
@@ -331,7 +331,7 @@ pub(crate) fn check_nonzero<T: PartialEq + Default>(
         Some(value) if value == T::default() => {
             Err(place.key(key).problem_here(Problem::Zero { key }))
         }
-        given => Ok(given),
+        _ => Ok(given),
     }
 }
 
@@ -359,10 +359,10 @@ fn check_inner(
                 Collective::Bcast => "inner broadcast",
                 _ => "inner reduce",
             };
-            let known = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
+            let known_ids = schedule::part_algorithms_of(collective).map(|algorithm| algorithm.id);
             Err(place
                 .key(key)
-                .problem_here(Mistake::unknown_word(kind, id, known)))
+                .problem_here(Mistake::unknown_word(kind, id, known_ids)))
         }
         _ => Ok(()),
     }

@@ -33,8 +33,8 @@ pub struct Table {
     /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
     /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
-    /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute, and
-    /// decisions that rewrite the table's file apply them ([`crate::turn_back`]).
+    /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute,
+    /// and decisions that rewrite the table's file apply them ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
 }
 
@@ -82,8 +82,8 @@ pub struct Provenance {
     pub hosts: Vec<String>,
     /// CPU model of the first host, or [`Provenance::ANY_CPU`]; empty if unknown.
     pub cpu: String,
-    /// The networks of the first host (`environment::networks`), over which the messages between nodes went; empty if
-    /// they are unknown, or if nothing was measured on several nodes.
+    /// The networks of the first host (`environment::find_networks`), over which the messages between nodes went; empty
+    /// if they are unknown, or if nothing was measured on several nodes.
     #[serde(default)]
     pub networks: Vec<String>,
     /// Number of launches, the statistical unit.

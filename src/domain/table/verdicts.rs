@@ -57,7 +57,7 @@ pub(crate) fn read_verdicts(
 ) -> Checked<Vec<Verdict>> {
     let verdicts = given.into_iter().enumerate();
     verdicts
-        .map(|(index, given)| read_verdict(&place.index(index), given, version))
+        .map(|(index, definition)| read_verdict(&place.index(index), definition, version))
         .collect()
 }
 

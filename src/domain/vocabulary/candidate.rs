@@ -32,7 +32,7 @@ pub enum Candidate {
     },
     /// One of the measured library's own algorithms, forced.
     Native {
-        /// `native:collective/id`, with the id in the library's spelling: [`NativeAlgorithm::name`].
+        /// `native:collective/id`, with the id in the library's spelling: [`NativeAlgorithm::full_name`].
         algorithm: String,
         /// The parameters that reach the algorithm; others are the library's choice.
         #[serde(default, skip_serializing_if = "Parameters::is_empty")]

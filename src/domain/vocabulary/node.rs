@@ -25,7 +25,7 @@ pub struct Node {
     /// otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub switches: String,
-    /// The networks that connect it with other nodes (`environment::networks`); empty if unknown.
+    /// The networks that connect it with other nodes (`environment::find_networks`); empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<String>,
     /// The CPUs that each of its ranks may use, in rank order, in the kernel's notation: `0-3,8`.

@@ -16,12 +16,12 @@ pub fn quote_for_shell(text: &str) -> String {
             // Line ends are not printed escaped, and would be lost at the end of a command's output.
             '\n' | '\t' => quoted.push(c),
             // Printed as it is, it would be escaped, and the shell would read another text.
-            c if is_unprintable(c) => {
+            _ if is_unprintable(c) => {
                 let octal = |byte: &u8| format!("\\{byte:03o}");
                 let bytes: String = c.to_string().as_bytes().iter().map(octal).collect();
                 quoted += &format!("'\"$(printf '{bytes}')\"'");
             }
-            c => quoted.push(c),
+            _ => quoted.push(c),
         }
     }
     quoted + "'"

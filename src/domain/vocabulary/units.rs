@@ -137,7 +137,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
             "day" | "days" => "d",
             "min" => "m",
             "sec" => "s",
-            unit => unit,
+            _ => unit,
         };
         let known = TIME_UNITS
             .iter()
@@ -227,8 +227,8 @@ pub fn format_seconds(seconds: f64) -> String {
 /// Writes a whole number with its noun, which must have a regular plural: `1 cell`, `2 cells`.
 ///
 /// ```
-/// assert_eq!(vocabulary::units::counted(1, "cell"), "1 cell");
-/// assert_eq!(vocabulary::units::counted(0, "launch"), "0 launches");
+/// assert_eq!(vocabulary::units::format_counted(1, "cell"), "1 cell");
+/// assert_eq!(vocabulary::units::format_counted(0, "launch"), "0 launches");
 /// ```
 pub fn format_counted(number: impl std::fmt::Display, noun: &str) -> String {
     let number = number.to_string();

@@ -77,7 +77,7 @@ pub fn text_of(file: &File) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// Those of [`open`] and [`bytes_of`].
+/// Those of [`open_regular`] and [`bytes_of`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     bytes_of(&open_regular(path)?, MOST_BYTES)
 }
@@ -86,7 +86,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// Those of [`open`] and [`text_of`].
+/// Those of [`open_regular`] and [`text_of`].
 pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(&open_regular(path)?)
 }

@@ -89,16 +89,16 @@ fn follow_path(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFold
     let mut links = 0;
     let mut place = PathBuf::from("/");
     let mut steps: VecDeque<OsString> = steps_of(path).collect();
-    let at = |path: &Path, source| UntrustedFolder::File {
-        path: path.to_owned(),
+    let at = |entry: &Path, source| UntrustedFolder::File {
+        path: entry.to_owned(),
         source,
     };
     loop {
-        let found = fs::symlink_metadata(&place).map_err(|source| at(&place, source))?;
+        let metadata = fs::symlink_metadata(&place).map_err(|source| at(&place, source))?;
         let Some(step) = steps.pop_front() else {
-            return Ok(Some((place, found)));
+            return Ok(Some((place, metadata)));
         };
-        check_entry(&place, &found, true)?;
+        check_entry(&place, &metadata, true)?;
         if step == ".." {
             place.pop();
             continue;
@@ -118,8 +118,8 @@ fn follow_path(path: &Path) -> Result<Option<(PathBuf, Metadata)>, UntrustedFold
             if target.is_absolute() {
                 place = PathBuf::from("/");
             }
-            for step in steps_of(&target).collect::<Vec<_>>().into_iter().rev() {
-                steps.push_front(step);
+            for target_step in steps_of(&target).collect::<Vec<_>>().into_iter().rev() {
+                steps.push_front(target_step);
             }
         } else if found.is_dir() {
             place = next;

@@ -257,7 +257,7 @@ fn resolve_name(path: &Path) -> PathBuf {
             Component::ParentDir => {
                 whole.pop();
             }
-            step => whole.push(step),
+            other => whole.push(other),
         }
         whole = fs::canonicalize(&whole).unwrap_or(whole);
     }

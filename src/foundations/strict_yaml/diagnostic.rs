@@ -98,9 +98,9 @@ fn excerpt_around(line: &str, column: usize, length: usize) -> (String, (usize, 
     };
     let mut rest = line.chars().skip(left_out);
     // A position after the end of the line is one space wide.
-    let mut piece = |length: usize| -> (String, usize) {
-        let text: String = rest.by_ref().take(length).collect();
-        let missing = length - text.chars().count();
+    let mut piece = |count: usize| -> (String, usize) {
+        let text: String = rest.by_ref().take(count).collect();
+        let missing = count - text.chars().count();
         let text = Plain(text).to_string();
         let width = text.chars().count() + missing;
         (text, width)

@@ -89,7 +89,9 @@ impl Error {
         let mistake = match self.what {
             Fault::Feature(feature) => Mistake::forbidden_feature(kind, feature),
             Fault::Unfit { expected, found } => Mistake::wrong_form(kind, &expected, &found),
-            Fault::Unquoted { text } => Mistake::unquoted_text(field.last_key(), &text),
+            Fault::Unquoted { text: unquoted } => {
+                Mistake::unquoted_text(field.last_key(), &unquoted)
+            }
             Fault::Unknown { word, known } => {
                 let what = field.last_key().unwrap_or("word");
                 Mistake::unknown_word(what, &word, known.iter().copied())
@@ -107,7 +109,7 @@ impl From<Mistake> for Error {
     }
 }
 
-/// For developers; users see [`Error::diagnose`].
+/// For developers; users see [`Error::into_diagnostic`].
 impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.what)

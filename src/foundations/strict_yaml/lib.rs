@@ -1,9 +1,10 @@
 //! A strict reader of YAML files written by people: every error has its file, line, column, field and a remedy.
 //!
-//! A [`Document`] is a text in which every value has a place. [`Document::read`] deserialises it into any type that
-//! derives [`serde::Deserialize`]; [`Document::at_value`] gives a place to problems beyond the form of values. The
-//! crate refuses bad syntax, keys that are unknown, doubled, missing or without a value, values of another form than
-//! expected, texts that YAML would take for numbers, and anchors, aliases, tags, further documents and deep nesting.
+//! A [`Document`] is a text in which every value has a place. [`Document::read_values`] deserialises it into any type
+//! that derives [`serde::Deserialize`]; [`Document::error_at_value`] gives a place to problems beyond the form of
+//! values. The crate refuses bad syntax, keys that are unknown, doubled, missing or without a value, values of another
+//! form than expected, texts that YAML would take for numbers, and anchors, aliases, tags, further documents and deep
+//! nesting.
 //!
 //! ```
 //! #[derive(serde::Deserialize)]
@@ -19,7 +20,7 @@
 //! };
 //! let refused = |text| {
 //!     let document = strict_yaml::Document::parse(&KIND, "service.yaml".as_ref(), text)?;
-//!     document.read::<Service>().map(|service| service.port)
+//!     document.read_values::<Service>().map(|service| service.port)
 //! };
 //! assert_eq!(refused("port: 8080\n"), Ok(8080));
 //! let shown = refused("prot: 8080\n").map_err(|refused| refused.to_string());

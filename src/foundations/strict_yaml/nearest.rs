@@ -13,11 +13,11 @@ pub fn nearest_name<'n>(
         return None;
     }
     let written = written.to_lowercase();
-    let distance = |name: &str| {
+    let distance_to = |name: &str| {
         let bare = name.rsplit('/').next().unwrap_or(name);
         strsim::damerau_levenshtein(&written, name).min(strsim::damerau_levenshtein(&written, bare))
     };
-    let names = names.into_iter().map(|name| (distance(name), name));
+    let names = names.into_iter().map(|name| (distance_to(name), name));
     let (distance, name) = names.min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + written.len() / 4).then_some(name)
 }

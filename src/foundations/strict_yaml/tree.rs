@@ -210,13 +210,13 @@ impl<'a> Reader<'a> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut lines: HashMap<Cow<'a, str>, usize> = HashMap::new();
         loop {
-            let (event, span) = self.next_event()?;
-            let (key, extent) = match event {
+            let (key_event, key_span) = self.next_event()?;
+            let (key, extent) = match key_event {
                 Event::MappingEnd => return Ok(entries),
                 Event::SequenceStart(..) | Event::MappingStart(..) => {
-                    return Err(refuse_feature("a key that is not text", span.into()));
+                    return Err(refuse_feature("a key that is not text", key_span.into()));
                 }
-                event => match self.read_node(event, span, depth)? {
+                event => match self.read_node(event, key_span, depth)? {
                     Node {
                         content: Content::Scalar { text, .. },
                         extent,
@@ -241,8 +241,12 @@ impl<'a> Reader<'a> {
 }
 
 /// The first tab in the indentation of this line or the next: the parser may stop before the line with the tab.
-fn indenting_tab(text: &str, line: usize) -> Option<Extent> {
-    let lines = text.lines().zip(1..).skip(line.saturating_sub(1)).take(2);
+fn indenting_tab(source: &str, first_line: usize) -> Option<Extent> {
+    let lines = source
+        .lines()
+        .zip(1..)
+        .skip(first_line.saturating_sub(1))
+        .take(2);
     let mut tabs = lines.filter_map(|(text, line)| {
         let before = text.find(|c| c != ' ')?;
         let column = before + 1;

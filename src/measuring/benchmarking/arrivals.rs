@@ -29,7 +29,8 @@ impl Arrivals {
     pub fn offset_seconds(&self, place: usize, rank: u32, ranks: u32) -> f64 {
         let draw = (place / ORDERS % DRAWS) as u64;
         // So far apart that no two ranks or draws share a seed.
-        let random = |rank: u32| Rng::with_seed(self.seed ^ draw << 56 ^ u64::from(rank) << 24);
+        let random =
+            |seed_rank: u32| Rng::with_seed(self.seed ^ draw << 56 ^ u64::from(seed_rank) << 24);
         let share = match place % ORDERS {
             0 => f64::from(u8::from(rank == random(u32::MAX).u32(0..ranks.max(1)))),
             1 => f64::from(rank) / f64::from(ranks.saturating_sub(1).max(1)),

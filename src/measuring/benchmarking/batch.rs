@@ -36,8 +36,8 @@ const MOST_OF_BLOCK: u32 = 4096;
 /// use statistics::clock::ClockResolution;
 ///
 /// let clock = ClockResolution { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
-/// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
-/// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
+/// assert_eq!(benchmarking::batch::calls_per_batch(5e-6, &clock), 1);
+/// assert_eq!(benchmarking::batch::calls_per_batch(0.3e-6, &clock), 8);
 /// ```
 pub fn calls_per_batch(call_seconds: f64, clock: &ClockResolution) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;
@@ -57,15 +57,15 @@ pub fn calls_per_batch(call_seconds: f64, clock: &ClockResolution) -> u32 {
 /// maximum of 4096. It is halved, down to 1, as long as two such blocks of calls of `slowest_seconds` would last longer
 /// than `most_seconds`.
 ///
-/// All ranks, candidates and launches need the same number, as in [`calls`].
+/// All ranks, candidates and launches need the same number, as in [`calls_per_batch`].
 ///
 /// ```
 /// use statistics::clock::ClockResolution;
 ///
 /// let clock = ClockResolution { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
-/// assert_eq!(benchmarking::batch::block(1e-3, 1e-3, 10.0, &clock), 20);
-/// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
-/// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 5);
+/// assert_eq!(benchmarking::batch::calls_per_block(1e-3, 1e-3, 10.0, &clock), 20);
+/// assert_eq!(benchmarking::batch::calls_per_block(2e-6, 1e-3, 10.0, &clock), 128);
+/// assert_eq!(benchmarking::batch::calls_per_block(1e-3, 1.0, 10.0, &clock), 5);
 /// ```
 pub fn calls_per_block(
     call_seconds: f64,

@@ -1,8 +1,9 @@
 //! A global clock for ranks with separate clocks, and starts at agreed times.
 //!
 //! An [`Offset`] between two clocks comes from an exchange of messages, a [`Clock`] from offsets over some time
-//! ([`Learning`]), and [`rounds`] determines the pairs of ranks that exchange messages. [`Windows`] are the agreed
-//! starts of repetitions, [`Pace`] determines their length, and [`judge`] finds the repetitions that kept to them.
+//! ([`ClockLearning`]), and [`synchronisation_rounds`] determines the pairs of ranks that exchange messages.
+//! [`Windows`] are the agreed starts of repetitions, [`Pace`] determines their length, and [`judge_series`] finds the
+//! repetitions that kept to them.
 //!
 //! After Hunold and Carpen-Amarie 2018, "Hierarchical clock synchronization in MPI" (HCA3), and the
 //! windows of their ReproMPI (2016, "Reproducible MPI benchmarking is still not as easy as you

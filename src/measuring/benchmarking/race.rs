@@ -158,8 +158,8 @@ impl Race {
             .any(|entrant| entrant.role == Role::Contender && entrant.is_undecided(&self.wanted))
     }
 
-    /// The number of repetitions of the next turn of an entrant: as [`Progress::turn`], but an eighth as long in the
-    /// first 24 rounds.
+    /// The number of repetitions of the next turn of an entrant: as [`Progress::turn_repetitions`], but an eighth as
+    /// long in the first 24 rounds.
     pub fn turn_repetitions(
         &self,
         entrant: usize,

@@ -49,7 +49,7 @@ impl Samples {
     /// if one of its samples is; samples that do not fill a repetition are dropped.
     pub(crate) fn merge_into_repetitions(self, starts: usize, calls: u32) -> Self {
         let repetitions = self.seconds.chunks_exact(starts);
-        let sums = repetitions.map(|starts| starts.iter().sum());
+        let sums = repetitions.map(|repetition| repetition.iter().sum());
         let seconds: Vec<f64> = sums.map(|sum| seconds_a_call(sum, calls)).collect();
         let places = self.invalid.iter().map(|place| place / starts as u32);
         let mut invalid: Vec<u32> = places
@@ -89,8 +89,8 @@ impl Samples {
     /// The valid times, in the order in which they were taken.
     pub fn valid_seconds(&self) -> Vec<f64> {
         let mut invalid = self.invalid.iter().peekable();
-        let is_valid = |place: u32| invalid.next_if_eq(&&place).is_none();
-        let times = self.seconds.iter().zip((0..).map(is_valid));
+        let is_valid_at = |place: u32| invalid.next_if_eq(&&place).is_none();
+        let times = self.seconds.iter().zip((0..).map(is_valid_at));
         times
             .filter_map(|(seconds, is_valid)| is_valid.then_some(*seconds))
             .collect()

@@ -116,14 +116,14 @@ impl BatchLauncher {
     fn script_for_folder(
         &self,
         job: &Job,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
         folder: &JobFolder,
     ) -> Result<String, LaunchError> {
         let purpose = Purpose {
             campaign: &self.name,
             nodes: job.shape().nodes,
             ppn: job.ppn,
-            driver: &place.driver,
+            driver: &files.driver,
             folder,
             idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
             launch: lines::launch_commands(&self.installation, &self.options, job, folder)?,
@@ -135,7 +135,7 @@ impl BatchLauncher {
     fn join_open_allocation(
         &self,
         job: &Job,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
     ) -> Result<Option<BatchRun>, LaunchError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(allocation) = open.take_if(|open| is_kept(job) && open.can_serve(job)) else {
@@ -146,16 +146,16 @@ impl BatchLauncher {
             allocation.folder.request_end()?;
             return Ok(None);
         }
-        place.record_submission(&allocation.submission)?;
-        place.order_launch(&allocation.folder, job.timeout)?;
+        files.record_submission(&allocation.submission)?;
+        files.order_launch(&allocation.folder, job.timeout)?;
         // If the job closed at this moment, it may or may not have taken the order; the stage shows which.
-        let stage = allocation.folder.read_stage(&place.number)?;
+        let stage = allocation.folder.read_stage(&files.number)?;
         if matches!(stage, Stage::Waiting { closed: Some(_) })
-            && allocation.folder.withdraw_order(&place.number)?
+            && allocation.folder.withdraw_order(&files.number)?
         {
             return Ok(None);
         }
-        let run = self.follow_job(job, place, &allocation.submission);
+        let run = self.follow_job(job, files, &allocation.submission);
         *open = Some(allocation);
         Ok(Some(run))
     }
@@ -171,22 +171,22 @@ impl BatchLauncher {
     fn submit_job(
         &self,
         job: &Job,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
         stop: &AtomicBool,
     ) -> Result<BatchRun, LaunchError> {
-        let folder = JobFolder::create_next(&place.launches, &place.number)?;
+        let folder = JobFolder::create_next(&files.launches, &files.number)?;
         let submission = self
-            .write_and_submit(job, place, &folder, stop)
+            .write_and_submit(job, files, &folder, stop)
             .inspect_err(|_| {
                 // The folder is unused.
                 let _ = std::fs::remove_dir_all(folder.path());
             })?;
-        place.record_submission(&submission)?;
+        files.record_submission(&submission)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(older) = open.take() {
             older.folder.request_end()?;
         }
-        let run = self.follow_job(job, place, &submission).known_to_system();
+        let run = self.follow_job(job, files, &submission).known_to_system();
         *open = is_kept(job).then(|| Allocation {
             submission,
             folder,
@@ -199,16 +199,16 @@ impl BatchLauncher {
     fn write_and_submit(
         &self,
         job: &Job,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
         folder: &JobFolder,
         stop: &AtomicBool,
     ) -> Result<Submission, LaunchError> {
         order::write_atomically(
             &folder.script_path(),
-            &self.script_for_folder(job, place, folder)?,
+            &self.script_for_folder(job, files, folder)?,
         )?;
-        place.order_launch(folder, job.timeout)?;
-        let name = place.job_name(self.options.system, &self.name, folder);
+        files.order_launch(folder, job.timeout)?;
+        let name = files.job_name(self.options.system, &self.name, folder);
         let request = JobRequest {
             name: &name,
             script: &folder.script_path(),
@@ -330,9 +330,9 @@ impl BatchLauncher {
         })
     }
 
-    fn follow_job(&self, job: &Job, place: &LaunchFiles, submission: &Submission) -> BatchRun {
+    fn follow_job(&self, job: &Job, files: &LaunchFiles, submission: &Submission) -> BatchRun {
         let (system, commands) = (self.options.system, self.commands.clone());
-        BatchRun::follow(system, commands, submission, place, job.timeout)
+        BatchRun::follow(system, commands, submission, files, job.timeout)
     }
 }
 
@@ -342,10 +342,10 @@ impl Launcher for BatchLauncher {
     }
 
     fn start_unless(&self, job: &Job, stop: &AtomicBool) -> Result<Box<dyn Running>, LaunchError> {
-        let place = LaunchFiles::for_job(job)?;
-        let run = match self.join_open_allocation(job, &place)? {
+        let files = LaunchFiles::for_job(job)?;
+        let run = match self.join_open_allocation(job, &files)? {
             Some(run) => run,
-            None => self.submit_job(job, &place, stop)?,
+            None => self.submit_job(job, &files, stop)?,
         };
         Ok(Box::new(run))
     }
@@ -355,15 +355,15 @@ impl Launcher for BatchLauncher {
     }
 
     fn resume(&self, job: &Job) -> Result<Option<Box<dyn Running>>, LaunchError> {
-        let place = LaunchFiles::for_job(job)?;
-        let submission = match place.read_submission()? {
+        let files = LaunchFiles::for_job(job)?;
+        let submission = match files.read_submission()? {
             Some(submission) => submission,
-            None => match self.find_lost_submission(job, &place)? {
+            None => match self.find_lost_submission(job, &files)? {
                 Some(submission) => submission,
                 None => return Ok(None),
             },
         };
-        let run = self.follow_job(job, &place, &submission);
+        let run = self.follow_job(job, &files, &submission);
         let folder = JobFolder::at_path(submission.allocation.clone());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if is_kept(job) && folder.has_time(Duration::ZERO) {
@@ -377,8 +377,8 @@ impl Launcher for BatchLauncher {
     }
 
     fn render_script(&self, job: &Job) -> Result<Option<String>, LaunchError> {
-        let place = LaunchFiles::for_job(job)?;
-        self.script_for_folder(job, &place, &place.first_folder())
+        let files = LaunchFiles::for_job(job)?;
+        self.script_for_folder(job, &files, &files.first_folder())
             .map(Some)
     }
 
@@ -395,19 +395,19 @@ impl BatchLauncher {
     fn find_lost_submission(
         &self,
         job: &Job,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
     ) -> Result<Option<Submission>, LaunchError> {
-        let Some(folder) = place.last_folder() else {
+        let Some(folder) = files.last_folder() else {
             return Ok(None);
         };
         let system = self.options.system;
-        let name = place.job_name(system, &self.name, &folder);
+        let name = files.job_name(system, &self.name, &folder);
         let submitted = place::modification_time(&folder.script_path());
         let known_from = UNIX_EPOCH + Duration::from_secs(submitted) + self.known_within;
         loop {
             if let Some(id) = system.find_job_named(&self.commands, &name)? {
                 let submission = self.submission_record(job, &folder, id, submitted);
-                place.record_submission(&submission)?;
+                files.record_submission(&submission)?;
                 return Ok(Some(submission));
             }
             if SystemTime::now() >= known_from {
@@ -417,7 +417,7 @@ impl BatchLauncher {
         }
         // It has no effect if nothing was submitted.
         let _ = system.cancel_jobs_named(&self.commands, &name, None);
-        folder.withdraw_order(&place.number)?;
+        folder.withdraw_order(&files.number)?;
         Ok(None)
     }
 }

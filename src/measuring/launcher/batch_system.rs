@@ -101,7 +101,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// The status of a job, also if it is no longer known.
     ///
     /// # Errors
-    /// The errors of [`BatchSystem::status`].
+    /// The errors of [`BatchSystem::query_statuses`].
     fn query_status(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
         let mut known = self.query_statuses(commands, std::slice::from_ref(job))?;
         Ok(known.remove(job).unwrap_or(JobStatus::LOST))
@@ -123,7 +123,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// Requests the end of all jobs of this name on a cluster, or on the usual one; does nothing if there are none.
     ///
     /// # Errors
-    /// Those of [`BatchSystem::cancel`].
+    /// Those of [`BatchSystem::cancel_job`].
     fn cancel_jobs_named(
         &self,
         commands: &Commands,

@@ -83,8 +83,8 @@ fn rules_asked_for(installation: &Installation, start: &CommandParts<'_>) -> Vec
     let about = |word: &str| {
         let belongs = |name: &String| library.names_rules(name) || library.goes_with_rules(name);
         // A variable, or a control variable, which is the spelling of a launcher's options.
-        let names = [word.to_owned(), library.environment_variable(word)];
-        names.into_iter().find(belongs)
+        let spellings = [word.to_owned(), library.environment_variable(word)];
+        spellings.into_iter().find(belongs)
     };
     names.chain(words).filter_map(about).collect()
 }

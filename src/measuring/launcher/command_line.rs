@@ -55,14 +55,14 @@ impl CommandLine {
                 }
                 _ => rest,
             };
-            while let [word, rest @ ..] = words
+            while let [word, following @ ..] = words
                 && let Some(assignment) = parse_assignment(word)
             {
                 if assignment.0 == "PATH" {
                     path.clone_from(&assignment.1);
                 }
                 assignments.push(assignment);
-                words = rest;
+                words = following;
             }
         }
         let (first, arguments) = match words {
@@ -149,8 +149,8 @@ impl CommandLine {
                 }
             }
             Starter::Batch(system, _) => {
-                let value = |name: &str| self.variable(name);
-                command.args(system.step_arguments(&self.arguments, variables, &value)?);
+                let value_of = |name: &str| self.variable(name);
+                command.args(system.step_arguments(&self.arguments, variables, &value_of)?);
                 let others = variables.iter().filter(|(name, _)| *name != PRELOADING);
                 command.envs(others.map(|(name, value)| (name, value)));
             }

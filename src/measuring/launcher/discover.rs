@@ -72,7 +72,7 @@ pub enum Refusal {
     Unknown { line: String },
 }
 
-/// The result of [`discover`].
+/// The result of [`discover_libraries`].
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// The libraries, in the order of the search path, without duplicates.
@@ -88,7 +88,7 @@ pub fn discover_libraries(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
-/// Searches like [`discover`], but leaves out launchers that do not answer within `timeout`.
+/// Searches like [`discover_libraries`], but leaves out launchers that do not answer within `timeout`.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut discovery = Discovery {
@@ -105,7 +105,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     for launcher in folders.flat_map(|folder| names.iter().map(|name| folder.join(name))) {
         // Distributions have several names for one program.
         let program = fs::canonicalize(&launcher).ok();
-        let program = program.filter(|path| is_executable(path));
+        let program = program.filter(|file| is_executable(file));
         if !program.is_some_and(|program| asked.insert(program)) {
             continue;
         }
@@ -145,13 +145,13 @@ pub fn select_installation(
                 reason,
             }
         })?;
-        let (launcher, found) = (launcher.clone(), named.library());
+        let (launcher, actual) = (launcher.clone(), named.library());
         return if fits(&named) {
             Ok(named)
         } else {
             Err(LaunchError::OtherLibrary {
                 launcher,
-                found,
+                found: actual,
                 wanted: describe_choice(choice),
             })
         };

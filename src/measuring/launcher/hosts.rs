@@ -71,10 +71,10 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
-    let hosts = parse_hosts(&text).map_err(|(line, name)| HostFileError::Name {
+    let hosts = parse_hosts(&text).map_err(|bad| HostFileError::Name {
         path: path.to_owned(),
-        line,
-        name: quoted(name, MOST_QUOTED),
+        line: bad.line,
+        name: quoted(bad.name, MOST_QUOTED),
     })?;
     if hosts.is_empty() {
         let path = path.to_owned();
@@ -100,8 +100,15 @@ pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, 
     Ok(names)
 }
 
-/// The hosts, or the first invalid line and its first word.
-fn parse_hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
+/// An invalid line of a file of hosts.
+struct BadLine<'t> {
+    /// The number of the line, from 1.
+    line: usize,
+    name: &'t str,
+}
+
+/// The hosts, or the first invalid line.
+fn parse_hosts(text: &str) -> Result<Vec<String>, BadLine<'_>> {
     let mut seen = BTreeSet::new();
     let mut hosts = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -115,7 +122,7 @@ fn parse_hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
             _ => word,
         };
         if name.len() > LONGEST_NAME || name.contains(is_unprintable) {
-            return Err((number, name));
+            return Err(BadLine { line: number, name });
         }
         if !name.is_empty() && seen.insert(name) {
             hosts.push(name.to_owned());

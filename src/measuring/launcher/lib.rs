@@ -1,6 +1,6 @@
 //! Starts MPI programs, and ends them with all their processes.
 //!
-//! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one of them,
+//! [`discover_libraries`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one of them,
 //! [`BatchLauncher`] does so in jobs of a [`BatchSystem`], and [`find_driver`] finds the measuring program of a
 //! library.
 //!

@@ -61,8 +61,8 @@ pub struct LocalLauncher {
 }
 
 impl LocalLauncher {
-    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts of a file, which
-    /// have an unknown number of cores.
+    /// A launcher for this machine, which has this many cores ([`crate::usable_cores`]), or for the hosts of a file,
+    /// which have an unknown number of cores.
     pub fn new(installation: Installation, options: LocalOptions, cores: u32) -> Self {
         Self {
             installation,

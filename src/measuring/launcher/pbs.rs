@@ -126,7 +126,7 @@ impl BatchSystem for Pbs {
             Err(_) => {
                 let shown = query_jobs(commands, &[])?.into_iter();
                 let named = shown.filter(|shown| shown.attribute("Job_Name") == Some(name));
-                named.map(|shown| shown.id).collect()
+                named.map(|job| job.id).collect()
             }
         };
         let mut ids = ids.iter().filter(|id| is_id(id));
@@ -269,10 +269,10 @@ impl ShownJob {
     }
 
     fn is_over_time(&self) -> bool {
-        let seconds = |name| self.attribute(name).and_then(parse_clock_seconds);
+        let attribute_seconds = |name| self.attribute(name).and_then(parse_clock_seconds);
         match (
-            seconds("resources_used.walltime"),
-            seconds("Resource_List.walltime"),
+            attribute_seconds("resources_used.walltime"),
+            attribute_seconds("Resource_List.walltime"),
         ) {
             (Some(used), Some(allowed)) => used >= allowed,
             _ => false,

@@ -141,20 +141,17 @@ impl BatchSystem for Slurm {
             ];
             let listed = query_job(commands, "squeue", first, &arguments)?.unwrap_or_default();
             for job in members {
-                let mut lines = listed.lines().filter_map(|line| {
-                    let mut fields = line.trim().splitn(4, '|');
-                    let (id, state) = (fields.next()?, fields.next()?);
-                    let is_it = id == job.id && fields.next()? == job.name;
-                    is_it.then_some((state, fields.next()?))
-                });
-                let line = lines.next();
-                let now = line.and_then(|(state, reason)| {
-                    let status = status_from_state(state, Some(reason), None)?;
+                let entry = listed
+                    .lines()
+                    .filter_map(parse_squeue_line)
+                    .find(|entry| entry.id == job.id && entry.name == job.name);
+                let now = entry.as_ref().and_then(|entry| {
+                    let status = status_from_state(entry.state, Some(entry.reason), None)?;
                     (!matches!(status, JobStatus::Ended { .. })).then_some(status)
                 });
                 let status = match now {
                     Some(status) => Some(status),
-                    None => status_of_vanished_job(commands, job, line.map(|(state, _)| state))?,
+                    None => status_of_vanished_job(commands, job, entry.map(|entry| entry.state))?,
                 };
                 known.extend(status.map(|status| ((*job).clone(), status)));
             }
@@ -301,23 +298,23 @@ fn export_arguments(
         )));
     }
     // Ours comes first, so that it is certainly an option.
-    let mut option = OsString::from("--export=");
-    option.push(given);
-    for (name, value) in variables {
-        option.push(",");
-        option.push(name);
-        if *name == PRELOADING {
+    let mut export = OsString::from("--export=");
+    export.push(given);
+    for (variable, value) in variables {
+        export.push(",");
+        export.push(variable);
+        if *variable == PRELOADING {
             if value.to_string_lossy().contains(',') {
                 let value = value.display();
                 return Err(step_error(format!(
-                    "{name}={value} has a comma, which separates variables in --export"
+                    "{variable}={value} has a comma, which separates variables in --export"
                 )));
             }
-            option.push("=");
-            option.push(value);
+            export.push("=");
+            export.push(value);
         }
     }
-    words.insert(0, option);
+    words.insert(0, export);
     Ok(words)
 }
 
@@ -361,6 +358,24 @@ fn query_job(
     }
 }
 
+/// A job that `squeue` lists.
+struct ListedJob<'l> {
+    id: &'l str,
+    state: &'l str,
+    name: &'l str,
+    reason: &'l str,
+}
+
+fn parse_squeue_line(line: &str) -> Option<ListedJob<'_>> {
+    let mut fields = line.trim().splitn(4, '|');
+    Some(ListedJob {
+        id: fields.next()?,
+        state: fields.next()?,
+        name: fields.next()?,
+        reason: fields.next()?,
+    })
+}
+
 /// The end of a job that `squeue` does not list, or lists without details.
 fn status_of_vanished_job(
     commands: &Commands,
@@ -375,18 +390,18 @@ fn status_of_vanished_job(
             None => status_from_accounting(commands, job),
         });
     };
-    let value = |key| scontrol_field(&shown, key);
-    let exit = value("ExitCode").and_then(parse_exit_code);
-    let state = value("JobState").or(state).unwrap_or_default();
-    let mut status = status_from_state(state, value("Reason"), exit);
+    let field = |key| scontrol_field(&shown, key);
+    let exit = field("ExitCode").and_then(parse_exit_code);
+    let state = field("JobState").or(state).unwrap_or_default();
+    let mut status = status_from_state(state, field("Reason"), exit);
     if let Some(JobStatus::Ended {
         end: JobEnd::By(BatchEnd::NodeFailed),
         failed_nodes,
     }) = &mut status
     {
-        *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
+        *failed_nodes = match field("FailedNode").filter(|node| *node != "(null)") {
             Some(node) => vec![node.to_owned()],
-            None => query_down_nodes(commands, job, value("NodeList").unwrap_or_default()),
+            None => query_down_nodes(commands, job, field("NodeList").unwrap_or_default()),
         };
     }
     Ok(status)
@@ -427,8 +442,10 @@ fn status_from_state(state: &str, reason: Option<&str>, exit: Option<i32>) -> Op
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
         | "SPECIAL_EXIT" => {
             let said = reason.filter(|reason| !["", "None", "(null)"].contains(reason));
-            let reason = said.map(str::to_owned);
-            return Some(JobStatus::Queued { reason });
+            let known_reason = said.map(str::to_owned);
+            return Some(JobStatus::Queued {
+                reason: known_reason,
+            });
         }
         "RUNNING" | "CONFIGURING" | "COMPLETING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
         | "STOPPED" | "SUSPENDED" => return Some(JobStatus::Running),

@@ -97,13 +97,13 @@ impl Times {
         let known = self.lock_known().get(&key).cloned();
         known.unwrap_or_else(|| {
             let time = catch_panics(|| match &key {
-                (Subject::Cell(cell), candidate, Pattern::Repeated) => {
-                    self.simulate_candidate(cell, candidate, BEFORE + TIMED, |schedule, setting| {
+                (Subject::Cell(cell), simulated, Pattern::Repeated) => {
+                    self.simulate_candidate(cell, simulated, BEFORE + TIMED, |schedule, setting| {
                         simulate_repeated(schedule, setting, BEFORE, TIMED)
                     })
                 }
-                (Subject::Cell(cell), candidate, Pattern::Together | Pattern::Skewed) => self
-                    .simulate_candidate(cell, candidate, 1, |schedule, setting| {
+                (Subject::Cell(cell), simulated, Pattern::Together | Pattern::Skewed) => self
+                    .simulate_candidate(cell, simulated, 1, |schedule, setting| {
                         Ok(simulate(schedule, setting)?.seconds)
                     }),
                 (Subject::Experiment(experiment), ..) => {
@@ -150,14 +150,14 @@ impl Times {
                 },
             ) if !cell.commutes() => {
                 let found = schedule::find_algorithm(algorithm);
-                let found = found.and_then(|algorithm| {
-                    if algorithm.knows_nodes()
+                let found = found.and_then(|known_algorithm| {
+                    if known_algorithm.knows_nodes()
                         && self.placement == Placement::Cyclic
                         && cell.shape.has_orders()
                     {
-                        Some(algorithm.name())
+                        Some(known_algorithm.name())
                     } else {
-                        out_of_order(algorithm, parameters)
+                        out_of_order(known_algorithm, parameters)
                     }
                 });
                 match found {

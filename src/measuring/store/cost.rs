@@ -84,12 +84,12 @@ impl Store {
                  WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
                 library_parameters(library),
                 |row| {
-                    let seconds = |column| number_within(row, column, &SPAN);
-                    let elapsed_seconds = seconds(0)?;
+                    let column_seconds = |column| number_within(row, column, &SPAN);
+                    let elapsed_seconds = column_seconds(0)?;
                     let spending = TimeBreakdown {
-                        preparing_seconds: seconds(1)?,
-                        starting_seconds: seconds(2)?,
-                        calling_seconds: seconds(3)?,
+                        preparing_seconds: column_seconds(1)?,
+                        starting_seconds: column_seconds(2)?,
+                        calling_seconds: column_seconds(3)?,
                     };
                     Ok((elapsed_seconds > 0.0).then_some((elapsed_seconds, spending)))
                 },

@@ -212,9 +212,9 @@ impl StoreError {
     /// All stores get the same queries, so a missing table, column, JSON value or referenced row is damage.
     pub(crate) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
-        let corrupt = |source: rusqlite::Error| Self::Corrupt {
+        let corrupt = |error: rusqlite::Error| Self::Corrupt {
             path: path.clone(),
-            detail: source.to_string().replace('\n', " "),
+            detail: error.to_string().replace('\n', " "),
         };
         if let rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::IntegralValueOutOfRange(..)

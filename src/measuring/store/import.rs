@@ -109,8 +109,15 @@ fn write_launch(
     )?;
     for ((subject, samples), task) in launch.subjects.iter().zip(0_u32..) {
         // Nothing was spent here: budgets count this machine's time.
-        let what = (subject, Pattern::Together);
-        ingest::insert_task(transaction, [number, task], what, (0.0, None))?;
+        let row = ingest::TaskRow {
+            launch: number,
+            number: task,
+            subject,
+            pattern: Pattern::Together,
+            elapsed_seconds: 0.0,
+            spent: None,
+        };
+        ingest::insert_task(transaction, row)?;
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {
             let named = ingest::intern_definition(transaction, Interned::Candidate, candidate)?;
             transaction

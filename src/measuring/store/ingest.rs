@@ -109,9 +109,15 @@ impl Store {
             if known {
                 return Ok(false);
             }
-            let place = [plan.launch, done.task];
-            let cost = (done.elapsed_seconds, done.spent);
-            insert_task(transaction, place, (&subject, pattern_of(task)), cost)?;
+            let row = TaskRow {
+                launch: plan.launch,
+                number: done.task,
+                subject: &subject,
+                pattern: pattern_of(task),
+                elapsed_seconds: done.elapsed_seconds,
+                spent: done.spent,
+            };
+            insert_task(transaction, row)?;
             insert_order(transaction, plan.launch, subject.shape(), done.order)?;
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -155,24 +161,33 @@ impl Store {
     }
 }
 
-/// Adds the row of a task: `place` is its launch and its number, `what` its subject and its pattern, `cost` its time
-/// and the parts of this time.
+/// The row of a task.
+pub(crate) struct TaskRow<'s> {
+    pub(crate) launch: u32,
+    /// The number of the task in its launch.
+    pub(crate) number: u32,
+    pub(crate) subject: &'s Subject,
+    pub(crate) pattern: Pattern,
+    pub(crate) elapsed_seconds: f64,
+    /// The parts of this time.
+    pub(crate) spent: Option<TimeBreakdown>,
+}
+
+/// Adds the row of a task.
 pub(crate) fn insert_task(
     transaction: &Transaction<'_>,
-    [launch, number]: [u32; 2],
-    (subject, pattern): (&Subject, Pattern),
-    (elapsed_seconds, spent): (f64, Option<TimeBreakdown>),
+    row: TaskRow<'_>,
 ) -> rusqlite::Result<usize> {
-    let subject = intern_definition(transaction, Interned::Subject, subject)?;
+    let subject = intern_definition(transaction, Interned::Subject, row.subject)?;
     transaction
         .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![
-            launch,
-            number,
+            row.launch,
+            row.number,
             subject,
-            elapsed_seconds,
-            spent.map(Json),
-            pattern_column(pattern)
+            row.elapsed_seconds,
+            row.spent.map(Json),
+            pattern_column(row.pattern)
         ])
 }
 

@@ -10,7 +10,7 @@
 //!    measure, [`Lease::acquire`] too, which works on network file systems.
 //! 2. [`Store::open_or_create`], [`Store::record_campaign`].
 //! 3. [`Store::begin_launch`] with a plan numbered by [`Store::next_launch`].
-//! 4. A [`SpoolReader`] reads what the driver writes; [`Store::ingest`] stores each record once, in its own
+//! 4. A [`SpoolReader`] reads what the driver writes; [`Store::ingest_record`] stores each record once, in its own
 //!    transaction.
 //! 5. [`Store::end_launch`].
 //!

@@ -243,10 +243,10 @@ mod tests {
             .connection
             .pragma_query_value(None, "page_count", |row| row.get(0))
             .expect("page count");
-        let limit = |store: &Store, pages: u32| {
-            store
+        let limit = |limited: &Store, most_pages: u32| {
+            limited
                 .connection
-                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+                .pragma_update_and_check(None, "max_page_count", most_pages, |_| Ok(()))
                 .expect("limited");
         };
         limit(&store, pages + 2);

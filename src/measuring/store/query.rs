@@ -299,7 +299,7 @@ impl Definitions {
         ))
     }
 
-    /// Like [`Self::of`], for the row of a measurement; a candidate that the subject cannot have is damage.
+    /// Like [`Self::of_row`], for the row of a measurement; a candidate that the subject cannot have is damage.
     fn of_measured_row(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         let (subject, candidate) = self.of_row(row)?;
         if is_possible(&subject, &candidate) {

@@ -82,7 +82,7 @@ impl ServiceUrl {
                 base: format!("{MADE_UP}{prefix}"),
                 shown: match prefix {
                     "" => format!("unix:{socket}"),
-                    prefix => format!("unix:{socket}:{prefix}"),
+                    path => format!("unix:{socket}:{path}"),
                 },
                 socket: Some(socket.into()),
                 is_encrypted: false,
@@ -181,10 +181,10 @@ impl ChannelAddress {
             return Err(wrong());
         };
         let decoded = |step: &str| {
-            let text = percent_decode_str(step).decode_utf8().ok()?;
-            let is_name = !text.is_empty() && !text.starts_with('.') && text.len() <= 128;
-            let is_plain = !text.contains(|c: char| c == '/' || is_unprintable(c));
-            (is_name && is_plain).then(|| text.into_owned())
+            let name = percent_decode_str(step).decode_utf8().ok()?;
+            let is_name = !name.is_empty() && !name.starts_with('.') && name.len() <= 128;
+            let is_plain = !name.contains(|c: char| c == '/' || is_unprintable(c));
+            (is_name && is_plain).then(|| name.into_owned())
         };
         let channel = Self {
             machine: decoded(machine).ok_or_else(wrong)?,

@@ -24,7 +24,7 @@ fn tls_problem(error: &Error) -> String {
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "its answer is not encrypted; write http:// in place of https:// if it is a service without TLS".to_owned()
         }
-        error => format!("TLS failed: {error}"),
+        other => format!("TLS failed: {other}"),
     }
 }
 
@@ -49,17 +49,17 @@ fn certificate_problem(wrong: &CertificateError) -> String {
             let host = expected.to_str();
             format!("its certificate is not for the host {host}, but for `{names}`")
         }
-        wrong if wrong.to_string().contains("CaUsedAsEndEntity") => {
+        other if other.to_string().contains("CaUsedAsEndEntity") => {
             "its certificate is that of an authority; the service needs one of its own, with CA:FALSE".to_owned()
         }
-        wrong => format!("its certificate cannot be used: {wrong}"),
+        other => format!("its certificate cannot be used: {other}"),
     }
 }
 
 fn format_day(time: UnixTime) -> String {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_second(seconds) {
-        Ok(time) => time.strftime("%Y-%m-%d").to_string(),
+        Ok(day) => day.strftime("%Y-%m-%d").to_string(),
         Err(_) => "a day beyond the calendar".to_owned(),
     }
 }

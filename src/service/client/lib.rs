@@ -1,7 +1,7 @@
 //! The client of a service, for `colltune pull` and `colltune remote`.
 //!
-//! A [`Remote`] is a service at a [`ServiceUrl`], with a token. [`pull`] brings the table of a channel into a folder.
-//! If a pull fails, or the process is killed at any time, the folder keeps the last good table:
+//! A [`Remote`] is a service at a [`ServiceUrl`], with a token. [`pull_table`] brings the table of a channel into a
+//! folder. If a pull fails, or the process is killed at any time, the folder keeps the last good table:
 //!
 //! ```text
 //! DIR/DIGEST.yaml     a table, under the SHA-256 digest of its bytes; never changed

@@ -118,8 +118,8 @@ fn pull_within(
         fetched => fetched?,
     }
     let mut missing = None;
-    for digest in &keep {
-        if let Err(error) = fetch_table(remote, &folder, digest, until) {
+    for kept_digest in &keep {
+        if let Err(error) = fetch_table(remote, &folder, kept_digest, until) {
             let (count, first) = missing.take().unwrap_or((0, error));
             missing = Some((count + 1, first));
         }

@@ -150,10 +150,10 @@ impl Remote {
         serde_json::from_slice(&answer.body).map_err(|error| self.unexpected_answer(path, error))
     }
 
-    /// As [`Self::json`], with the answer's ETag.
+    /// As [`Self::request_json`], with the answer's ETag.
     ///
     /// # Errors
-    /// As [`Self::json`].
+    /// As [`Self::request_json`].
     pub fn request_json_with_etag(
         &self,
         ask: Ask<'_>,
@@ -165,10 +165,10 @@ impl Remote {
         Ok((value, answer.etag))
     }
 
-    /// As [`Self::json`], also deserialising the answer.
+    /// As [`Self::request_json`], also deserialising the answer.
     ///
     /// # Errors
-    /// As [`Self::json`].
+    /// As [`Self::request_json`].
     pub fn request_as<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<(Value, T), RemoteError> {
         let path = ask.path;
         let value = self.request_json(ask)?;
@@ -313,7 +313,7 @@ fn describe_error(error: &ureq::Error, limit: Duration) -> String {
         ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
-        error => error.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -81,7 +81,7 @@ pub fn restore_backup(backup: &Path, state: &Path) -> Result<(), ServiceError> {
     half.move_to_target()
 }
 
-/// A temporary folder beside the target, removed on drop unless [`Half::finish`] renames it.
+/// A temporary folder beside the target, removed on drop unless [`UnfinishedFolder::move_to_target`] renames it.
 struct UnfinishedFolder {
     folder: TempDir,
     target: PathBuf,
@@ -176,11 +176,11 @@ fn check_and_copy_blobs(from: &Path, copy: &Path) -> Result<(), ServiceError> {
         let digest: String = row.get(0)?;
         let digest: Digest = digest.parse().map_err(bad)?;
         let bytes = blobs::read_checked(from, &digest)?;
-        let path = blobs::file_path(copy, &digest);
-        let folder = path.parent().unwrap_or(&path);
+        let blob_path = blobs::file_path(copy, &digest);
+        let folder = blob_path.parent().unwrap_or(&blob_path);
         files::create_folder(folder, OWN_MODE)
-            .and_then(|()| files::create_new(&path, blobs::MODE)?.write_all(&bytes))
-            .map_err(ServiceError::on_file("write", &path))?;
+            .and_then(|()| files::create_new(&blob_path, blobs::MODE)?.write_all(&bytes))
+            .map_err(ServiceError::on_file("write", &blob_path))?;
     }
     Ok(())
 }

@@ -112,5 +112,5 @@ fn write_immutable(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let changed = if is_new { &made[..] } else { &made[..1] };
     changed
         .iter()
-        .try_for_each(|folder| File::open(folder)?.sync_all())
+        .try_for_each(|changed_folder| File::open(changed_folder)?.sync_all())
 }

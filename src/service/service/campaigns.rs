@@ -44,17 +44,17 @@ impl Service {
     /// If the folder cannot be listed.
     pub fn list_campaigns(&self) -> Result<Vec<CampaignEntry>, ServiceError> {
         let folder = &self.configuration.folder;
-        let mut machines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut machines_by_path: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for machine in &self.configuration.machines {
             for path in matching_paths(folder, machine) {
-                let on = machines.entry(path).or_default();
+                let on = machines_by_path.entry(path).or_default();
                 if on.last() != Some(&machine.name) {
                     on.push(machine.name.clone());
                 }
             }
         }
         let mut entries = Vec::new();
-        for (path, machines) in machines.into_iter().take(MOST) {
+        for (path, machines) in machines_by_path.into_iter().take(MOST) {
             let read = match self.read_campaign(&path) {
                 // It lies outside the folder, or was just removed.
                 Err(ServiceError::NotFound { .. }) => continue,
@@ -94,7 +94,7 @@ impl Service {
         Ok((Campaign::parse(&text, named)?, text))
     }
 
-    /// As [`Service::campaign`], for a machine that must be allowed to run the campaign.
+    /// As [`Service::read_campaign`], for a machine that must be allowed to run the campaign.
     pub(crate) fn read_campaign_for(
         &self,
         machine: &ServiceMachine,

@@ -108,9 +108,9 @@ impl Database {
         let transaction = connection.transaction()?;
         let value = work(&transaction);
         transaction.finish()?;
-        let mut idle = lock_ignoring_poison(&self.idle);
-        if idle.len() < MOST_IDLE {
-            idle.push(connection);
+        let mut idle_connections = lock_ignoring_poison(&self.idle);
+        if idle_connections.len() < MOST_IDLE {
+            idle_connections.push(connection);
         }
         value
     }
@@ -254,10 +254,10 @@ mod tests {
                 })
             }));
             assert!(panicked.is_err());
-            let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let read_panicked = catch_unwind(AssertUnwindSafe(|| {
                 database.read(|_| -> Result<(), ServiceError> { panic!("of the reading") })
             }));
-            assert!(panicked.is_err());
+            assert!(read_panicked.is_err());
             assert_eq!(count(&database), 1);
         }
         database

@@ -93,12 +93,12 @@ impl Service {
         digest: &Digest,
         table: &Table,
     ) -> Result<Vec<Gate>, ServiceError> {
-        let (is_validated, found) = self.judge_newest_validations(&key.machine, digest, table)?;
+        let validated = self.judge_newest_validations(&key.machine, digest, table)?;
         Ok(vec![
             readable_gate(table),
             self.library_gate(key, digest, table)?,
             confirmed_gate(table),
-            make_gate("validated", is_validated, found),
+            make_gate("validated", validated.is_open, validated.reason),
             self.compared_gate(key, table),
         ])
     }
@@ -136,9 +136,9 @@ impl Service {
         };
         let reason = match self.find_known_property(machine, digest, cpu)? {
             Some((known, source)) if !table.provenance.is_for_cpu(&known) => {
-                let cpu = table.provenance.cpu.trim();
+                let table_cpu = table.provenance.cpu.trim();
                 let reason = format!(
-                    "the table was made on nodes with `{cpu}`, and {source} on nodes with `{known}`; release a table that \
+                    "the table was made on nodes with `{table_cpu}`, and {source} on nodes with `{known}`; release a table that \
                      was made on `{machine}`"
                 );
                 return Ok(make_gate("library", false, reason));
@@ -162,7 +162,8 @@ impl Service {
         digest: &Digest,
         property: impl Fn(&Provenance) -> Option<T>,
     ) -> Result<Option<(T, &'static str)>, ServiceError> {
-        let of_table = |digest: &Digest| property(&self.read_table(digest).ok()?.provenance);
+        let of_table =
+            |table_digest: &Digest| property(&self.read_table(table_digest).ok()?.provenance);
         let mut released = self.newest_releases()?;
         released.retain(|release| release.key.machine == machine);
         released.sort_by_key(|release| std::cmp::Reverse(release.sequence));

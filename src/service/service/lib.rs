@@ -10,7 +10,7 @@
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
 //! ```
 //!
-//! A [`Service`] is opened with a [`Configuration`]. [`Service::run`] starts tasks as child processes of the same
+//! A [`Service`] is opened with a [`Configuration`]. [`Service::run_tasks`] starts tasks as child processes of the same
 //! executable until it is stopped. Each request of a person or program has an [`Actor`]. This crate, not its caller,
 //! checks the actor's scopes.
 

@@ -18,25 +18,29 @@ pub(crate) const OWN_MODE: u32 = 0o700;
 /// Sets the modes of what is there. The service's own entries come first: until now others may not have reached them.
 pub(crate) fn set_modes(state: &Path) -> Result<(), ServiceError> {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-    let set = |path: &Path, set: io::Result<()>| match set {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(ServiceError::on_file("set the mode of", path)(error))
-        }
-        _ => Ok(()),
-    };
     for name in ["blobs", "tasks"] {
         let path = state.join(name);
         if is_there(&path) {
-            set(&path, set_mode_of(&path, OWN_MODE))?;
+            ignore_missing(&path, set_mode_of(&path, OWN_MODE))?;
         }
     }
     // Whoever can read a database can also lock it.
     for end in ["", "-wal", "-shm"] {
         let path = state.join(format!("{DATABASE}{end}"));
         let opened = files::open_in_place(File::options().read(true), &path);
-        set(&path, opened.and_then(|file| files::set_mode(&file, 0o600)))?;
+        ignore_missing(&path, opened.and_then(|file| files::set_mode(&file, 0o600)))?;
     }
-    set(state, set_mode_of(state, STATE_MODE))
+    ignore_missing(state, set_mode_of(state, STATE_MODE))
+}
+
+/// The result of setting a mode; a missing file is no error.
+fn ignore_missing(path: &Path, result: io::Result<()>) -> Result<(), ServiceError> {
+    match result {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(ServiceError::on_file("set the mode of", path)(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Sets the mode of a folder. It may be a link, to another disk for instance: the folders with such links are those of

@@ -30,8 +30,8 @@ impl Slice {
         i64::from(self.row_limit()) + 1
     }
 
-    /// Makes the page from the rows found with [`Slice::end`] and [`Slice::rows_and_one`]; `number` gives a row's
-    /// number.
+    /// Makes the page from the rows found with [`Slice::upper_bound`] and [`Slice::rows_to_query`]; `number` gives a
+    /// row's number.
     pub(crate) fn to_page<T>(self, mut items: Vec<T>, number: impl Fn(&T) -> u64) -> Page<T> {
         let rows = self.row_limit() as usize;
         let is_cut = items.len() > rows;

@@ -69,13 +69,13 @@ impl Service {
     fn open_channels(&self, key: &ChannelKey) -> Result<(), ServiceError> {
         let channels = self.channels_folder();
         let folder = self.channel_folder(key);
-        for folder in folder.ancestors().skip(1) {
-            if !folder.starts_with(&channels) {
+        for ancestor in folder.ancestors().skip(1) {
+            if !ancestor.starts_with(&channels) {
                 break;
             }
-            if folder.is_dir() {
-                let opened = modes::set_mode_of(folder, 0o755);
-                opened.map_err(ServiceError::on_file("open to all users", folder))?;
+            if ancestor.is_dir() {
+                let opened = modes::set_mode_of(ancestor, 0o755);
+                opened.map_err(ServiceError::on_file("open to all users", ancestor))?;
             }
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Service {
 
     /// Adds the tables of the folder, reads the released tables into memory, and brings the folders of channels in line
     /// with the database; called at start. Files that cannot be read or written do not prevent the start;
-    /// [`Service::problems`] lists them.
+    /// [`Service::list_problems`] lists them.
     pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
         self.add_tables_of_folder()?;
         let released = self.newest_releases()?;

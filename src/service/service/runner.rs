@@ -156,8 +156,8 @@ impl Runner {
 impl Service {
     /// Runs tasks until `stop` is set, which is noticed within a second. Then children that measure on this host are
     /// interrupted and their tasks wait for the next start; jobs of batch systems continue. A child that takes longer
-    /// than three seconds to end is killed. After database errors the queue retries; [`Service::problems`] lists the
-    /// errors.
+    /// than three seconds to end is killed. After database errors the queue retries; [`Service::list_problems`] lists
+    /// the errors.
     pub fn run_tasks(&self, stop: &AtomicBool) {
         self.runner.lock_state().is_stopping = false;
         std::thread::scope(|scope| {

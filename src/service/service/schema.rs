@@ -28,7 +28,7 @@ pub(crate) fn check_unless_empty(connection: &Connection, path: &Path) -> Result
     }
 }
 
-/// As [`check`], and refuses an empty file and a database without the tables of its version.
+/// As [`check_unless_empty`], and refuses an empty file and a database without the tables of its version.
 ///
 /// # Errors
 /// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; SQLite.

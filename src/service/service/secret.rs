@@ -109,9 +109,23 @@ pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 struct Keys {
     /// The time at which they were read, in milliseconds since 1970. Those that had expired then are left out.
     read_at: i64,
-    tokens: HashMap<Selector, (SecretHash, KnownToken)>,
-    /// Sessions, each with the selector of its token and its end in milliseconds since 1970.
-    sessions: HashMap<Selector, (SecretHash, Selector, i64)>,
+    tokens: HashMap<Selector, StoredToken>,
+    sessions: HashMap<Selector, StoredSession>,
+}
+
+#[derive(Debug)]
+struct StoredToken {
+    hash: SecretHash,
+    token: KnownToken,
+}
+
+#[derive(Debug)]
+struct StoredSession {
+    hash: SecretHash,
+    /// The selector of its token.
+    token_selector: Selector,
+    /// The time at which it ends, in milliseconds since 1970.
+    expires_at: i64,
 }
 
 impl TokenCache {
@@ -133,7 +147,7 @@ impl TokenCache {
         }
     }
 
-    /// As [`Self::token`], without waiting; `None` if that needs the database.
+    /// As [`Self::find_token`], without waiting; `None` if that needs the database.
     pub(crate) fn find_token_in_memory(&self, secret: &str) -> Option<Option<KnownToken>> {
         if is_secret(secret) {
             self.try_answer(token_with_hash(SecretHash::of_secret(secret)))
@@ -160,7 +174,7 @@ impl TokenCache {
         }
     }
 
-    /// As [`Self::session`], without waiting; `None` if that needs the database.
+    /// As [`Self::find_session`], without waiting; `None` if that needs the database.
     pub(crate) fn find_session_in_memory(
         &self,
         secret: &str,
@@ -189,13 +203,13 @@ impl TokenCache {
         database: &Database,
         question: impl Fn(&Keys) -> Option<T>,
     ) -> Result<Option<T>, ServiceError> {
-        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = keys.as_ref().filter(|keys| keys.are_known()) {
+        let cached_keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = cached_keys.as_ref().filter(|keys| keys.are_known()) {
             return Ok(question(keys));
         }
-        drop(keys);
+        drop(cached_keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Read under the write lock, so that a concurrent `forget` cannot be missed.
+        // Read under the write lock, so that a concurrent `forget_all` cannot be missed.
         let read = match keys.take().filter(Keys::are_known) {
             Some(keys) => keys,
             None => database.read(Keys::from_database)?,
@@ -210,9 +224,10 @@ fn token_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<KnownToken> {
 
 fn session_with_hash(hash: SecretHash) -> impl Fn(&Keys) -> Option<Actor> {
     move |keys| {
-        let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-        if known.is_equal(&hash) && now_milliseconds() < *ends {
-            Some(keys.token_if_valid(token, |_| true)?.actor)
+        let session = keys.sessions.get(&hash.selector())?;
+        if session.hash.is_equal(&hash) && now_milliseconds() < session.expires_at {
+            let token = keys.token_if_valid(&session.token_selector, |_| true)?;
+            Some(token.actor)
         } else {
             None
         }
@@ -245,16 +260,21 @@ impl Keys {
                 expires_at: row.get(5)?,
             };
             selectors.insert(token.id, hash.selector());
-            tokens.insert(hash.selector(), (hash, token));
+            tokens.insert(hash.selector(), StoredToken { hash, token });
         }
         let mut sessions = HashMap::new();
-        let query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
-        let mut statement = connection.prepare_cached(query)?;
-        let mut rows = statement.query([read_at])?;
-        while let Some(row) = rows.next()? {
+        let session_query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
+        let mut session_statement = connection.prepare_cached(session_query)?;
+        let mut session_rows = session_statement.query([read_at])?;
+        while let Some(row) = session_rows.next()? {
             let hash = SecretHash(row.get(0)?);
             if let Some(token) = selectors.get(&row.get(1)?) {
-                sessions.insert(hash.selector(), (hash, *token, row.get(2)?));
+                let session = StoredSession {
+                    hash,
+                    token_selector: *token,
+                    expires_at: row.get(2)?,
+                };
+                sessions.insert(hash.selector(), session);
             }
         }
         Ok(Self {
@@ -269,7 +289,7 @@ impl Keys {
         selector: &Selector,
         is_right: impl Fn(&SecretHash) -> bool,
     ) -> Option<KnownToken> {
-        let (hash, token) = self.tokens.get(selector)?;
+        let StoredToken { hash, token } = self.tokens.get(selector)?;
         let holds = token.expires_at.is_none_or(|at| now_milliseconds() < at);
         (is_right(hash) && holds).then(|| token.clone())
     }

@@ -105,7 +105,7 @@ impl Service {
     }
 }
 
-/// What was served so far counts also if the service ends without [`Service::run`].
+/// What was served so far counts also if the service ends without [`Service::run_tasks`].
 impl Drop for Service {
     fn drop(&mut self) {
         // If this fails, tables are kept longer.

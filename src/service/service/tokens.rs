@@ -135,7 +135,7 @@ impl Service {
         Ok(known.map(|token| token.actor))
     }
 
-    /// As [`Self::authenticate`], without waiting for anything; `None` if the database must be read.
+    /// As [`Self::authenticate_token`], without waiting for anything; `None` if the database must be read.
     pub fn authenticate_token_from_memory(&self, secret: &str) -> Option<Option<Actor>> {
         let known = self.token_cache.find_token_in_memory(secret)?;
         Some(known.map(|token| token.actor))
@@ -182,7 +182,7 @@ impl Service {
         Ok(Some((session, holds)))
     }
 
-    /// The actor of a session, as [`Self::authenticate`]; `None` also if the session has another holder.
+    /// The actor of a session, as [`Self::authenticate_token`]; `None` also if the session has another holder.
     ///
     /// # Errors
     /// SQLite.
@@ -195,7 +195,7 @@ impl Service {
             .find_session(&self.database, secret, holder)
     }
 
-    /// As [`Self::session`], without waiting for anything; `None` if the database must be read.
+    /// As [`Self::authenticate_session`], without waiting for anything; `None` if the database must be read.
     pub fn authenticate_session_from_memory(
         &self,
         secret: &str,
@@ -238,8 +238,16 @@ impl Service {
             return invalid("scopes", problem.to_owned());
         }
         let machines = &self.configuration.machines;
-        let is_known = |name: &&String| machines.iter().any(|machine| machine.name == **name);
-        if let Some(unknown) = new.machines.iter().find(|name| !is_known(name)) {
+        let is_known = |machine_name: &&String| {
+            machines
+                .iter()
+                .any(|machine| machine.name == **machine_name)
+        };
+        if let Some(unknown) = new
+            .machines
+            .iter()
+            .find(|machine_name| !is_known(machine_name))
+        {
             let known: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
             let known = known.join(", ");
             let problem = format!("there is no machine `{unknown}`; these are known: {known}");

@@ -72,7 +72,7 @@ impl Service {
         machine: &str,
         digest: &Digest,
         table: &Table,
-    ) -> Result<(bool, String), ServiceError> {
+    ) -> Result<GateFinding, ServiceError> {
         let validations = self.list_validations(machine, digest)?;
         let days = self.configuration.validation_days;
         let (mut open, mut closed) = (Vec::new(), Vec::new());
@@ -84,15 +84,24 @@ impl Service {
                 Err(sentence) => closed.push(sentence),
             }
         }
-        Ok(match (open.is_empty(), closed.is_empty()) {
-            (_, false) => (false, closed.join("; ")),
-            (false, true) => (true, open.join("; ")),
-            (true, true) => {
-                let reason = "a release of the table changes no decision, so none can be slower";
-                (true, reason.to_owned())
-            }
+        let reason = if !closed.is_empty() {
+            closed.join("; ")
+        } else if !open.is_empty() {
+            open.join("; ")
+        } else {
+            "a release of the table changes no decision, so none can be slower".to_owned()
+        };
+        Ok(GateFinding {
+            is_open: closed.is_empty(),
+            reason,
         })
     }
+}
+
+/// Whether a gate is open, and the reason.
+pub(crate) struct GateFinding {
+    pub(crate) is_open: bool,
+    pub(crate) reason: String,
 }
 
 /// The deployments that a release of a table activates: `colltune` if programs that use it have rules of their own,

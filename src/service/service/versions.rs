@@ -131,7 +131,7 @@ impl Service {
         self.list_readable_versions(None, machine, campaign, slice)
     }
 
-    /// As [`Service::versions`], for a reader of some machines: only those of `readable`, if given.
+    /// As [`Service::list_versions`], for a reader of some machines: only those of `readable`, if given.
     ///
     /// # Errors
     /// SQLite.

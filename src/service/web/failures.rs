@@ -41,7 +41,7 @@ impl Failures {
             full_at.retain(|_, at| *at > now);
             // If all have failed recently, the one with the fewest failures is removed.
             let least = full_at.iter().min_by_key(|(_, at)| **at);
-            if let Some(least) = least.map(|(peer, _)| *peer)
+            if let Some(least) = least.map(|(other_peer, _)| *other_peer)
                 && full_at.len() >= PEERS
             {
                 full_at.remove(&least);

@@ -1,6 +1,6 @@
 //! The service over HTTP: the interface `/api/v1`, the pages and metrics. [`service::Service`] does the work.
 //!
-//! [`serve`] accepts connections within limits; `routes` holds all routes; `layers` wraps all handlers; `auth`
+//! [`serve_requests`] accepts connections within limits; `routes` holds all routes; `layers` wraps all handlers; `auth`
 //! and `sessions` authenticate visitors; every error becomes a `problem`. `pools` keeps apart what may not wait for each other, and
 //! `shares` leaves room for other clients; `results` keeps what is made of tables.
 

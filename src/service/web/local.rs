@@ -39,14 +39,14 @@ pub(crate) fn find_user_of(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
 
 /// The user of a socket that is the one asked for, and open.
 fn confirm_user(wanted: &SocketId, found: &InetResponseHeader) -> Option<u32> {
-    let id = &found.socket_id;
+    let found_id = &found.socket_id;
     // The kernel also finds sockets that listen at this address and port.
     let addresses = |id: &SocketId| {
         let (from, to) = (id.source_address, id.destination_address);
         [from, to].map(|address| address.to_canonical())
     };
     let ports = |id: &SocketId| [id.source_port, id.destination_port];
-    let is_it = addresses(id) == addresses(wanted) && ports(id) == ports(wanted);
+    let is_it = addresses(found_id) == addresses(wanted) && ports(found_id) == ports(wanted);
     let is_open = found.state == TCP_ESTABLISHED && found.inode != 0;
     (is_it && is_open).then_some(found.uid)
 }
@@ -164,8 +164,8 @@ mod tests {
             interface_id: 0,
             cookie: ANY,
         };
-        let found = query_socket(&wanted).expect("asked").expect("found");
-        assert_eq!(confirm_user(&wanted, &found), Some(found.uid));
+        let original = query_socket(&wanted).expect("asked").expect("found");
+        assert_eq!(confirm_user(&wanted, &original), Some(original.uid));
         let changes: [fn(&mut InetResponseHeader); 6] = [
             |found| found.state = 10,
             |found| found.inode = 0,
@@ -175,7 +175,7 @@ mod tests {
             |found| found.socket_id.destination_address = "127.0.0.2".parse().expect("an address"),
         ];
         for change in changes {
-            let mut found = found.clone();
+            let mut found = original.clone();
             change(&mut found);
             assert_eq!(confirm_user(&wanted, &found), None, "{found:?}");
         }

@@ -65,7 +65,7 @@ impl Peer {
         }
     }
 
-    /// Runs `answering` for this client: [`Self::current`] returns it there.
+    /// Runs `answering` for this client: [`Self::current_client`] returns it there.
     pub(crate) fn run_as_client<F: Future>(self, answering: F) -> TaskLocalFuture<Self, F> {
         CLIENT.scope(self, answering)
     }

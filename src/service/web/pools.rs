@@ -87,8 +87,8 @@ impl Pool {
         }
     }
 
-    /// Runs `work` on a thread that may block, for the current client ([`Peer::current`]), when its turn comes. If
-    /// nobody waits for the result any more, work that has not begun is never begun; work that has begun keeps its
+    /// Runs `work` on a thread that may block, for the current client ([`Peer::current_client`]), when its turn comes.
+    /// If nobody waits for the result any more, work that has not begun is never begun; work that has begun keeps its
     /// thread to its end.
     ///
     /// # Errors

@@ -114,7 +114,7 @@ impl App {
     /// Makes a release. Rollbacks and withdrawals do not wait for the releases of new tables, whose gates are evaluated.
     ///
     /// # Errors
-    /// Those of [`Service::release`] and [`Pool::run`].
+    /// Those of [`Service::make_release`] and [`Pool::run`].
     pub(crate) async fn make_release(
         &self,
         actor: Actor,

@@ -212,7 +212,7 @@ fn unusable_file(path: &Path, error: rustls::Error) -> WebError {
         path: path.to_owned(),
         problem: match error {
             rustls::Error::General(problem) => problem,
-            error => error.to_string(),
+            other => other.to_string(),
         },
     }
 }

@@ -45,7 +45,7 @@ impl CancelArgs {
         Ok(Answer::Good)
     }
 
-    /// The folders of launches, each with the ids of the jobs to cancel, or `None` for all.
+    /// The jobs to cancel: for each folder of launches their ids, or `None` for all.
     fn jobs_by_folder(&self) -> Result<BTreeMap<PathBuf, Option<Vec<String>>>, CliError> {
         let mut folders: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
         for meant in &self.meant {

@@ -171,28 +171,32 @@ impl CheckResults<'_> {
         let points = &self.checked.points;
         let wrong = points.iter().filter(|point| point.is_regression()).count();
         let decided = points.iter().filter(|point| point.is_decided()).count();
-        let missing = match points.iter().filter(|point| !point.is_measured()).count() {
-            0 => String::new(),
-            missing => format!("; not measured in the time given: {missing}"),
-        };
-        let missing = match points.iter().filter(|point| point.is_undecided()).count() {
-            0 => missing,
-            undecided => format!("{missing}; still suspect when time was up: {undecided}"),
-        };
-        let missing = match points.iter().filter(|point| point.is_inconclusive).count() {
-            0 => missing,
-            wide => format!(
-                "{missing}; nothing shown, since times vary too much to exclude a loss: {wide}"
+        let missing = points.iter().filter(|point| !point.is_measured()).count();
+        let undecided = points.iter().filter(|point| point.is_undecided()).count();
+        let wide = points.iter().filter(|point| point.is_inconclusive).count();
+        let mut remarks = String::new();
+        for (number, remark) in [
+            (missing, "not measured in the time given"),
+            (undecided, "still suspect when time was up"),
+            (
+                wide,
+                "nothing shown, since times vary too much to exclude a loss",
             ),
-        };
-        let (library, points) = (self.library, format_counted(decided, "point"));
+        ] {
+            if number > 0 {
+                remarks.push_str(&format!("; {remark}: {number}"));
+            }
+        }
+        let (library, decided_points) = (self.library, format_counted(decided, "point"));
         match self.checked.still_holds() {
-            Some(true) => format!("The table holds at {points} measured with {library}{missing}."),
+            Some(true) => {
+                format!("The table holds at {decided_points} measured with {library}{remarks}.")
+            }
             Some(false) => format!(
-                "The table does not hold at {wrong} of {points} measured with {library}{missing}."
+                "The table does not hold at {wrong} of {decided_points} measured with {library}{remarks}."
             ),
             None => format!(
-                "It could not be determined whether the table holds with {library}: points decided: {decided}{missing}. \
+                "It could not be determined whether the table holds with {library}: points decided: {decided}{remarks}. \
                  Give the launches more time with `--budget`."
             ),
         }
@@ -281,12 +285,16 @@ impl<'a> CheckedParts<'a> {
 
 /// The state of a point in a word.
 fn point_state(checked: &CheckedPoint) -> &'static str {
-    match () {
-        () if checked.is_regression() => "WRONG",
-        () if !checked.is_measured() => "not measured",
-        () if checked.is_undecided() => "undecided",
-        () if checked.is_inconclusive => "nothing shown",
-        () => "holds",
+    if checked.is_regression() {
+        "WRONG"
+    } else if !checked.is_measured() {
+        "not measured"
+    } else if checked.is_undecided() {
+        "undecided"
+    } else if checked.is_inconclusive {
+        "nothing shown"
+    } else {
+        "holds"
     }
 }
 

@@ -102,8 +102,8 @@ impl<'a> Rules<'a> {
                     operators: entry.operators,
                     deployments: entry.deployments,
                 };
-                let of_group = entry.rules.iter().map(|rule| Rule { group, rule });
-                rules.extend(of_group);
+                let group_rules = entry.rules.iter().map(|rule| Rule { group, rule });
+                rules.extend(group_rules);
             }
         }
         Self { origin, rules }

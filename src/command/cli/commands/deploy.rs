@@ -71,17 +71,17 @@ pub(crate) struct DeployArgs {
     #[arg(long)]
     replace: bool,
     /// Make the previous version current again
-    #[arg(long, conflicts_with_all = ["list", "withdraw"], conflicts_with_all = OF_DEPLOYING)]
+    #[arg(long, conflicts_with_all = ["list", "withdraw"], conflicts_with_all = DEPLOY_ARGUMENTS)]
     rollback: bool,
     /// Let the library decide again, also if the first version is current
     ///
     /// Makes a version current that sets nothing. Jobs that read DIR/current/environment.sh or slurm.sh, or load the
     /// module, go on as before, without the table; running jobs keep their version. --rollback returns to the version
     /// that was current before.
-    #[arg(long, conflicts_with = "list", conflicts_with_all = OF_DEPLOYING)]
+    #[arg(long, conflicts_with = "list", conflicts_with_all = DEPLOY_ARGUMENTS)]
     withdraw: bool,
     /// Show all versions
-    #[arg(long, conflicts_with_all = OF_DEPLOYING)]
+    #[arg(long, conflicts_with_all = DEPLOY_ARGUMENTS)]
     list: bool,
     /// Print JSON
     #[arg(long)]
@@ -105,7 +105,7 @@ pub(super) enum DeployOutput {
 }
 
 /// Arguments that conflict with --rollback, --withdraw and --list.
-const OF_DEPLOYING: [&str; 11] = [
+const DEPLOY_ARGUMENTS: [&str; 11] = [
     "table",
     "confirmed_only",
     "preload",
@@ -299,8 +299,8 @@ impl DeployArgs {
                 name.map_or_else(|_| version.name.clone(), |name| name.display().to_string());
             [mark.to_owned(), name, date, who]
         });
-        let text = text_table(" | version | deployed | by", rows).to_text();
-        console.print_answer(self.json, &DeployOutput::Versions(versions), || text)
+        let listing = text_table(" | version | deployed | by", rows).to_text();
+        console.print_answer(self.json, &DeployOutput::Versions(versions), || listing)
     }
 }
 

@@ -29,9 +29,10 @@ pub(super) fn print_submitted(
         return console.remark(format_args!("nothing is left to submit; {measurements}"));
     };
     let state = describe_launch_state(state);
-    let what = match is_new {
-        true => "is submitted",
-        false => "was submitted before",
+    let what = if *is_new {
+        "is submitted"
+    } else {
+        "was submitted before"
     };
     console.remark(format_args!(
         "launch {launch} {what} as job {id}: {state}\n{measurements}\nRun the same command again to store \

@@ -53,16 +53,17 @@ impl DiffArgs {
     }
 }
 
+fn describe_origin(origin: &Origin) -> String {
+    let (table, library) = (&origin.table, &origin.library);
+    let launches = format_counted(origin.launches, "launch");
+    format!("{table}: {library}, {}, {launches}", origin.date)
+}
+
 fn describe_comparison(found: &TableComparison) -> String {
-    let origin = |of: &Origin| {
-        let (table, library) = (&of.table, &of.library);
-        let launches = format_counted(of.launches, "launch");
-        format!("{table}: {library}, {}, {launches}", of.date)
-    };
     let mut parts = vec![format!(
         "before  {}\nafter   {}",
-        origin(&found.before),
-        origin(&found.after)
+        describe_origin(&found.before),
+        describe_origin(&found.after)
     )];
     parts.extend(found.note.clone());
     let diff = &found.diff;

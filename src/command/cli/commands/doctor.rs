@@ -211,8 +211,8 @@ fn describe_diagnosis(diagnosis: &Diagnosis) -> String {
         for (name, setting) in settings.iter().flatten() {
             let _ = writeln!(text, "  {}", describe_setting(name, setting));
         }
-        for serving in serving {
-            let _ = writeln!(text, "  {}", describe_serving(serving));
+        for component in serving {
+            let _ = writeln!(text, "  {}", describe_serving(component));
         }
     }
     for UnusableLauncher { launcher, reason } in &diagnosis.unusable {
@@ -237,6 +237,10 @@ fn describe_diagnosis(diagnosis: &Diagnosis) -> String {
     text + verdict
 }
 
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "unknown" } else { text }
+}
+
 /// The machine, with a line for each property.
 fn describe_machine(diagnosis: &Diagnosis) -> String {
     let Environment {
@@ -250,10 +254,6 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
         variables,
         ..
     } = &diagnosis.environment;
-    let known = |text: &str| match text {
-        "" => "unknown".to_owned(),
-        text => text.to_owned(),
-    };
     let threads = diagnosis.threads;
     let mut lines = vec![
         format!(
@@ -261,10 +261,10 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
             format_counted(threads, "hardware thread"),
             format_counted(cores, "rank")
         ),
-        format!("CPU: {}", known(cpu)),
-        format!("networks: {}", known(&diagnosis.networks.join(", "))),
-        format!("kernel: {}", known(kernel)),
-        format!("governor: {}", known(governor)),
+        format!("CPU: {}", or_unknown(cpu)),
+        format!("networks: {}", or_unknown(&diagnosis.networks.join(", "))),
+        format!("kernel: {}", or_unknown(kernel)),
+        format!("governor: {}", or_unknown(governor)),
         format!(
             "load: {} running",
             format_counted(load.round() as usize, "other task")

@@ -158,13 +158,13 @@ fn compare_with_log_log(split: &SplitScores) -> String {
             (_, true) => "better, beyond noise",
             _ => "within noise",
         };
-        let points = |share: f64| format!("{:+.2}", 100.0 * share);
+        let percentage_points = |share: f64| format!("{:+.2}", 100.0 * share);
         lines += &format!(
             "\ncolltune's table minus log-log interpolation: {} percentage points, {} to {} with launches resampled; \
              {verdict}",
-            points(common.table - common.log_log),
-            points(low),
-            points(high)
+            percentage_points(common.table - common.log_log),
+            percentage_points(low),
+            percentage_points(high)
         );
     }
     lines
@@ -225,14 +225,15 @@ fn split_title(split: &SplitScores) -> String {
     }
 }
 
+fn share_of_points(wrong: usize, points: usize, share: f64) -> String {
+    format!("{wrong} of {points} ({})", format_percent(Some(share)))
+}
+
 fn model_row(score: &ModelScore) -> [String; 3] {
-    let of = |wrong: usize, points: usize, share| {
-        format!("{wrong} of {points} ({})", format_percent(Some(share)))
-    };
     [
         score.model.name().to_owned(),
-        of(score.wrong, score.points, score.wrong_share),
-        of(
+        share_of_points(score.wrong, score.points, score.wrong_share),
+        share_of_points(
             score.wrong_held_out,
             score.points_held_out,
             score.wrong_held_out_share,
@@ -255,7 +256,7 @@ fn score_row(score: &Score) -> [String; 8] {
             Some(mean) => format_percent(Some(mean)),
             None => String::new(),
         },
-        place.map_or_else(String::new, |worst| worst.cell.to_string()),
+        place.map_or_else(String::new, |maximum| maximum.cell.to_string()),
     ]
 }
 

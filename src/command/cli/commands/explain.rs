@@ -128,11 +128,11 @@ fn margin_text(evidence: &Evidence) -> String {
 
 /// A sentence about the default's time relative to the choice's; empty if the default is chosen.
 fn default_text(ranking: &[Ranked], chosen: &str) -> String {
-    let find = |name: &str| {
+    let ranked_by_name = |name: &str| {
         let mut found = ranking.iter();
         found.find(|ranked| ranked.candidate.to_string() == name)
     };
-    let (Some(default), Some(chosen)) = (find("default"), find(chosen)) else {
+    let (Some(default), Some(chosen)) = (ranked_by_name("default"), ranked_by_name(chosen)) else {
         return String::new();
     };
     let Some(speedup) = chosen.speedup else {
@@ -186,19 +186,22 @@ fn batches_text(ranking: &[Ranked], pattern: Pattern) -> String {
     text
 }
 
+/// An interval; a single launch has none.
+fn interval_unless_single(launches: u32, low: String, high: String) -> String {
+    match launches {
+        1 => "-".to_owned(),
+        _ => format!("{low} to {high}"),
+    }
+}
+
 fn ranked_row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
-    // A single launch has no interval.
-    let interval = |launches: u32, low: String, high: String| match launches {
-        1 => "-".to_owned(),
-        _ => format!("{low} to {high}"),
-    };
     [
         if candidate == chosen { "*" } else { "" }.to_owned(),
         candidate,
         format_seconds(ranked.median_seconds),
-        interval(
+        interval_unless_single(
             ranked.counts.launches,
             format_seconds(ranked.interval.low),
             format_seconds(ranked.interval.high),
@@ -206,7 +209,7 @@ fn ranked_row(ranked: &Ranked, chosen: &str) -> [String; 11] {
         speedup.map_or_else(String::new, |speedup| format!("{:.2}", speedup.median)),
         speedup.map_or_else(String::new, |speedup| {
             let [low, high] = [speedup.interval.low, speedup.interval.high];
-            interval(speedup.launches, format!("{low:.2}"), format!("{high:.2}"))
+            interval_unless_single(speedup.launches, format!("{low:.2}"), format!("{high:.2}"))
         }),
         ranked
             .predicted_seconds

@@ -151,10 +151,10 @@ impl ExportArgs {
         exported: &Exported,
         console: Console,
     ) -> Result<(), CliError> {
-        let beside = tuner::written_companion_path(path, exported);
+        let companion = tuner::written_companion_path(path, exported);
         let outputs = [
             ("`--output`", Some(path)),
-            ("the text beside `--output`", beside.as_deref()),
+            ("the text beside `--output`", companion.as_deref()),
         ];
         let inputs = [
             ("TABLE", Some(&*self.table)),

@@ -128,12 +128,15 @@ fn describe_analysis(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> 
         );
         parts.push(blocks.to_text());
     }
-    if curves.iter().any(|of| !of.curve.segments.is_empty()) {
+    if curves
+        .iter()
+        .any(|fitted| !fitted.curve.segments.is_empty())
+    {
         let segments = text_table(
             "collective | candidate | shape | from> | sizes> | alpha> | beta> | residual>",
-            curves.iter().flat_map(|of| {
-                let segments = of.curve.segments.iter();
-                segments.map(|segment| segment_row(of, segment))
+            curves.iter().flat_map(|fitted| {
+                let segments = fitted.curve.segments.iter();
+                segments.map(|segment| segment_row(fitted, segment))
             }),
         );
         parts.push(segments.to_text());
@@ -181,16 +184,20 @@ fn format_residual(parameter: &ParameterEstimate) -> String {
     residual.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
 }
 
-fn segment_row(of: &CandidateCurve, segment: &Segment) -> [String; 8] {
-    let collective = of.collective;
-    let kind = match of.operator {
-        Some(operator) => format!("{collective} {} {}", of.datatype.name(), operator.name()),
+fn segment_row(fitted: &CandidateCurve, segment: &Segment) -> [String; 8] {
+    let collective = fitted.collective;
+    let kind = match fitted.operator {
+        Some(operator) => format!(
+            "{collective} {} {}",
+            fitted.datatype.name(),
+            operator.name()
+        ),
         None => collective.to_string(),
     };
     [
         kind,
-        of.candidate.to_string(),
-        of.shape.to_string(),
+        fitted.candidate.to_string(),
+        fitted.shape.to_string(),
         format_bytes(segment.from_bytes),
         segment.sizes.to_string(),
         format_seconds(segment.alpha_seconds),

@@ -84,12 +84,12 @@ impl TableArgs {
             warn_of_cpu(&table, console);
             warn_of_networks(&table, console);
         }
-        let named = NamedSources {
+        let named_sources = NamedSources {
             campaign: self.campaign.as_deref(),
             store: self.store.as_deref(),
             without_store: self.no_store,
         };
-        let sources = Sources::find_for_table(&table, &named, &search_paths().homes)?;
+        let sources = Sources::find_for_table(&table, &named_sources, &search_paths().homes)?;
         if let Some(why) = &sources.passed_over {
             console.warn(format_args!(
                 "{why}; programs are started with the launcher's default options, unless `--campaign FILE` names a \
@@ -236,7 +236,7 @@ impl PointParts {
     }
 }
 
-/// The collective, the shape and the operators of a point.
+/// The collective, the shape and the operators of a point, without its size.
 pub(super) fn place_name(point: &Point) -> String {
     place_name_with_bytes(point, "")
 }

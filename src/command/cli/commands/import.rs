@@ -135,13 +135,13 @@ impl ImportArgs {
     }
 
     fn warn_of_left_out(&self, imported: &Imported, console: Console) {
-        let file = self.file.display();
+        let imported_file = self.file.display();
         for Skipped { file, line, what } in imported.skipped.iter().take(MOST_SKIPPED) {
             console.warn(format_args!("{}:{line}: left out: {what}", file.display()));
         }
         if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
             console.warn(format_args!(
-                "{file}: left out: {more} more lines; --json lists all"
+                "{imported_file}: left out: {more} more lines; --json lists all"
             ));
         }
         for Refused { why, help, .. } in &imported.refused {

@@ -10,7 +10,7 @@ use tuner::{LaunchState, TunerError};
 use crate::error::CliError;
 
 /// The default folder of stores.
-const STORES: &str = ".colltune";
+const STORES_FOLDER: &str = ".colltune";
 
 /// The folder of a campaign's launches.
 pub(super) fn launches_folder(campaign: &Path) -> Result<PathBuf, CliError> {
@@ -22,7 +22,7 @@ pub(super) fn launches_folder(campaign: &Path) -> Result<PathBuf, CliError> {
 
 /// The folders of launches of all campaigns in the working directory, by name.
 pub(super) fn launches_folders_here() -> Result<Vec<PathBuf>, CliError> {
-    let stores = Path::new(STORES);
+    let stores = Path::new(STORES_FOLDER);
     let failed = |source| TunerError::File {
         action: "list",
         path: stores.to_owned(),

@@ -91,20 +91,25 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         shape,
         ..
     } = decision;
-    let of = times_of
+    let on_shape = times_of
         .as_ref()
-        .map_or_else(String::new, |shape| format!(" on {shape}"));
-    let time = |seconds: &Option<f64>| match seconds {
-        Some(seconds) => format!("{}{of}", format_seconds(*seconds)),
+        .map_or_else(String::new, |measured_shape| {
+            format!(" on {measured_shape}")
+        });
+    let format_time = |seconds: &Option<f64>| match seconds {
+        Some(seconds) => format!("{}{on_shape}", format_seconds(*seconds)),
         None => "unknown".to_owned(),
     };
     let mut lines = vec![candidate.clone()];
-    lines.push(format!("  expected    {}", time(expected_seconds)));
+    lines.push(format!("  expected    {}", format_time(expected_seconds)));
     if candidate != "default" {
         let speedup = speedup.map_or_else(String::new, |s| {
             format!(", {s:.2} times as long (median of paired ratios)")
         });
-        lines.push(format!("  default     {}{speedup}", time(default_seconds)));
+        lines.push(format!(
+            "  default     {}{speedup}",
+            format_time(default_seconds)
+        ));
     }
     let confirmed = match (candidate.as_str(), confirmed) {
         ("default", _) => "",

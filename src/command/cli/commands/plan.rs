@@ -436,8 +436,8 @@ impl<'a> PlanOutput<'a> {
             } else {
                 "does not suffice"
             };
-            let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
-                let needed = format_duration_up(seconds);
+            let needed = needed_budget_seconds.map_or_else(String::new, |least_seconds| {
+                let needed = format_duration_up(least_seconds);
                 format!("; at least `budget: {needed}` is needed to confirm all choices")
             });
             return format!(
@@ -452,18 +452,20 @@ impl<'a> PlanOutput<'a> {
             Some(hours) => format!(" ({hours:.1} node-hours)"),
         };
         let rest = self.budget_seconds - spent_seconds;
-        match (seconds < rest, spent_seconds > 0.0) {
-            (true, _) => format!(
+        if seconds < rest {
+            format!(
                 "at most about {}{held}; spent: {} of the budget of {}",
                 human_duration(seconds),
                 human_duration(spent_seconds),
                 budget
-            ),
-            (false, false) => format!("up to the whole budget of {budget}{held}"),
-            (false, true) => format!(
+            )
+        } else if spent_seconds > 0.0 {
+            format!(
                 "up to the rest of the budget, {} of {budget}{held}",
                 human_duration(rest),
-            ),
+            )
+        } else {
+            format!("up to the whole budget of {budget}{held}")
         }
     }
 }
@@ -474,7 +476,7 @@ fn measuring_warnings(at: &MeasurementContext) -> impl Iterator<Item = String> {
         Warning::Simulated { machine } => format!(
             "the campaign simulates the machine `{machine}` and measures nothing: its table is not to be deployed"
         ),
-        warning => warning.to_string(),
+        other => other.to_string(),
     })
 }
 

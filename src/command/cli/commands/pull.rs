@@ -127,7 +127,7 @@ pub(super) fn pull_table(
 }
 
 /// The time limit for a job's pull.
-const JOB: Duration = Duration::from_secs(2);
+const JOB_TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// The folder of pulled tables of a job, in the working directory, which its nodes share.
 const CACHE: &str = ".colltune/channels";
@@ -140,7 +140,7 @@ pub(super) fn pull_for_job(
 ) -> Result<PathBuf, CliError> {
     let (service, channel) = ChannelAddress::from_url(url)?;
     let folder = Path::new(CACHE).join(Folder::name_for_channel(&service, &channel));
-    match pull_table(url, connection, &folder, JOB) {
+    match pull_table(url, connection, &folder, JOB_TIME_LIMIT) {
         Ok(pulled) => Ok(pulled.table),
         Err(CliError::Pull {
             source,

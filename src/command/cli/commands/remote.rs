@@ -99,7 +99,7 @@ fn text_at_pointer(value: &Value, place: &str) -> String {
         Some(Value::Array(values)) => {
             let texts: Vec<String> = values
                 .iter()
-                .map(|value| text_at_pointer(value, ""))
+                .map(|item| text_at_pointer(item, ""))
                 .collect();
             texts.join(", ")
         }

@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
 }
 
 /// The warning if no rank has written a summary.
-const NOTHING: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
+const NO_CALL_INTERCEPTED: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
                        ended by a signal, is linked statically, or uses another MPI library.";
 
 impl RunArgs {
@@ -176,17 +176,17 @@ impl RunArgs {
         })?;
         let summary = files::read_text(&log).ok();
         let _ = std::fs::remove_file(&log);
-        if let Some(log) = &self.log {
+        if let Some(named_log) = &self.log {
             // The file must not keep the summary of an earlier run.
-            let nothing = format!("colltune: {NOTHING}\n");
-            let written = tuner::write_text(log, summary.as_deref().unwrap_or(&nothing));
+            let nothing = format!("colltune: {NO_CALL_INTERCEPTED}\n");
+            let written = tuner::write_text(named_log, summary.as_deref().unwrap_or(&nothing));
             if let Err(error) = written {
                 console.warn(error);
             }
         }
         match summary {
             Some(summary) => console.remark(summary.trim_end())?,
-            None => console.warn(NOTHING),
+            None => console.warn(NO_CALL_INTERCEPTED),
         }
         Ok(Answer::Program(shell_exit_code(status)))
     }

@@ -124,8 +124,8 @@ mod tests {
             found.extend(lacking.map(|(name, _)| name.clone()));
         }
         match part {
-            Value::Object(parts) => parts.values().for_each(|part| undescribed(part, found)),
-            Value::Array(parts) => parts.iter().for_each(|part| undescribed(part, found)),
+            Value::Object(parts) => parts.values().for_each(|inner| undescribed(inner, found)),
+            Value::Array(parts) => parts.iter().for_each(|inner| undescribed(inner, found)),
             _ => {}
         }
     }

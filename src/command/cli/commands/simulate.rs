@@ -177,18 +177,13 @@ impl SimulateArgs {
         } else {
             self.format
         };
-        let put = |text: &str| {
-            let text = format!("{}\n", text.trim_end());
-            console.write_or_print(self.output.as_deref(), &text)?;
-            Ok(Answer::Good)
-        };
         if let (SimulateFormat::Svg | SimulateFormat::Trace, [point]) = (format, &points[..]) {
             let traced = call.simulate_traced(*point)?;
             let text = match format {
                 SimulateFormat::Svg => timeline::draw_timeline(&traced)?,
                 _ => trace::describe_trace(&traced),
             };
-            return put(&text);
+            return self.write_text(&text, console);
         }
         if format == SimulateFormat::Trace {
             return Err(SimulateError::NotOne.into());
@@ -228,7 +223,13 @@ impl SimulateArgs {
         if format != SimulateFormat::Json {
             warn_of_skipped(console, &skipped);
         }
-        put(&text)
+        self.write_text(&text, console)
+    }
+
+    fn write_text(&self, text: &str, console: Console) -> Result<Answer, CliError> {
+        let text = format!("{}\n", text.trim_end());
+        console.write_or_print(self.output.as_deref(), &text)?;
+        Ok(Answer::Good)
     }
 
     fn select_algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {
@@ -271,21 +272,20 @@ impl SimulateArgs {
         let ppn = shape.map(|shape| shape.ppn).or(self.ppn);
         let ppn = ppn.unwrap_or(ranks_per_node);
         let placement = self.placement.to_placement();
-        let by_ranks = self.ranks.iter().flatten();
-        let by_ranks = by_ranks.map(|ranks| {
+        let topologies_by_ranks = self.ranks.iter().flatten().map(|ranks| {
             (
                 u64::from(*ranks),
                 Topology::of_ranks(*ranks, ppn, placement),
             )
         });
-        let by_nodes = self.nodes.iter().flatten().copied();
-        let by_nodes = by_nodes.chain(shape.map(|shape| shape.nodes));
-        let by_nodes = by_nodes.map(|nodes| {
+        let node_counts = self.nodes.iter().flatten().copied();
+        let node_counts = node_counts.chain(shape.map(|shape| shape.nodes));
+        let topologies_by_nodes = node_counts.map(|nodes| {
             let topology = Topology::new(nodes, ppn, placement);
             (topology.ranks(), topology)
         });
         let mut points = Vec::new();
-        for (ranks, topology) in by_ranks.chain(by_nodes) {
+        for (ranks, topology) in topologies_by_ranks.chain(topologies_by_nodes) {
             for bytes in &self.bytes {
                 points.extend(algorithms.iter().map(|algorithm| SimulationPoint {
                     algorithm,
@@ -312,18 +312,18 @@ impl SimulateArgs {
             "simulating {msg} [{bar:30}] {pos}/{len}, {elapsed} of at most {limit} so far";
         let bar = console.progress_bar(points.len() as u64, template);
         let most = format_seconds(self.time_limit);
-        let limit = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        let show_limit = move |_: &ProgressState, out: &mut dyn fmt::Write| {
             // An error means that the terminal is gone.
             let _ = out.write_str(&most);
         };
-        bar.set_style(bar.style().with_key("limit", limit));
+        bar.set_style(bar.style().with_key("limit", show_limit));
         bar.enable_steady_tick(Duration::from_millis(250));
         let begin = Instant::now();
         let mut is_first = true;
         let limit = SweepLimit {
             time: Duration::try_from_secs_f64(self.time_limit).unwrap_or(Duration::MAX),
             elapsed: &|| begin.elapsed(),
-            short: sweep::SHORT,
+            short: sweep::MOST_MESSAGES_OF_SHORT,
         };
         let found = sweep::simulate_within_limit(call, points, &limit, &mut |progress| {
             match progress {

@@ -48,7 +48,7 @@ impl StoreArgs {
         )?)
     }
 
-    /// Refuses outputs that would replace the store.
+    /// Refuses outputs that would replace the store, before anything is written.
     pub(super) fn protect_from(&self, outputs: &[NamedFile<'_>]) -> Result<(), CliError> {
         let store = store_file(self.path());
         Ok(tuner::check_outputs_differ(

@@ -118,9 +118,9 @@ impl TuneArgs {
 }
 
 /// Sentences about the rules that are not deployed, one for each reason, with their number.
-fn describe_withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
+fn describe_withheld(withheld: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
-    for lack in rules {
+    for lack in withheld {
         lacks.entry(lack.to_string()).or_insert((lack, 0)).1 += 1;
     }
     let sentence = |(lack, number)| {

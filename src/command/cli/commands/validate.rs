@@ -295,8 +295,8 @@ impl ValidateArgs {
         let is_refuted = verdicts.iter().any(Verdict::is_wrong);
         if self.repair {
             let about_table = table.binding_verdicts().cloned();
-            let all: Vec<Verdict> = about_table.chain(verdicts.iter().cloned()).collect();
-            rewritten.repaired = table.turn_back(&all);
+            let all_verdicts: Vec<Verdict> = about_table.chain(verdicts.iter().cloned()).collect();
+            rewritten.repaired = table.turn_back(&all_verdicts);
         }
         if self.confirm {
             let deployment = self.table.deployment;

@@ -45,32 +45,41 @@ pub(crate) fn repetition_rule(
         None => (agenda.launches, agenda.launch_turns()),
         Some(confirming) => (confirming.launches, confirming.turns),
     };
-    let launches_left = agenda.launches_left(coverage);
-    let work = (launches, turns, launches_left);
+    let work = LaunchWork {
+        launches,
+        turns,
+        launches_left: agenda.launches_left(coverage),
+    };
     repetition.slice_seconds = slice_seconds(campaign, whole, left_seconds, work);
     repetition
 }
 
-/// The time slice of a turn, if `whole` seconds are planned for `launches` launches of `turns` turns, and `left`
-/// seconds remain for `launches_left` launches.
-fn slice_seconds(
-    campaign: &Campaign,
-    whole: f64,
-    left: f64,
-    (launches, turns, launches_left): (u32, usize, u32),
-) -> f64 {
-    let slice = Campaign::slice_seconds(whole, launches, turns);
+/// The launches that share some time.
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchWork {
+    /// The planned launches.
+    pub(crate) launches: u32,
+    /// The turns of each.
+    pub(crate) turns: usize,
+    /// The launches that are still to be made.
+    pub(crate) launches_left: u32,
+}
+
+/// The time slice of a turn, if `whole` seconds are planned for the work, and `left` seconds remain for its launches
+/// that are left.
+fn slice_seconds(campaign: &Campaign, whole: f64, left: f64, work: LaunchWork) -> f64 {
+    let slice = Campaign::slice_seconds(whole, work.launches, work.turns);
     // A simulation must not depend on where it was interrupted.
     if campaign.is_simulated() {
         slice
     } else {
         let share = left.max(0.0) / whole;
-        slice * share * f64::from(launches) / f64::from(launches_left.max(1))
+        slice * share * f64::from(work.launches) / f64::from(work.launches_left.max(1))
     }
 }
 
 /// The time slice of a confirming turn.
-pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: (u32, usize, u32)) -> f64 {
+pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: LaunchWork) -> f64 {
     match campaign.repetitions.slice {
         TimeSlice::Seconds(seconds) => seconds,
         TimeSlice::Auto => slice_seconds(campaign, confirming_seconds(campaign), left, work),

@@ -121,7 +121,7 @@ impl Agenda {
     /// The share of the default's time that is at stake for a collective and a shape; 0 if it is unknown.
     fn stake_of_group(&self, kind: Option<(Collective, CommShape)>) -> f64 {
         let known = self.search.as_ref().zip(kind);
-        let stake = known.and_then(|(search, kind)| search.stakes.get(&kind).copied());
+        let stake = known.and_then(|(search, group)| search.stakes.get(&group).copied());
         stake.unwrap_or(0.0)
     }
 
@@ -146,15 +146,14 @@ impl Agenda {
             .confirming
             .as_ref()
             .is_some_and(Confirming::is_short_of_time);
-        let due = || {
-            let is_due = move |item: &&AgendaItem<'_>| is_short || item.done == fewest;
-            open.iter().filter(is_due)
-        };
-        let is_experiment = |item: &&AgendaItem<'_>| matches!(item.subject, Subject::Experiment(_));
-        let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
-        let due: Vec<&AgendaItem<'_>> = due()
-            .filter(|item| !calibrating || is_experiment(item))
+        let mut due: Vec<&AgendaItem<'_>> = open
+            .iter()
+            .filter(|item| is_short || item.done == fewest)
             .collect();
+        let is_experiment = |item: &&AgendaItem<'_>| matches!(item.subject, Subject::Experiment(_));
+        if fewest == 0 && due.iter().any(is_experiment) {
+            due.retain(is_experiment);
+        }
         // Trials are in the order of their stakes.
         let ordered = if self.confirming.is_some() {
             due
@@ -204,12 +203,14 @@ impl Agenda {
                 }
                 PlannedWork::Compare { cell, candidates } => {
                     let able = coverage.without_failed(Subject::Cell(*cell), candidates);
-                    let candidates: Vec<Candidate> = able.cloned().collect();
-                    if candidates.first() != Some(&Candidate::Default) {
+                    let able_candidates: Vec<Candidate> = able.cloned().collect();
+                    if able_candidates.first() != Some(&Candidate::Default) {
                         return None;
                     }
-                    let cell = *cell;
-                    PlannedWork::Compare { cell, candidates }
+                    PlannedWork::Compare {
+                        cell: *cell,
+                        candidates: able_candidates,
+                    }
                 }
             };
             Some((task, work))

@@ -53,11 +53,11 @@ fn main() {
         fs::remove_file(&plan.spool).expect("removed");
     }
     drop(store);
-    let samples = f64::from(LAUNCHES * CANDIDATES * CELLS);
-    let repetitions = samples * REPETITIONS as f64;
+    let sample_count = f64::from(LAUNCHES * CANDIDATES * CELLS);
+    let repetitions = sample_count * REPETITIONS as f64;
     let megabytes = fs::metadata(&path).expect("a file").len() as f64 / 1e6;
     println!(
-        "{samples} samples of {REPETITIONS} repetitions: {megabytes:.1} MB, {:.1} MB of spool files",
+        "{sample_count} samples of {REPETITIONS} repetitions: {megabytes:.1} MB, {:.1} MB of spool files",
         spooled as f64 / 1e6
     );
     println!(
@@ -67,10 +67,10 @@ fn main() {
     );
 
     let start = Instant::now();
-    let store = Store::open(&path).expect("opened");
+    let reopened = Store::open(&path).expect("opened");
     let opened = start.elapsed().as_secs_f64();
     let library = library();
-    let samples = store
+    let samples = reopened
         .samples(&library, Pattern::Together)
         .expect("readable");
     let loaded = start.elapsed().as_secs_f64();

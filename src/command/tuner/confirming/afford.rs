@@ -58,8 +58,9 @@ pub(super) fn affordable_cells(
                 .get(cell)
                 .is_some_and(|rest| phase(rest) <= (is_new, launches))
         };
-        let best =
-            |state: &SelectionState, series: &Vec<Stake>| state.best_run(series, is_eligible);
+        let best = |selection: &SelectionState, series: &Vec<Stake>| {
+            selection.best_run(series, is_eligible)
+        };
         let mut runs: Vec<Option<SizeRun>> = stakes.iter().map(|of| best(&state, of)).collect();
         loop {
             let found = runs
@@ -106,22 +107,24 @@ impl SelectionState {
     /// The run of a series with the largest average stake; `None` if nothing is at stake or there is no time.
     fn best_run(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<SizeRun> {
         // Cells that are finished or selected.
-        let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
-        let has: Vec<bool> = series.iter().map(has).collect();
+        let is_settled: Vec<bool> = series
+            .iter()
+            .map(|stake| !self.open.contains_key(&stake.cell))
+            .collect();
         // The stake between a size and the next.
         let between = |low: usize| series[low].up_to_next;
         let mut best: Option<(f64, f64, usize, usize)> = None;
-        for first in (0..series.len()).filter(|first| !has[*first]) {
+        for first in (0..series.len()).filter(|first| !is_settled[*first]) {
             let (mut gain, mut seconds, mut sizes) = (0.0, 0.0, 0.0);
-            if first > 0 && has[first - 1] {
+            if first > 0 && is_settled[first - 1] {
                 gain += between(first - 1);
             }
             for last in first..series.len() {
                 let stake = &series[last];
-                if last > first && !(has[last - 1] && has[last]) {
+                if last > first && !(is_settled[last - 1] && is_settled[last]) {
                     gain += between(last - 1);
                 }
-                if has[last] {
+                if is_settled[last] {
                     continue;
                 }
                 gain += stake.here;
@@ -130,7 +133,7 @@ impl SelectionState {
                 if !is_eligible(&stake.cell) || seconds > self.left {
                     break;
                 }
-                let joins = last + 1 < series.len() && has[last + 1];
+                let joins = last + 1 < series.len() && is_settled[last + 1];
                 let gain = gain + if joins { between(last) } else { 0.0 };
                 let worth = gain / sizes;
                 if gain > 0.0 && best.is_none_or(|(most, ..)| worth > most) {
@@ -139,7 +142,7 @@ impl SelectionState {
             }
         }
         let (worth, seconds, first, last) = best?;
-        let cells = (first..=last).filter(|place| !has[*place]);
+        let cells = (first..=last).filter(|place| !is_settled[*place]);
         Some(SizeRun {
             cells: cells.map(|place| series[place].cell).collect(),
             seconds,
@@ -238,21 +241,22 @@ mod tests {
         let sizes = [(8, 3.0, 0.0), (16, 2.0, 0.0), (32, 1.0, 0.0)];
         let (starting, turn) = (2.0, 2.8);
         let mut left = 60.0;
-        let mut done: BTreeMap<Cell, u32> = sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
+        let mut done_by_cell: BTreeMap<Cell, u32> =
+            sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
         for launch in 0..LAUNCHES {
             let rest = |done: u32| RemainingNeed {
                 seconds: f64::from(LAUNCHES - done) * turn,
                 launches: LAUNCHES - done,
                 is_begun: done > 0,
             };
-            let open = done.iter().filter(|(_, done)| **done < LAUNCHES);
+            let open = done_by_cell.iter().filter(|(_, done)| **done < LAUNCHES);
             let rests = open.map(|(cell, done)| (*cell, rest(*done))).collect();
             let taken = affordable_cells(&[series(&sizes)], &rests, starting, left);
             let taken: BTreeSet<Cell> = taken.into_iter().collect();
             assert_eq!(taken, [cell(8), cell(16)].into(), "launch {launch}");
             left -= starting + turn * taken.len() as f64;
             for cell in taken {
-                *done.entry(cell).or_default() += 1;
+                *done_by_cell.entry(cell).or_default() += 1;
             }
         }
         assert!(left > 0.0, "{left}");

@@ -57,7 +57,7 @@ impl<'a> TurnCosts<'a> {
     fn corrected_turn_seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let distance = |other: &Cell| {
             let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
-            let ranks = |cell: &Cell| u64::from(cell.shape.ranks());
+            let ranks = |any_cell: &Cell| u64::from(any_cell.shape.ranks());
             let size = ratio(other.bytes, cell.bytes);
             (
                 other.collective != cell.collective,
@@ -68,7 +68,8 @@ impl<'a> TurnCosts<'a> {
             let ((other_a, far_a), (other_b, far_b)) = (distance(a), distance(b));
             other_a.cmp(&other_b).then(far_a.total_cmp(&far_b))
         });
-        let expected = |cell: &Cell| self.expected_turn_seconds(cell, pattern, slice_seconds);
+        let expected =
+            |any_cell: &Cell| self.expected_turn_seconds(any_cell, pattern, slice_seconds);
         let ratio = nearest.map(|(other, seconds)| seconds / expected(other));
         let ratio = ratio.filter(|ratio| ratio.is_finite());
         ratio.unwrap_or(1.0) * expected(cell)

@@ -45,10 +45,10 @@ impl RunningLaunch<'_> {
                 tail: exit.tail,
                 failed_nodes,
             };
-            let message = failed.to_string();
+            let node_failure = failed.to_string();
             return Ok(LaunchEnd::Died {
                 end: Some(end),
-                message,
+                message: node_failure,
             });
         }
         if let Outcome::Ended(end) = exit.outcome {

@@ -38,7 +38,7 @@ pub(super) fn adopt_launches(store: &mut Store, at: &MeasurementContext) -> Resu
             continue;
         }
         let read =
-            |path: &Path| files::read_text(path).map_err(|source| unreadable_file(path, source));
+            |file: &Path| files::read_text(file).map_err(|source| unreadable_file(file, source));
         let plan: Plan = serde_json::from_str(&read(&path)?)
             .map_err(|error| unreadable_file(&path, error.into()))?;
         let text = read(&campaign_file(&launches, &plan.campaign))?;

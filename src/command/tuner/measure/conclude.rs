@@ -55,13 +55,15 @@ impl Measuring<'_> {
             LaunchEnd::Finished(Finish::Deadline) => return self.handle_deadline(plan, has_result),
             LaunchEnd::Finished(Finish::Complete) | LaunchEnd::GoesOn { .. } => {}
             LaunchEnd::Died { end, message } => {
-                let message = &message;
-                self.observer.notice(TuningEvent::Died { number, message });
+                self.observer.notice(TuningEvent::Died {
+                    number,
+                    message: &message,
+                });
                 if end == Some(BatchEnd::Cancelled) && is_ours {
                     return Err(TunerError::Cancelled);
                 }
                 if !has_result {
-                    self.handle_missing_result(end, message)?;
+                    self.handle_missing_result(end, &message)?;
                 }
             }
         }

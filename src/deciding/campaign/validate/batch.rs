@@ -98,11 +98,11 @@ impl Validator<'_> {
         })?;
         let document = Document::parse(&JOB, path, &text)?;
         let definition = document.read_values()?;
-        let check = Validator {
+        let validator = Validator {
             document: &document,
             machine: self.machine,
         };
-        check.check_job(&Field::default(), &definition, system)
+        validator.check_job(&Field::default(), &definition, system)
     }
 
     fn check_job(
@@ -114,17 +114,17 @@ impl Validator<'_> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
             let field = field.key(key);
-            let check = |value: &Scalar| {
+            let check_supported = |given: &Scalar| {
                 if system.words().lacks.contains(&key) {
                     let system = system.words().title;
                     Err(self
                         .document
                         .error_at_key(&field, Problem::Lacking { system, what }))
                 } else {
-                    self.check_job_word(&field, what, value, further)
+                    self.check_job_word(&field, what, given, further)
                 }
             };
-            value.as_ref().map(check).transpose()
+            value.as_ref().map(check_supported).transpose()
         };
         let what = system.words().partition;
         let template = definition.template.as_ref();
@@ -215,8 +215,8 @@ impl Validator<'_> {
                 if text.starts_with('-') && !text.contains(is_unprintable) {
                     Ok(text.to_owned())
                 } else {
-                    let (text, mark) = (directive.0.clone(), system.words().mark);
-                    let problem = Problem::Directive { text, mark };
+                    let (whole, mark) = (directive.0.clone(), system.words().mark);
+                    let problem = Problem::Directive { text: whole, mark };
                     Err(self.value_error(&field.index(place), problem))
                 }
             })

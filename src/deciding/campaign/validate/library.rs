@@ -12,10 +12,10 @@ impl Validator<'_> {
     pub(super) fn check_library(
         &self,
         definition: Option<&Shorthand<Scalar, LibraryDefinition>>,
-        launcher: &LauncherConfig,
+        config: &LauncherConfig,
     ) -> Checked<LibraryChoice> {
         let field = Field::from_key("library");
-        if matches!(launcher, LauncherConfig::Simulated(_)) && definition.is_some() {
+        if matches!(config, LauncherConfig::Simulated(_)) && definition.is_some() {
             return Err(self.value_error(&field, Problem::SimulatedLibrary));
         }
         match definition {

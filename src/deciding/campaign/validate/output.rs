@@ -21,14 +21,14 @@ impl Validator<'_> {
         definition: Option<&OutputDefinition>,
     ) -> Checked<Output> {
         let field = Field::from_key("output");
-        let given = definition.cloned().unwrap_or_default();
-        let default = |folder: &str, extension: &str| {
+        let written = definition.cloned().unwrap_or_default();
+        let default_path = |folder: &str, extension: &str| {
             PathBuf::from(folder).join(name).with_extension(extension)
         };
         let files = [
-            ("store", given.store, default(".colltune", "db")),
-            ("table", given.table, default("tables", "yaml")),
-            ("report", given.report, default("reports", "md")),
+            ("store", written.store, default_path(".colltune", "db")),
+            ("table", written.table, default_path("tables", "yaml")),
+            ("report", written.report, default_path("reports", "md")),
         ];
         for (key, given, _) in &files {
             if let Some(path) = given {
@@ -97,11 +97,11 @@ impl Validator<'_> {
 
 /// The files from which a campaign in the file `path` is read, each with a description.
 pub(crate) fn list_inputs(
-    path: &Path,
+    campaign_path: &Path,
     definition: &Definition,
     campaign: &Campaign,
 ) -> Vec<(String, PathBuf)> {
-    let mut inputs = vec![("the campaign".to_owned(), path.to_owned())];
+    let mut inputs = vec![("the campaign".to_owned(), campaign_path.to_owned())];
     let mut add = |key: &str, path: Option<&Path>| {
         inputs.extend(path.map(|path| (format!("`{key}`"), path.to_owned())));
     };

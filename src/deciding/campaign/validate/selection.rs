@@ -35,7 +35,7 @@ impl Validator<'_> {
             }
             Some(Shorthand::Full(CandidatesDefinition { include, exclude })) => {
                 let include = include.as_ref();
-                let patterns = |given| self.check_patterns(&field.key("include"), given);
+                let patterns = |list| self.check_patterns(&field.key("include"), list);
                 (include.map(patterns).transpose()?, exclude.as_ref())
             }
         };
@@ -225,7 +225,7 @@ fn suggest_pattern(text: &str, names: &[String]) -> Option<String> {
         let ids = names
             .iter()
             .filter_map(|name| name.split_once('/'))
-            .map(|(_, id)| id);
+            .map(|(_, known_id)| known_id);
         return nearest_name(id, ids).map(|id| format!("*/{id}"));
     }
     if let Some((collective, _)) = text.split_once('/')

@@ -42,7 +42,7 @@ impl Validator<'_> {
                     let shape = parse_shape(&text.0).ok_or_else(|| {
                         // YAML reads `0x2` as a number, and a single shape needs no list.
                         let fields = [field.clone(), Field::from_key("shapes")];
-                        let written = fields.iter().find_map(|field| self.document.text_of(field));
+                        let written = fields.iter().find_map(|place| self.document.text_of(place));
                         let text = written.unwrap_or(&text.0).to_owned();
                         self.value_error(&field, Problem::Shape { text })
                     })?;
@@ -50,10 +50,10 @@ impl Validator<'_> {
                 }
                 Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {
                     let ppns = self.nonempty_entries(&field.key("ppn"), ppn)?;
-                    for (place, ppn) in ppns.iter().enumerate() {
+                    for (place, on_node) in ppns.iter().enumerate() {
                         let shape = CommShape {
                             nodes: count.unwrap_or(1),
-                            ppn: *ppn,
+                            ppn: *on_node,
                         };
                         let field = if shape.nodes > 1 {
                             field.key("nodes")
@@ -76,7 +76,7 @@ impl Validator<'_> {
         field: &Field,
         shape: CommShape,
         launcher: &LauncherConfig,
-        nodes: Option<u32>,
+        most_nodes: Option<u32>,
     ) -> Checked<CommShape> {
         let (local, limit, ranks) = match launcher {
             LauncherConfig::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
@@ -89,11 +89,11 @@ impl Validator<'_> {
             (CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. }, _) => {
                 Problem::TooFewRanks { shape }
             }
-            (shape, _) if nodes.is_some_and(|nodes| shape.nodes > nodes) => match hosts {
+            (shape, _) if most_nodes.is_some_and(|nodes| shape.nodes > nodes) => match hosts {
                 None => Problem::TooManyNodes { shape },
                 Some(hosts) => Problem::HostFile(HostFileError::TooFew {
                     path: hosts.file.clone(),
-                    hosts: nodes.unwrap_or_default(),
+                    hosts: most_nodes.unwrap_or_default(),
                     shape,
                 }),
             },

@@ -62,12 +62,12 @@ impl Validator<'_> {
                 sizes.insert(*collective, vec![0]);
                 continue;
             }
-            let standard = if collective.is_sized_by_part() {
+            let usual = if collective.is_sized_by_part() {
                 &parts
             } else {
                 &wholes
             };
-            let chosen = own.get(collective).or(others.as_ref()).unwrap_or(standard);
+            let chosen = own.get(collective).or(others.as_ref()).unwrap_or(usual);
             let longest = chosen.last().copied().unwrap_or(0);
             let place = if own.contains_key(collective) {
                 field.key(collective.name())

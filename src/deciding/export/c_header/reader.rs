@@ -54,7 +54,6 @@ pub fn read_header(text: &str) -> Result<Header, ExportError> {
     let entries = read_array(text, "colltune_entries[]")?;
     let mut rows = Vec::new();
     for (line, fields) in entries {
-        let fault = |message: &str| ExportError::invalid(line, message);
         let [
             collective,
             nodes,
@@ -66,15 +65,20 @@ pub fn read_header(text: &str) -> Result<Header, ExportError> {
             count,
         ] = &fields[..]
         else {
-            return Err(fault("an entry has 8 fields"));
+            return Err(ExportError::invalid(line, "an entry has 8 fields"));
         };
-        let number = |text: &str| text.parse::<u32>().map_err(|_| fault("not a number"));
+        let number = |digits: &str| {
+            digits
+                .parse::<u32>()
+                .map_err(|_| ExportError::invalid(line, "not a number"))
+        };
         let first = number(first)? as usize;
         let of_entry = choices.get(first..first + number(count)? as usize);
-        for (line, fields) in of_entry.ok_or_else(|| fault("its choices are missing"))? {
-            let fault = |message: &str| ExportError::invalid(*line, message);
-            let [from, candidate, ..] = &fields[..] else {
-                return Err(fault("a choice has 10 fields"));
+        for (choice_line, choice_fields) in
+            of_entry.ok_or_else(|| ExportError::invalid(line, "its choices are missing"))?
+        {
+            let [from, candidate, ..] = &choice_fields[..] else {
+                return Err(ExportError::invalid(*choice_line, "a choice has 10 fields"));
             };
             let from = from
                 .strip_prefix("UINT64_C(")
@@ -87,8 +91,9 @@ pub fn read_header(text: &str) -> Result<Header, ExportError> {
                 order: number(order)?,
                 operators: number(operators)?,
                 deployments: number(deployments)?,
-                from_bytes: from.ok_or_else(|| fault("not a size"))?,
-                candidate: parse_string_literal(candidate).ok_or_else(|| fault("not a string"))?,
+                from_bytes: from.ok_or_else(|| ExportError::invalid(*choice_line, "not a size"))?,
+                candidate: parse_string_literal(candidate)
+                    .ok_or_else(|| ExportError::invalid(*choice_line, "not a string"))?,
             });
         }
     }

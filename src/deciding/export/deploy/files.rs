@@ -229,7 +229,7 @@ impl VersionContent<'_> {
             let file = format!("{place}/{name}");
             let value = |given: &Option<String>| given.clone().unwrap_or_else(|| file.clone());
             let of_library = exported.variables.iter();
-            variables.extend(of_library.map(|(name, given)| (name.clone(), value(given))));
+            variables.extend(of_library.map(|(variable, given)| (variable.clone(), value(given))));
         }
         variables
     }
@@ -300,11 +300,11 @@ impl VersionContent<'_> {
         text += &header::wrap_comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
         text += &header::wrap_comment(self.unchecked_note().as_slice(), "# ");
         text += &self.starting_instructions("# ");
-        let exports = |variables: &[(String, String)]| {
-            let lines = variables
+        let exports = |pairs: &[(String, String)]| {
+            let lines = pairs
                 .iter()
                 .map(|(name, value)| format!("export {name}={}\n", quote_for_shell(value)));
-            unset_others(variables) + &lines.collect::<String>()
+            unset_others(pairs) + &lines.collect::<String>()
         };
         if self.is_withdrawn {
             return text + &exports(variables);

@@ -196,8 +196,10 @@ pub(super) fn list_versions(folder: &Path) -> Result<Vec<DeployedVersion>, Deplo
     let current = current.as_deref();
     let history = History::read(&folder.join(HISTORY))?;
     let names = names_by_age(folder, current)?;
-    let described = |name: &String| deployed_version(folder, name, current, &history);
-    Ok(names.iter().map(described).collect())
+    Ok(names
+        .iter()
+        .map(|name| deployed_version(folder, name, current, &history))
+        .collect())
 }
 
 /// The names of the versions of a folder, in the order in which each was last made current.
@@ -354,6 +356,6 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), DeployError> {
 pub(super) fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+        _ => removed,
     }
 }

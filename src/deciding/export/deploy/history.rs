@@ -120,7 +120,7 @@ impl History {
         let later = self.lines.iter().skip(1);
         let found = later.map(|next| next.before.as_deref()).chain([current]);
         let lines = self.lines.iter().zip(found);
-        lines.map(|(line, found)| (line, found == Some(&line.version)))
+        lines.map(|(line, before)| (line, before == Some(&line.version)))
     }
 
     /// The versions that were current one after the other and not rolled back, the current one last.
@@ -172,7 +172,7 @@ impl History {
     ) -> Option<(usize, &HistoryLine)> {
         let counts = self.mark_counting_lines(current).map(|(_, counts)| counts);
         let lines = self.lines.iter().zip(counts).enumerate();
-        let counted = lines.filter(|(_, (line, counts))| *counts && line.version == version);
+        let counted = lines.filter(|(_, (line, counting))| *counting && line.version == version);
         counted.last().map(|(place, (line, _))| (place, line))
     }
 }

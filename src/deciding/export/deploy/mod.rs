@@ -17,7 +17,7 @@
 //! version's folder, `COLLTUNE_WITH_TABLE` the script that starts programs which use the table themselves.
 //!
 //! A service owns the folders of its channels ([`ServiceRelease`]): it repairs damage there, and removes versions
-//! ([`prune`]).
+//! ([`prune_versions`]).
 
 mod error;
 mod files;
@@ -121,7 +121,7 @@ pub struct DeployedVersion {
 /// of node, the version is written to another folder in it ([`folders_beside`]).
 ///
 /// # Errors
-/// The errors of [`prepare`] and [`Prepared::make_current`].
+/// The errors of [`prepare_deployment`] and [`PreparedDeployment::make_current`].
 pub fn deploy_table(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     prepare_deployment(request, folder)?.make_current()
 }
@@ -136,7 +136,7 @@ pub struct PreparedDeployment {
 }
 
 /// Writes a table as a policy deploys it as a version of `folder`, which is created if needed, or of a folder in it
-/// ([`deploy`]).
+/// ([`deploy_table`]).
 ///
 /// # Errors
 /// [`DeployError::LongName`]; [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
@@ -150,7 +150,7 @@ pub fn prepare_deployment(
     check_names(request.table)?;
     let (table, withheld) = request.table.deployed_by(request.options.policy);
     let is_unconfirmed =
-        |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
+        |rule: &Withheld| matches!(rule.lack, Lack::Confirmation | Lack::Measurement);
     if !request.confirmed_only && withheld.iter().any(is_unconfirmed) {
         return Err(DeployError::Unconfirmed {
             withheld: withheld.into_iter().filter(is_unconfirmed).collect(),
@@ -160,7 +160,7 @@ pub fn prepare_deployment(
     if !is_release && !crate::makes_choices(&table) {
         return Err(DeployError::Nothing { withheld });
     }
-    let (exported, mut notes) = match export_for_library(request, &table) {
+    let (file_for_library, mut notes) = match export_for_library(request, &table) {
         // The library then decides itself; programs can still use the table.
         Err(DeployError::Export(error)) if is_release => {
             let note = format!("There is no file for the library itself: {error}.");
@@ -168,8 +168,12 @@ pub fn prepare_deployment(
         }
         exported => (exported?, Vec::new()),
     };
-    notes.extend(exported.iter().flat_map(|(_, file)| file.notes.clone()));
-    if !is_release && exported.is_none() && request.preload.is_none() {
+    notes.extend(
+        file_for_library
+            .iter()
+            .flat_map(|(_, file)| file.notes.clone()),
+    );
+    if !is_release && file_for_library.is_none() && request.preload.is_none() {
         return Err(DeployError::NothingForLibrary {
             library: table.provenance.library.clone(),
         });
@@ -189,18 +193,18 @@ pub fn prepare_deployment(
     }
     let of_release = request.release.map(|release| release.module);
     let of_folder = targets::module_of_folder(&chosen, &given);
-    let module = of_release.or(of_folder.as_deref());
+    let own_module = of_release.or(of_folder.as_deref());
     let content = VersionContent {
         table: &table,
         policy: request.options.policy,
-        exported: exported
+        exported: file_for_library
             .as_ref()
             .map(|(name, exported)| (name.as_str(), exported)),
         preload: preload.as_ref(),
         withheld: &withheld,
         notes: &notes,
         release: request.release,
-        module: module.unwrap_or(&table.name),
+        module: own_module.unwrap_or(&table.name),
         is_withdrawn: false,
     };
     let (version, module) = (content.version_name(&chosen)?, content.module_name());
@@ -295,7 +299,7 @@ impl PreparedDeployment {
 ///
 /// # Errors
 /// [`DeployError::NothingDeployed`] if no version is current, [`DeployError::NothingBefore`] if none was before, [`DeployError::Gone`] if its folder no longer exists; otherwise
-/// those of [`deploy`].
+/// those of [`deploy_table`].
 pub fn roll_back(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = folder::absolute_path(folder)?;
     if folder::current_version_of(&folder)?.is_none() {

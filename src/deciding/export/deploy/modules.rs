@@ -183,8 +183,8 @@ impl VersionFolder {
         } else {
             folder.clone()
         };
-        for folder in [&self.path.join(MODULES), &folder, &all] {
-            self.open_folder(folder)?;
+        for each in [&self.path.join(MODULES), &folder, &all] {
+            self.open_folder(each)?;
         }
         // Environment Modules unload by these paths what they loaded from a version of an older colltune.
         let mut plain = self.older_names()?;
@@ -197,18 +197,18 @@ impl VersionFolder {
             plain.clone_from(&names);
         }
         let known = known_variables().join(" ");
-        let fill = |text: &str, place: String, shared: String| {
+        let fill_template = |text: &str, path: String, shared: String| {
             let text = text.replace("<variables>", &known);
             let text = text.replace("<shared>", &shared);
-            text.replace("<folder>", &place)
+            text.replace("<folder>", &path)
         };
         let shared = shared_variables();
-        let entry = |(name, value): &(&str, &str)| format!("{name} = {}", in_lua(value));
-        let table: Vec<String> = shared.iter().map(entry).collect();
-        let lua = fill(LUA, in_lua(place), table.join(", "));
-        let pair = |(name, value): &(&str, &str)| format!("{name} {}", in_tcl(value));
-        let list: Vec<String> = shared.iter().map(pair).collect();
-        let tcl = fill(TCL, in_tcl(place), list.join(" "));
+        let lua_entry = |(name, value): &(&str, &str)| format!("{name} = {}", in_lua(value));
+        let table: Vec<String> = shared.iter().map(lua_entry).collect();
+        let lua = fill_template(LUA, in_lua(place), table.join(", "));
+        let tcl_pair = |(name, value): &(&str, &str)| format!("{name} {}", in_tcl(value));
+        let list: Vec<String> = shared.iter().map(tcl_pair).collect();
+        let tcl = fill_template(TCL, in_tcl(place), list.join(" "));
         for name in &names {
             self.write_module(&folder, &format!("{name}.lua"), &lua)?;
             self.write_module(&all, name, &tcl)?;
@@ -221,8 +221,8 @@ impl VersionFolder {
             missing_is_fine(fs::remove_file(&path))
                 .map_err(DeployError::for_file("remove", &path))?;
         }
-        for folder in [&all, &folder, &self.path.join(MODULES), &self.path] {
-            sync_folder(folder)?;
+        for each in [&all, &folder, &self.path.join(MODULES), &self.path] {
+            sync_folder(each)?;
         }
         Ok(())
     }
@@ -270,12 +270,12 @@ impl VersionFolder {
                 (VARIABLES, variables_of(&module)),
                 (MODULE_NAME, format!("{MODULE}/{name}\n")),
             ];
-            for (name, text) in files {
-                let path = place.join(name);
-                missing_is_fine(fs::remove_file(&path))
-                    .map_err(DeployError::for_file("remove", &path))?;
-                write_read_only(&path, text.as_bytes(), file_mode(name))
-                    .map_err(DeployError::for_file("write", &path))?;
+            for (file_name, text) in files {
+                let file_path = place.join(file_name);
+                missing_is_fine(fs::remove_file(&file_path))
+                    .map_err(DeployError::for_file("remove", &file_path))?;
+                write_read_only(&file_path, text.as_bytes(), file_mode(file_name))
+                    .map_err(DeployError::for_file("write", &file_path))?;
             }
             fs::rename(&modules, &older).map_err(DeployError::for_file("rename", &modules))?;
         }

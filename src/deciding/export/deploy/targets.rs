@@ -57,7 +57,7 @@ pub(super) fn folder_for(table: &Table, folder: &Path) -> Result<PathBuf, Deploy
     };
     let closest = same.iter().find(are_nodes_equal).or(same.first());
     Ok(match closest {
-        Some((folder, _)) => folder.clone(),
+        Some((closest_folder, _)) => closest_folder.clone(),
         None => unused_name(folder, &first, provenance),
     })
 }
@@ -218,7 +218,7 @@ fn unused_name(folder: &Path, first: &Provenance, target: &Provenance) -> PathBu
     let name = files::plain_word(&name);
     // A process that was killed may have begun a folder, which this one then completes.
     let is_begun = |path: &PathBuf| {
-        let is_left = |name| fs::symlink_metadata(path.join(name)).is_ok();
+        let is_left = |file| fs::symlink_metadata(path.join(file)).is_ok();
         !path.is_symlink() && is_left(LOCK) && !is_left(HISTORY) && !is_left(folder::CURRENT)
     };
     let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err() || is_begun(path);

@@ -13,14 +13,14 @@ use super::modules::{VARIABLES, module_of};
 use super::{DeployError, DeployedVersion, HistoryAction};
 
 /// Makes a version current that leaves every call to the library, and returns it. Jobs that read the environment file
-/// or load the module find both, under the names that they had. [`super::rollback`] returns to the version before.
+/// or load the module find both, under the names that they had. [`super::roll_back`] returns to the version before.
 ///
 /// It also replaces a link `current` whose version was removed, and makes one where the link itself was removed. If the
 /// library decides already, nothing changes.
 ///
 /// # Errors
 /// [`DeployError::NothingDeployed`] if there is no version; [`DeployError::NotOurs`] if `current` is something else;
-/// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy`].
+/// [`DeployError::NoTable`] if the table of no version can be read; otherwise those of [`super::deploy_table`].
 pub fn withdraw_table(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = folder::absolute_path(folder)?;
     name_of_current(&folder)?;

@@ -25,7 +25,7 @@ pub(super) fn compare_with_choices(
                     bytes: sizes.size_in_file(bytes, ranks),
                 };
                 let governing = RanksRules::find_for_ranks(all, ranks);
-                let native = governing.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
+                let native = governing.and_then(|found| sizes.expected_choice(found, bytes, ranks));
                 compare_call(&call, native, file, stock)?;
             }
         }

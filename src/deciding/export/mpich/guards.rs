@@ -95,8 +95,8 @@ pub(super) fn can_serve(collective: Collective, id: &str, call: &Call) -> bool {
 pub(super) fn guarded_nodes(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
     let ours = vec![TreeNode::for_algorithm(&full_name(collective, id))];
     let stock = || stock.to_vec();
-    let only_if = |yes: &str, no: &str, ours: Vec<TreeNode>| {
-        vec![TreeNode::new(yes, ours), TreeNode::new(no, stock())]
+    let only_if = |yes: &str, no: &str, nodes: Vec<TreeNode>| {
+        vec![TreeNode::new(yes, nodes), TreeNode::new(no, stock())]
     };
     match (collective, id) {
         (Collective::Allgather, "recursive_doubling")

@@ -30,10 +30,11 @@ pub(super) fn find_library_file(version: &str, path: &OsStr) -> Option<PathBuf> 
     // Folders such as /usr/lib/x86_64-linux-gnu.
     let of_architectures = std::fs::read_dir("/usr/lib").into_iter().flatten();
     let of_architectures = of_architectures.filter_map(|entry| {
-        let path = entry.ok()?.path();
-        path.to_string_lossy()
+        let folder = entry.ok()?.path();
+        folder
+            .to_string_lossy()
             .ends_with("-linux-gnu")
-            .then_some(path)
+            .then_some(folder)
     });
     let folders = beside.chain(system).chain(of_architectures);
     let mut files = folders.flat_map(|folder| NAMES.map(|name| folder.join(name)));

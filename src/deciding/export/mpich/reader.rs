@@ -152,7 +152,7 @@ fn allowed_answers(
     let blocking = collective.strip_prefix('i').unwrap_or(collective);
     let has_it = of
         .split(' ')
-        .any(|name| [collective, blocking].contains(&name));
+        .any(|listed| [collective, blocking].contains(&listed));
     if of.is_empty() || has_it {
         Ok(words)
     } else {

@@ -58,8 +58,8 @@ impl Format for SelectionFile {
             });
         };
         let stock = stock::read_stock(file, &library.version)?;
-        let (plan, of_plan) = SelectionPlan::from_table(table, &library, &stock, options);
-        notes.extend(of_plan);
+        let plan = SelectionPlan::from_table(table, &library, &stock, options);
+        notes.extend(plan.notes.iter().cloned());
         let mut text = tree::to_text(&plan.tree);
         if text.len().is_multiple_of(PAGE) {
             text.push('\n');
@@ -110,15 +110,12 @@ struct SelectionPlan {
     /// Collectives with decisions of the table.
     changed: Vec<Collective>,
     classes: [Choices; 2],
+    /// What the file leaves out.
+    notes: Vec<String>,
 }
 
 impl SelectionPlan {
-    fn from_table(
-        table: &Table,
-        library: &Library,
-        stock: &Stock,
-        options: &Options,
-    ) -> (Self, Vec<String>) {
+    fn from_table(table: &Table, library: &Library, stock: &Stock, options: &Options) -> Self {
         let mut classes =
             OperatorClass::ALL.map(|class| Choices::from_table(table, library, class, options));
         let (scans, unsafe_scans) = safe_scans(&classes);
@@ -127,8 +124,8 @@ impl SelectionPlan {
             choices.collectives.extend(scans.clone());
         }
         let mut notes: Vec<String> = Vec::new();
-        let all = classes.iter().flat_map(|choices| &choices.notes);
-        for note in all {
+        let all_notes = classes.iter().flat_map(|choices| &choices.notes);
+        for note in all_notes {
             if !notes.contains(note) {
                 notes.push(note.clone());
             }
@@ -186,12 +183,12 @@ impl SelectionPlan {
                 None => node.clone(),
             }
         });
-        let plan = Self {
+        Self {
             tree: tree.collect(),
             changed,
             classes,
-        };
-        (plan, notes)
+            notes,
+        }
     }
 }
 

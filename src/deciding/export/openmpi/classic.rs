@@ -141,14 +141,21 @@ fn rules_text(collectives: &[PlannedRules]) -> String {
             };
             let least = format_counted(size, "rank");
             _ = writeln!(text, "{size} {} # from {least} on: {from}", rows.len());
-            for (row, id) in rows {
+            for NamedRow {
+                rule,
+                algorithm: name,
+            } in rows
+            {
                 let FileRule {
                     bytes,
                     algorithm,
                     fanout,
                     segment_bytes,
-                } = row;
-                _ = writeln!(text, "{bytes} {algorithm} {fanout} {segment_bytes} # {id}");
+                } = rule;
+                _ = writeln!(
+                    text,
+                    "{bytes} {algorithm} {fanout} {segment_bytes} # {name}"
+                );
             }
         }
     }
@@ -180,15 +187,21 @@ fn communicator_sizes(planned: &PlannedRules) -> Vec<(u32, Option<&RanksRules>)>
     sizes
 }
 
-/// The rows for one communicator size, each with the name of its algorithm.
-fn rows_for_size(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, String)> {
+/// A row with the name of its algorithm.
+struct NamedRow {
+    rule: FileRule,
+    algorithm: String,
+}
+
+/// The rows for one communicator size.
+fn rows_for_size(collective: Collective, ranks: Option<&RanksRules>) -> Vec<NamedRow> {
     let Some(ranks) = ranks else {
         return vec![row_for_algorithm(collective, None)];
     };
     let row = |choice: crate::LibraryRule| {
-        let (row, id) = row_for_algorithm(collective, choice.native.as_ref());
-        let bytes = choice.from_bytes;
-        (FileRule { bytes, ..row }, id)
+        let mut row = row_for_algorithm(collective, choice.native.as_ref());
+        row.rule.bytes = choice.from_bytes;
+        row
     };
     sizes_in_files(collective)
         .file_rows(ranks)
@@ -198,30 +211,36 @@ fn rows_for_size(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(Fil
 }
 
 /// The row that makes the library use an algorithm, from size 0 on.
-fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> (FileRule, String) {
+fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> NamedRow {
     let known = algorithms::algorithm_ids(collective);
     let number = |id: &str| {
         let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
     };
     match native.and_then(|native| Some((native, number(&native.id)?))) {
-        None => (FileRule::default(), "Open MPI decides".to_owned()),
+        None => NamedRow {
+            rule: FileRule::default(),
+            algorithm: "Open MPI decides".to_owned(),
+        },
         Some((native, algorithm)) => {
             let segment_bytes = native.segment_bytes.unwrap_or(0);
-            let row = FileRule {
+            let rule = FileRule {
                 algorithm,
                 fanout: algorithms::required_fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
                 ..FileRule::default()
             };
-            (row, native.id.clone())
+            NamedRow {
+                rule,
+                algorithm: native.id.clone(),
+            }
         }
     }
 }
 
-/// Checks that a file gives the planned choices, at the points of [`FileSizes::points`].
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::comparison_points`].
 ///
-/// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
+/// [`FileSizes::comparison_points`]: crate::file_sizes::FileSizes::comparison_points
 fn compare_with_plan(planned: &PlannedRules, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
     let sizes = sizes_in_files(collective);
@@ -229,7 +248,7 @@ fn compare_with_plan(planned: &PlannedRules, file: &File) -> Result<(), ExportEr
         for (bytes, ranks) in sizes.comparison_points(of_ranks) {
             let governing = planned.rules_for_ranks(ranks);
             let native = governing.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
-            let (expected, _) = row_for_algorithm(collective, native);
+            let expected = row_for_algorithm(collective, native).rule;
             let found = file.find_row(collective, ranks, sizes.size_in_file(bytes, ranks));
             if found.map(|row| FileRule { bytes: 0, ..row }) != Some(expected) {
                 return Err(ExportError::Unfaithful(format!(

@@ -188,8 +188,8 @@ fn all_communicators(
     let of_any = find_planned(plans, collective, Distribution::Any);
     for distribution in Distribution::ALL {
         let own = find_planned(plans, collective, distribution);
-        let ranks = own.into_iter().flat_map(|planned| &planned.ranks);
-        entries.extend(ranks.map(|ranks| communicator_rules(collective, ranks, distribution)));
+        let own_ranks = own.into_iter().flat_map(|planned| &planned.ranks);
+        entries.extend(own_ranks.map(|ranks| communicator_rules(collective, ranks, distribution)));
         let is_left_out =
             |ranks: &&RanksRules| own.is_none_or(|own| own.rules_for_ranks(ranks.first).is_none());
         let given_back = of_any.into_iter().flat_map(|planned| &planned.ranks);
@@ -292,9 +292,10 @@ fn read_rules(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Checks that a file gives the planned choices, at the points of [`FileSizes::points`], for every distribution.
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::comparison_points`], for every
+/// distribution.
 ///
-/// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
+/// [`FileSizes::comparison_points`]: crate::file_sizes::FileSizes::comparison_points
 fn compare_with_plans(
     file: &File,
     collective: Collective,

@@ -121,9 +121,11 @@ impl RulesPlan {
             }
         }
         let is_narrow = |choice: &LibraryRule| {
-            let limits = |native| algorithm_limits(collective, native, ranks.first);
-            let limits = choice.native.as_ref().and_then(limits);
-            limits.is_some_and(|limits| limits.only_these_ranks)
+            choice
+                .native
+                .as_ref()
+                .and_then(|native| algorithm_limits(collective, native, ranks.first))
+                .is_some_and(|limits| limits.only_these_ranks)
         };
         let mut split = if ranks.choices.iter().any(is_narrow) {
             ranks.clone().split_off_measured()

@@ -66,7 +66,7 @@ pub fn read_rules(text: &str) -> Result<File, ExportError> {
         let mut entries: Vec<CommunicatorSize> = Vec::new();
         for _ in 0..sizes {
             let size = numbers.next_number("a communicator size")?;
-            let previous = entries.last().map(|(size, _)| *size);
+            let previous = entries.last().map(|(last, _)| *last);
             if previous.is_none() && !(1..=2).contains(&size) {
                 let message = format!("the first communicator size is {size}, not 1 or 2");
                 return Err(numbers.fault(message));

@@ -100,7 +100,7 @@ impl Confirmation<'_> {
         faster.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
         let is_faster = |nominee: &&Candidate| faster.iter().any(|(other, _)| other == *nominee);
         let chosen = match &point.nominees {
-            Some(nominees) => nominees.iter().find(is_faster),
+            Some(own_nominees) => own_nominees.iter().find(is_faster),
             None => {
                 let tries = self.tries.get(&(*key, *cell));
                 let of_series =

@@ -117,15 +117,15 @@ impl Confirmation<'_> {
     ) -> Option<f64> {
         let at = |point: &SeriesPoint| value(point.decision.as_ref()?);
         let bytes = points[place].cell.bytes;
-        let around = |points: &[SeriesPoint]| {
-            let (below, above) = points::split_around(points, bytes);
+        let around = |of_series: &[SeriesPoint]| {
+            let (below, above) = points::split_around(of_series, bytes);
             let nearest = [below.iter().rev().find_map(at), above.iter().find_map(at)];
             geometric_mean(nearest.into_iter().flatten())
         };
         let alike = |other: &ConfirmationKey| (other.0, other.1, other.3) == (key.0, key.1, key.3);
         let others = || {
             let series = self.series.iter().filter(|(other, _)| alike(other));
-            geometric_mean(series.filter_map(|(_, points)| around(points)))
+            geometric_mean(series.filter_map(|(_, of_other)| around(of_other)))
         };
         at(&points[place])
             .or_else(|| around(points))

@@ -42,7 +42,7 @@ fn seconds_of_fastest_in_others(candidates: &[&Summary], launch: u32) -> Option<
         let medians = &summary.launch_medians;
         let (_, seconds) = medians.iter().find(|(number, _)| *number == launch)?;
         let others = medians.iter().filter(|(number, _)| *number != launch);
-        let others: Vec<f64> = others.map(|(_, seconds)| *seconds).collect();
+        let others: Vec<f64> = others.map(|(_, other)| *other).collect();
         Some((median(&others).unwrap_or(f64::INFINITY), *seconds))
     });
     let order = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));

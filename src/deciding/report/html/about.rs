@@ -117,10 +117,10 @@ fn invalid_warning(what: &str, found: &[OftenInvalid]) -> Markup {
         @if !found.is_empty() {
             p.warning { "Warning: " (inline_code_html(what)) ":" }
             ul {
-                @for found in found.iter().take(MOST) {
+                @for one in found.iter().take(MOST) {
                     li {
-                        code { (found.candidate) } " in " (found.cell) ": " (format_count(found.invalid)) " of "
-                        (format_count(found.repetitions))
+                        code { (one.candidate) } " in " (one.cell) ": " (format_count(one.invalid)) " of "
+                        (format_count(one.repetitions))
                     }
                 }
             }

@@ -10,7 +10,7 @@ use vocabulary::units::format_bytes;
 
 use super::figure::{folded_table, plot_figure};
 use super::group::Group;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Axis, Curve, Plot, Point};
 use super::scale::Quantity;
 use crate::markdown::blocks_table;
 use crate::text::without_collective;
@@ -91,8 +91,14 @@ fn block_figure(
         description: "Measured and expected times against the size of blocks on logarithmic axes, with a curve for \
                       each algorithm and the sizes that the pipelining lemma predicts."
             .to_owned(),
-        x: (Quantity::Bytes, "bytes of a block"),
-        y: (Quantity::Seconds, "time"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes of a block",
+        },
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         curves,
         notes: vec![
             "ring: the fastest measured; vertical line: the pipelining lemma's optimum",

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::figure::{left_out_note, wide_table};
 use super::group::Group;
 use super::{blocks, map, scaling, sizes, speedups};
-use crate::markdown::{library_rules_title, measured_with, rules_table, sizes_table as size_rows};
+use crate::markdown::{library_rules_title, measured_with, rules_table, sizes_table};
 use crate::summary::comparison_line;
 use crate::text::comparison_title;
 use crate::view::{Comparison, View};
@@ -72,7 +72,7 @@ fn rules_details(view: &View, comparison: &Comparison) -> Markup {
             p.quiet { (measured_with(comparison)) }
             @if !comparison.sizes.is_empty() {
                 h4 { "Comparison with the default" }
-                (wide_table(size_rows(view, &comparison.sizes)))
+                (wide_table(sizes_table(view, &comparison.sizes)))
             }
             h4 { "Rules" }
             (wide_table(rules_table(&comparison.rules, &view.provenance)))

@@ -56,12 +56,12 @@ impl TextTable {
         html! {
             table {
                 thead { tr {
-                    @for (name, is_number) in &self.columns { th scope="col" class=[class(*is_number)] { (name) } }
+                    @for heading in &self.columns { th scope="col" class=[class(heading.is_number)] { (heading.text) } }
                 } }
                 tbody {
                     @for row in &self.rows {
-                        tr { @for (text, (_, is_number)) in row.iter().zip(&self.columns) {
-                            td class=[class(*is_number)] { (text) }
+                        tr { @for (text, heading) in row.iter().zip(&self.columns) {
+                            td class=[class(heading.is_number)] { (text) }
                         } }
                     }
                 }

@@ -10,7 +10,7 @@ use vocabulary::{Candidate, CommShape};
 
 use super::figure::{folded_table, left_out_note, plot_figure};
 use super::palette::Look;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Axis, Curve, Plot, Point};
 use super::scale::Quantity;
 use crate::grid::{TextTable, text_table};
 use crate::markdown::format_interval;
@@ -111,7 +111,7 @@ fn guideline_figures(compared: &[Compared<'_>]) -> Vec<Markup> {
         let worst = worst.entry(*collective).or_insert((0, *shape));
         *worst = (*worst).max((violated(cells), *shape));
     }
-    let drawn = worst.into_iter().filter(|(_, (violated, _))| *violated > 0);
+    let drawn = worst.into_iter().filter(|(_, (count, _))| *count > 0);
     drawn
         .filter_map(|(collective, (_, shape))| {
             guideline_figure(collective, shape, &shapes[&(collective, shape)])
@@ -144,8 +144,14 @@ fn guideline_figure(
             "Times of the default and of the table's choice, divided by that of the strongest \
                       mock-up, against size: above 1 the guideline is violated."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Factor, "time / time of the mock-up"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Factor,
+            title: "time / time of the mock-up",
+        },
         curves: vec![
             curve("before: the default", Look::for_default(), before),
             curve("after: the table's choice", Look::numbered(0), after),

@@ -71,15 +71,14 @@ pub fn render_maps(view: &View, collective: Collective) -> Option<String> {
 
 fn draw_map(group: &Group<'_>, along: Along) -> Markup {
     let map = Map::new(group, along);
-    let [sizes, rows] = map.all;
-    let is_whole = map.sizes.len() == sizes && map.rows.len() == rows;
+    let is_whole = map.sizes.len() == map.all_sizes && map.rows.len() == map.all_rows;
     let id = format!("{}-map-{}", group.collective, along.id());
     html! {
         (figure_with_numbers(&id, &map.title(), &map.draw(&id), map.map_table()))
         @if !is_whole {
             p.left-out {
-                "The map shows " (map.sizes.len()) " of " (sizes) " sizes and "
-                (map.rows.len()) " of " (rows) " numbers of " (map.row_unit()) ". " (REST)
+                "The map shows " (map.sizes.len()) " of " (map.all_sizes) " sizes and "
+                (map.rows.len()) " of " (map.all_rows) " numbers of " (map.row_unit()) ". " (REST)
             }
         }
     }
@@ -116,8 +115,10 @@ pub(super) struct Map<'a, 'v> {
     sizes: Vec<u64>,
     /// Numbers of nodes or of ranks per node, ascending.
     rows: Vec<u32>,
-    /// The numbers of sizes and of rows with those that are left out.
-    all: [usize; 2],
+    /// The number of sizes with those that are left out.
+    all_sizes: usize,
+    /// The number of rows with those that are left out.
+    all_rows: usize,
     cells: BTreeMap<(u32, u64), &'v CellDecision>,
 }
 
@@ -134,13 +135,13 @@ impl<'a, 'v> Map<'a, 'v> {
             .collect();
         let sizes: BTreeSet<u64> = cells.keys().map(|(_, bytes)| *bytes).collect();
         let rows: BTreeSet<u32> = cells.keys().map(|(row, _)| *row).collect();
-        let all = [sizes.len(), rows.len()];
         Self {
             group,
             along,
+            all_sizes: sizes.len(),
+            all_rows: rows.len(),
             sizes: thin_out(&sizes.into_iter().collect::<Vec<_>>(), MOST_COLUMNS),
             rows: thin_out(&rows.into_iter().collect::<Vec<_>>(), MOST_ROWS),
-            all,
             cells,
         }
     }

@@ -40,8 +40,8 @@ use picture::pattern_svg;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The style sheet for a page that shows [`figures`]. It uses the colours `--ground`, `--ink`, `--quiet` and `--line`,
-/// which the page must set for both colour schemes.
+/// The style sheet for a page that shows [`render_figures`]. It uses the colours `--ground`, `--ink`, `--quiet` and
+/// `--line`, which the page must set for both colour schemes.
 pub const FIGURE_STYLE: &str = concat!(include_str!("figures.css"), include_str!("picture.css"));
 
 /// The content security policy: only the page's own style is allowed.

@@ -51,7 +51,7 @@ fn gains_table(view: &View, groups: &[Group<'_>]) -> TextTable {
     let columns = "collective | default loses at> | there by> | not confirmed in time>? | over all cells> | \
                    through the library>? | most | what to do";
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
-        let library = if knows_library {
+        let through_library = if knows_library {
             or_none(in_library, format_factor)
         } else {
             String::new()
@@ -61,7 +61,7 @@ fn gains_table(view: &View, groups: &[Group<'_>]) -> TextTable {
         } else {
             recommend_action(group, in_library)
         };
-        gains_row(group, library, advice)
+        gains_row(group, through_library, advice)
     });
     text_table(columns, rows)
 }
@@ -76,7 +76,7 @@ fn gains_row(group: &Group<'_>, through_library: String, advice: &str) -> [Strin
         or_none(mean_gain(&replaced), format_factor),
         match count_undecided(group.measured_cells()) {
             0 => String::new(),
-            cells => format_counted(cells, "cell"),
+            undecided => format_counted(undecided, "cell"),
         },
         format_factor(mean_gain_over_all(group)),
         through_library,
@@ -285,6 +285,6 @@ fn export_format(library: &str) -> String {
     }
     let all = LibraryName::ALL
         .iter()
-        .flat_map(|library| library.facts().formats);
+        .flat_map(|known| known.facts().formats);
     all.map(|(_, format)| *format).collect::<Vec<_>>().join("|")
 }

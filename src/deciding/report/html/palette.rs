@@ -116,7 +116,8 @@ impl Looks {
         }
     }
 
-    /// The look of an algorithm by its name, as [`crate::text::algorithm`] gives it; unknown algorithms share the look after the last.
+    /// The look of an algorithm by its name, as [`crate::text::algorithm_name`] gives it; unknown algorithms share the
+    /// look after the last.
     pub(super) fn look_of(&self, algorithm: &str) -> Look {
         match self.numbers.get(algorithm) {
             _ if algorithm == DEFAULT => Look::for_default(),

@@ -73,6 +73,13 @@ pub(super) fn notes_on_times(curves: &[Curve]) -> Vec<&'static str> {
     notes.into_iter().flatten().collect()
 }
 
+/// An axis of a picture of curves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    pub(super) quantity: Quantity,
+    pub(super) title: &'static str,
+}
+
 /// A picture of curves.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {
@@ -81,8 +88,8 @@ pub(super) struct Plot {
     pub(super) title: String,
     /// The text for screen readers.
     pub(super) description: String,
-    pub(super) x: (Quantity, &'static str),
-    pub(super) y: (Quantity, &'static str),
+    pub(super) x: Axis,
+    pub(super) y: Axis,
     pub(super) curves: Vec<Curve>,
     /// Explanations of marks and lines.
     pub(super) notes: Vec<&'static str>,
@@ -119,8 +126,8 @@ impl Plot {
         let ys = ys
             .chain(expected().map(|point| point.1))
             .chain(self.reference);
-        let x = Scale::new(self.x.0, xs, [LEFT, RIGHT])?;
-        let y = Scale::new(self.y.0, ys, [BOTTOM, TOP])?;
+        let x = Scale::new(self.x.quantity, xs, [LEFT, RIGHT])?;
+        let y = Scale::new(self.y.quantity, ys, [BOTTOM, TOP])?;
         let lines = self.curves.len().div_ceil(self.names_in_a_line()) + self.notes.len();
         let height = BOTTOM + BELOW + LINE * lines as f64;
         let content = html! {
@@ -145,9 +152,9 @@ impl Plot {
             @if let Some(at) = self.reference.map(|value| y.pixel_of(value)) {
                 line.reference x1=(px(LEFT)) y1=(px(at)) x2=(px(RIGHT)) y2=(px(at)) {}
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 35.0)) text-anchor="middle" { (self.x.1) }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 35.0)) text-anchor="middle" { (self.x.title) }
             text.axis x="0" y="0" text-anchor="middle"
-                transform=(format!("translate(13 {}) rotate(-90)", px((TOP + BOTTOM) / 2.0))) { (self.y.1) }
+                transform=(format!("translate(13 {}) rotate(-90)", px((TOP + BOTTOM) / 2.0))) { (self.y.title) }
         }
     }
 
@@ -178,14 +185,14 @@ impl Plot {
         let at = y(point.y);
         let interval = point.interval.map(|ends| ends.map(y));
         let range = point.interval.map(|[low, high]| {
-            let [low, high] = [low, high].map(|end| self.y.0.format(end));
+            let [low, high] = [low, high].map(|end| self.y.quantity.format(end));
             format!(" ({low} .. {high})")
         });
         let title = format!(
             "{} at {}: {}{}",
             curve.name,
-            self.x.0.format(point.x),
-            self.y.0.format(point.y),
+            self.x.quantity.format(point.x),
+            self.y.quantity.format(point.y),
             range.unwrap_or_default()
         );
         html! {
@@ -240,7 +247,7 @@ impl Plot {
 /// a name and positive points by ascending `x`.
 pub fn render_times(
     title: &str,
-    x: Quantity,
+    horizontal: Quantity,
     curves: impl IntoIterator<Item = (String, Vec<(f64, f64)>)>,
 ) -> Option<String> {
     let curves = curves.into_iter().enumerate();
@@ -258,11 +265,17 @@ pub fn render_times(
         id: String::new(),
         title: title.to_owned(),
         description: String::new(),
-        x: match x {
-            Quantity::Ranks => (x, "ranks"),
-            _ => (x, "bytes"),
+        x: Axis {
+            quantity: horizontal,
+            title: match horizontal {
+                Quantity::Ranks => "ranks",
+                _ => "bytes",
+            },
         },
-        y: (Quantity::Seconds, "time"),
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         curves: curves.map(curve).collect(),
         notes: Vec::new(),
         reference: None,

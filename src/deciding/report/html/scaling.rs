@@ -9,7 +9,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::figure::plot_figure;
 use super::group::{Group, cells_by_shape, total_gain};
 use super::map::thin_out;
-use super::plot::{Curve, Plot, Point, notes_on_times};
+use super::plot::{Axis, Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms_to_draw, best_of_algorithm};
 use crate::grid::{TextTable, text_table};
@@ -85,7 +85,7 @@ pub(super) fn ranks_figures(group: &Group<'_>) -> Markup {
 fn longest_row<'v>(group: &Group<'v>) -> Option<ShapeRow<'v>> {
     let shapes = cells_by_shape(group.measured_cells());
     let distinct = |of: fn(&CommShape) -> u32| shapes.keys().map(of).collect::<BTreeSet<u32>>();
-    let rows =
+    let rows_of =
         |values: BTreeSet<u32>, of: fn(&CommShape) -> u32, unit: &str| -> Vec<ShapeRow<'v>> {
             let row = |value: u32| ShapeRow {
                 is_whole: true,
@@ -101,8 +101,8 @@ fn longest_row<'v>(group: &Group<'v>) -> Option<ShapeRow<'v>> {
             };
             values.into_iter().map(row).collect()
         };
-    let of_ppn = rows(distinct(|s| s.ppn), |s| s.ppn, "ranks per node");
-    let of_nodes = rows(distinct(|s| s.nodes), |s| s.nodes, "nodes");
+    let of_ppn = rows_of(distinct(|s| s.ppn), |s| s.ppn, "ranks per node");
+    let of_nodes = rows_of(distinct(|s| s.nodes), |s| s.nodes, "nodes");
     let longest = |rows: Vec<ShapeRow<'v>>| {
         let rows = rows.into_iter().filter(|row| row.shapes.len() > 1);
         rows.max_by_key(|row| row.shapes.len())
@@ -155,8 +155,14 @@ fn ranks_figure(group: &Group<'_>, row: &ShapeRow<'_>, kind: ScalingKind) -> Opt
         ),
         description: "Median times on logarithmic axes, with a curve for each algorithm."
             .to_owned(),
-        x: (Quantity::Ranks, "ranks"),
-        y: (Quantity::Seconds, "time"),
+        x: Axis {
+            quantity: Quantity::Ranks,
+            title: "ranks",
+        },
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         notes,
         reference: None,
         curves,
@@ -175,8 +181,8 @@ fn most_telling(row: &ShapeRow<'_>, kind: ScalingKind) -> Option<f64> {
         }
     }
     let ranges = row.shapes.iter().map(|(_, cells)| {
-        let sizes = cells.iter().map(|result| kind.fixed_bytes(result));
-        sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), size| {
+        let fixed_sizes = cells.iter().map(|result| kind.fixed_bytes(result));
+        fixed_sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), size| {
             (least.min(size), most.max(size))
         })
     });

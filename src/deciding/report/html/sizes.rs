@@ -11,7 +11,7 @@ use super::figure::{REST, left_out_note, plot_figure};
 use super::group::{Group, fastest_candidate};
 use super::map::thin_out;
 use super::palette::DEFAULT;
-use super::plot::{Curve, Plot, Point, notes_on_times};
+use super::plot::{Axis, Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::grid::{TextTable, text_table};
 use crate::text::{NONE, algorithm_name, or_none, short_name, without_collective};
@@ -67,8 +67,14 @@ fn time_figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Op
                 .join(", ")
         ),
         title,
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Seconds, "time"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Seconds,
+            title: "time",
+        },
         curves,
         notes,
         reference: None,
@@ -76,19 +82,35 @@ fn time_figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Op
     plot_figure(&plot, time_table(&algorithms, cells))
 }
 
+/// At how many sizes an algorithm is the table's choice, and at how many it is the fastest.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Votes {
+    chosen: usize,
+    fastest: usize,
+}
+
+/// The number of sizes at which an algorithm was measured, and the sum of the logarithms of its speed-ups.
+#[derive(Default)]
+struct SumOfSpeedups {
+    sizes: usize,
+    logarithms: f64,
+}
+
 /// The algorithms to draw: the default, then those that the table chooses most often, then those that are fastest most
 /// often.
 pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, str>> {
-    let mut votes: BTreeMap<Cow<'v, str>, (usize, usize)> = BTreeMap::new();
+    let mut votes: BTreeMap<Cow<'v, str>, Votes> = BTreeMap::new();
     for result in cells {
-        votes.entry(algorithm_name(&result.chosen)).or_default().0 += 1;
+        let of_chosen = votes.entry(algorithm_name(&result.chosen)).or_default();
+        of_chosen.chosen += 1;
         if let Some(timed) = fastest_candidate(&result.ranking) {
-            votes.entry(algorithm_name(&timed.candidate)).or_default().1 += 1;
+            let of_fastest = votes.entry(algorithm_name(&timed.candidate)).or_default();
+            of_fastest.fastest += 1;
         }
     }
     votes.remove(DEFAULT);
-    let mut order: Vec<(Cow<'v, str>, (usize, usize))> = votes.into_iter().collect();
-    order.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
+    let mut order: Vec<(Cow<'v, str>, Votes)> = votes.into_iter().collect();
+    order.sort_by_key(|(_, tally)| std::cmp::Reverse(*tally));
     let mut seen: BTreeSet<Cow<'v, str>> = order.iter().map(|(name, _)| name.clone()).collect();
     // For comparison, the best of the library's own algorithms and the best of all.
     let mut order: Vec<Cow<'v, str>> = order.into_iter().map(|(name, _)| name).collect();
@@ -103,7 +125,7 @@ pub(super) fn algorithms_to_draw<'v>(cells: &[&'v CellDecision]) -> Vec<Cow<'v, 
 
 /// The algorithm whose name begins with `kind` that has the largest mean speed-up over most sizes.
 fn strongest_algorithm<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow<'v, str>> {
-    let mut sums: BTreeMap<Cow<'v, str>, (usize, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Cow<'v, str>, SumOfSpeedups> = BTreeMap::new();
     for result in cells {
         let Some(default) = result.ranked_default() else {
             continue;
@@ -119,13 +141,14 @@ fn strongest_algorithm<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<Cow
                 continue;
             };
             let sum = sums.entry(name).or_default();
-            sum.0 += 1;
-            sum.1 += (default.median_seconds / timed.median_seconds).ln();
+            sum.sizes += 1;
+            sum.logarithms += (default.median_seconds / timed.median_seconds).ln();
         }
     }
-    let best = sums
-        .into_iter()
-        .max_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let best = sums.into_iter().max_by(|(_, a), (_, b)| {
+        let sizes = a.sizes.cmp(&b.sizes);
+        sizes.then(a.logarithms.total_cmp(&b.logarithms))
+    });
     best.map(|(name, _)| name)
 }
 

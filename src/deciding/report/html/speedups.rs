@@ -8,7 +8,7 @@ use super::figure::plot_figure;
 use super::group::{Along, Group, cells_by_shape};
 use super::map::thin_out;
 use super::palette::Look;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Axis, Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
 use crate::grid::{TextTable, text_table};
@@ -41,8 +41,8 @@ fn speedup_figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             .measured_cells()
             .filter(|r| along.has_shape(r.cell.shape)),
     );
-    let mut cells = shapes.values().flatten();
-    if !cells.any(|result| result.replaces_default()) {
+    let mut measured = shapes.values().flatten();
+    if !measured.any(|result| result.replaces_default()) {
         return None;
     }
     let has_many = shapes.values().any(|cells| cells.len() > MOST_SIZES);
@@ -85,8 +85,14 @@ fn speedup_figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             "The default's time divided by that of the table's choice, against size, with a curve \
                       for each shape; above 1 the table is faster."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes"),
-        y: (Quantity::Factor, "speed-up"),
+        x: Axis {
+            quantity: Quantity::Bytes,
+            title: "bytes",
+        },
+        y: Axis {
+            quantity: Quantity::Factor,
+            title: "speed-up",
+        },
         curves,
         notes,
         reference: Some(1.0),

@@ -88,8 +88,8 @@ impl Drop for Second {
 
 fn ticket(digits: &str) -> Result<Ticket, Error> {
     let mut bytes = [0; Ticket::BYTES];
-    for (byte, digits) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits)?, 16)?;
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16)?;
     }
     Ok(Ticket::from_bytes(bytes))
 }
@@ -249,11 +249,11 @@ impl Node {
         unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), written) };
         let write = begin.elapsed();
         self.exchange_lines();
-        let begin = Instant::now();
+        let fetch_begin = Instant::now();
         // SAFETY: as above.
         unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), fetched) };
         std::hint::black_box(&mut self.target);
-        let fetch = begin.elapsed();
+        let fetch = fetch_begin.elapsed();
         self.exchange_lines();
         [write, fetch].map(|time| time.as_secs_f64() * 1e6)
     }

@@ -200,7 +200,7 @@ fn rival_components(
     collective: Collective,
     over_nodes: bool,
 ) -> Vec<&'static str> {
-    let priority = |component: &Component| {
+    let priority_of = |component: &Component| {
         let value = variables.get(&format!("coll_{}_priority", component.name))?;
         // Most components are disabled by a priority of 0; the others then come last.
         value.parse::<i64>().ok().filter(|priority| *priority > 0)
@@ -225,7 +225,7 @@ fn rival_components(
     };
     // Of equal priorities, the last in the list is the component that is always there.
     let rivals = COMPONENTS.iter().rev().filter(takes_part);
-    let ranked = rivals.filter_map(|component| Some((priority(component)?, component.name)));
+    let ranked = rivals.filter_map(|component| Some((priority_of(component)?, component.name)));
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     ranked.into_iter().map(|(_, name)| name).collect()

@@ -147,7 +147,7 @@ impl Case {
         }
         let [planning, seconds] = [planning, seconds].map(median);
         let Self(name, ranks, ..) = self;
-        let rate = |seconds: f64| messages as f64 / seconds / 1e6;
+        let rate = |taken: f64| messages as f64 / taken / 1e6;
         let (all, simulating) = (rate(seconds), rate(seconds - planning));
         println!(
             "{label:10} {name:28} {ranks:8} ranks {messages:9} messages {planning:8.3} s planning \

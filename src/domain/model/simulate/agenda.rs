@@ -94,8 +94,8 @@ mod tests {
                 assert_eq!(time, now);
                 taken += 1;
                 if taken < 500 {
-                    let time = after(now);
-                    agenda.push(time, time);
+                    let later = after(now);
+                    agenda.push(later, later);
                 }
             }
         }

@@ -102,7 +102,7 @@ pub(super) fn executor_posts_ahead(
     // The names of buffers nearly always decide, in a fraction of the time.
     let layout = LazyCell::new(|| schedule.layout(rank));
     is_posted_ahead(all, used.flatten(), arriving, |a, b| {
-        let meets = |a: Place| layout.locate(b).is_some_and(|b| a.overlaps(&b));
+        let meets = |place: Place| layout.locate(b).is_some_and(|b| place.overlaps(&b));
         !schedule.are_apart(a, b) && layout.locate(a).is_some_and(meets)
     })
 }

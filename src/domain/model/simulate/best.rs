@@ -163,8 +163,8 @@ impl<'a> BlockSearch<'a> {
             .into_iter()
             .filter(|level| only.is_none_or(|only| only == *level));
         let limits = used.filter_map(|level| self.setting.machine.link(level)?.eager_limit);
-        let units = limits.map(|limit| limit / self.setting.unit_bytes.max(1));
-        let within = units.filter(|units| (1..self.piece).contains(units));
+        let limits_in_units = limits.map(|limit| limit / self.setting.unit_bytes.max(1));
+        let within = limits_in_units.filter(|units| (1..self.piece).contains(units));
         let sizes = within.flat_map(|units| [units, units + 1]);
         sizes.map(|units| self.blocks_up_to_units(units)).collect()
     }

@@ -78,9 +78,9 @@ impl<O: Observer> Engine<'_, O> {
         match early {
             Some(number) if is_awaited => self.earlies.free_early(number),
             Some(number) => {
-                let early = self.earlies.get_mut(number);
-                early.delivered = Some(delivered);
-                early.observed = observed;
+                let early_message = self.earlies.get_mut(number);
+                early_message.delivered = Some(delivered);
+                early_message.observed = observed;
             }
             None => {}
         }

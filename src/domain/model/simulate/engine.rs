@@ -224,9 +224,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             self.begin_round(rank, round.actions())?;
             self.post_messages(rank)?;
-            let process = self.process_mut(rank);
-            process.waiting -= 1;
-            if process.waiting > 0 {
+            let begun = self.process_mut(rank);
+            begun.waiting -= 1;
+            if begun.waiting > 0 {
                 break;
             }
         }
@@ -290,16 +290,16 @@ impl<'a, O: Observer> Engine<'a, O> {
         process.begin_round(is_first);
         let mut processor = process.began;
         for action in actions {
-            let bytes = |span: &Span| self.prices.span_bytes(self.schedule, span);
+            let bytes_of = |span: &Span| self.prices.span_bytes(self.schedule, span);
             // Without data there is no message.
-            let nonempty = |span| Some(bytes(span)).filter(|bytes| *bytes > 0);
+            let nonempty = |span| Some(bytes_of(span)).filter(|bytes| *bytes > 0);
             let (is_sent, partner, length) = match action {
                 Action::Send { to, span } => (true, *to, nonempty(span)),
                 Action::Recv { from, span } => (false, *from, nonempty(span)),
                 Action::Signal { to } => (true, *to, Some(0)),
                 Action::Await { from } => (false, *from, Some(0)),
                 Action::Combine { into, .. } => {
-                    let bytes = bytes(into);
+                    let bytes = bytes_of(into);
                     combines = true;
                     works |= bytes > 0;
                     let seconds = self.prices.combine_seconds(bytes)?;
@@ -307,7 +307,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     continue;
                 }
                 Action::Copy { from, into } => {
-                    let bytes = bytes(into);
+                    let bytes = bytes_of(into);
                     let seconds = self.prices.copy_seconds(bytes);
                     if (seconds > 0.0 || !works)
                         && is_copied(self.schedule, rank, from, into, bytes)
@@ -334,16 +334,16 @@ impl<'a, O: Observer> Engine<'a, O> {
                 bytes,
             });
         }
-        let process = self.process_mut(rank);
-        process.sends = sends;
-        process.recvs = recvs;
-        process.recv_bytes = recv_bytes;
-        process.has_several_partners = several;
-        process.makes_fresh = combines || recvs > 0;
+        let begun = self.process_mut(rank);
+        begun.sends = sends;
+        begun.recvs = recvs;
+        begun.recv_bytes = recv_bytes;
+        begun.has_several_partners = several;
+        begun.makes_fresh = combines || recvs > 0;
         // One more, so that the round cannot end before all of it is posted.
-        process.waiting = sends + recvs + 1;
-        process.ends = processor;
-        process.moves = works || sends + recvs > 0;
+        begun.waiting = sends + recvs + 1;
+        begun.ends = processor;
+        begun.moves = works || sends + recvs > 0;
         Ok(())
     }
 

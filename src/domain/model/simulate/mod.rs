@@ -25,7 +25,7 @@
 //!   whether there are several to send or to receive, and whether the sender has received or combined data before. So
 //!   the cost does not depend on the order of messages.
 //! - If it has a cache, the bytes of a call whose buffers exceed it take longer within nodes.
-//! - If the same happens on all nodes, only one is simulated (`symmetry.rs`); [`trace`] simulates all ranks.
+//! - If the same happens on all nodes, only one is simulated (`symmetry.rs`); [`simulate_traced`] simulates all ranks.
 //!
 //! The closed forms are the case of one level, `overhead = alpha`, no eager limit, and no shared
 //! ports.

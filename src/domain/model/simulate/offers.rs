@@ -29,7 +29,7 @@ struct OfferLine {
     others: VecDeque<Offer>,
 }
 
-/// Values by an offering rank and its partner, see [`pair`].
+/// Values by an offering rank and its partner, see [`pack_pair`].
 type Pairs<T> = HashMap<u64, T, BuildHasherDefault<PairHasher>>;
 
 impl Offers {

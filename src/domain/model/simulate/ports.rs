@@ -22,8 +22,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
-    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round, at most [`u32::MAX`]. Only set
-    /// if the message goes through the agenda, since the place takes a division.
+    /// The sender's place on its node ([`super::prices::Prices::index_in_group`]), and its round, at most [`u32::MAX`].
+    /// Only set if the message goes through the agenda, since the place takes a division.
     pub(super) turn: [u32; 2],
     /// The number of messages that the sender has sent before.
     pub(super) place: u32,
@@ -123,7 +123,7 @@ impl Queue {
         let other = self.others.peek().map(|other| other.0.precedence());
         let in_line = self.line.front().map(Transfer::precedence);
         if other.is_some_and(|other| in_line.is_none_or(|in_line| other < in_line)) {
-            self.others.pop().map(|other| other.0)
+            self.others.pop().map(|taken| taken.0)
         } else {
             self.line.pop_front()
         }
@@ -139,8 +139,8 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn grant_ports(&mut self, now: f64, due: &mut Vec<Due>) -> Result<(), Halt> {
         let mut woken = BinaryHeap::new();
         let mut fresh = std::mem::take(&mut self.fresh);
-        for due in due.drain(..) {
-            match due {
+        for event in due.drain(..) {
+            match event {
                 Due::Ready(transfer) => fresh.push(transfer),
                 Due::Free(port) => self.wake_first_waiting(now, port, &mut woken),
             }
@@ -236,10 +236,10 @@ mod tests {
     fn a_port_is_given_to_the_first_whatever_the_order_of_arrival() {
         let mut queue = Queue::default();
         let ready = [3, 5, 4, 6, 1, 5, 2];
-        for (place, ready) in (0..).zip(ready) {
+        for (place, time) in (0..).zip(ready) {
             let transfer = Transfer {
-                ready: f64::from(ready),
-                met: f64::from(ready),
+                ready: f64::from(time),
+                met: f64::from(time),
                 bytes: 1,
                 from: 0,
                 to: 1,

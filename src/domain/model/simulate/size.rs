@@ -19,9 +19,9 @@ pub fn expected_messages(schedule: &Schedule) -> f64 {
         counted += 1;
         actions += expected_actions(schedule, rank);
     }
-    let others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
+    let actions_of_others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
     // Every message has two ends.
-    (expected_actions(schedule, root) + others) / 2.0
+    (expected_actions(schedule, root) + actions_of_others) / 2.0
 }
 
 /// The approximate number of actions of a rank's program.

@@ -98,7 +98,7 @@ struct Comparison<'a> {
     group: Rank,
     /// The first rank of the group that is being compared.
     first: Rank,
-    /// For each partner, as [`alike`] numbers them: the rank whose messages were counted last, and the numbers of
+    /// For each partner, as [`alike_rank`] numbers them: the rank whose messages were counted last, and the numbers of
     /// messages sent and received.
     counts: Vec<(Rank, [u64; 2])>,
     /// The sum of the hashes of all messages as their senders number them, minus that as their receivers do.
@@ -132,7 +132,7 @@ impl<'a> Comparison<'a> {
         // The last ranks are the most likely ones to differ.
         let others = (self.group..self.schedule.shape().ranks).rev();
         let mut pairs = others.zip(first.iter().rev().cycle());
-        pairs.all(|(rank, first)| self.hash_rank(rank, &mut rounds) == Some(*first))
+        pairs.all(|(rank, hash)| self.hash_rank(rank, &mut rounds) == Some(*hash))
             && self.unmatched == 0
     }
 
@@ -208,7 +208,7 @@ impl<'a> Comparison<'a> {
         messages.iter().all(|count| *count <= 1).then_some(moves)
     }
 
-    /// Counts a message that a rank sends (direction 0) or receives (1); returns its partner, see [`alike`].
+    /// Counts a message that a rank sends (direction 0) or receives (1); returns its partner, see [`alike_rank`].
     fn count_message(&mut self, rank: Rank, direction: usize, partner: Rank) -> Rank {
         let alike = alike_rank(self.first, partner, self.group);
         let (counted, counts) = &mut self.counts[alike as usize];

@@ -184,16 +184,15 @@ impl Trace {
                     return Some(Segment { start, end, event });
                 }
             };
-            let end = self.rounds[rank as usize][round as usize];
+            let round_end = self.rounds[rank as usize][round as usize];
             let events = by_round.get(&(rank, round)).map_or(&[][..], Vec::as_slice);
             let last = events
                 .iter()
-                .find(|event| self.holding_interval(**event, rank).1 == end);
+                .find(|event| self.holding_interval(**event, rank).1 == round_end);
             match last {
-                Some(event) if end > self.round_start(rank, round) => {
-                    *back = self.cause_of_event(*event);
-                    let (start, end) = self.holding_interval(*event, rank);
-                    let event = *event;
+                Some(&event) if round_end > self.round_start(rank, round) => {
+                    *back = self.cause_of_event(event);
+                    let (start, end) = self.holding_interval(event, rank);
                     return Some(Segment { start, end, event });
                 }
                 _ => *back = PathPosition::Round(rank, round.checked_sub(1)),
@@ -248,7 +247,7 @@ impl Trace {
                 let shares = other.from == message.from || other.to == message.to;
                 shares && other.freed == message.start
             });
-            before.map(|index| PathPosition::Event(Event::Message(index)))
+            before.map(|earlier| PathPosition::Event(Event::Message(earlier)))
         };
         let first = PathPosition::Round(message.from, message.from_round.checked_sub(1));
         sender().or_else(receiver).or_else(port).unwrap_or(first)

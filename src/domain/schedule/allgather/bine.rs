@@ -34,7 +34,7 @@ const STEPS: Steps = Steps {
     exchange: |fold, position, step| {
         let steps = fold.steps();
         let step = step + u32::from(!changes_places(fold));
-        let block = |position| Pairing::Bine.block_of_position(position, steps);
+        let block = |place| Pairing::Bine.block_of_position(place, steps);
         let Some(nearer) = step.checked_sub(1) else {
             let holder = Pairing::Bine.position_of_block(position, steps);
             let held = block(position);

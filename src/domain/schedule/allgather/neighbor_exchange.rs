@@ -33,8 +33,8 @@ fn exchange(place: Place, step: u32, round: &mut Round) {
         round.recv(partner, place.gathered(partner, 1));
         return;
     }
-    let pair = |step: u32| {
-        let pair = i64::from(rank / 2) + side * offset(step);
+    let pair = |at_step: u32| {
+        let pair = i64::from(rank / 2) + side * offset(at_step);
         place.gathered(2 * pair.rem_euclid(i64::from(ranks / 2)) as Rank, 2)
     };
     round.send(partner, pair(step - 1));

@@ -119,11 +119,11 @@ impl Group {
                 Span::whole(Buffer::Output)
             }
         };
-        let vector = |digit: u32| {
-            if digit == self.own {
+        let vector = |of_digit: u32| {
+            if of_digit == self.own {
                 own
             } else {
-                self.received(digit)
+                self.received(of_digit)
             }
         };
         let lower = match digit {

@@ -54,10 +54,10 @@ pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
         root.wrapping_sub(position) & last
     };
     let branch = BineBranch::new(node, fold.steps());
-    let rank = |node: u32| fold.rank_at_position(turned(node));
-    let children = branch.children.into_iter().map(rank);
+    let rank_of_node = |other_node: u32| fold.rank_at_position(turned(other_node));
+    let children = branch.children.into_iter().map(rank_of_node);
     Descending {
-        parent: branch.parent.map(rank),
+        parent: branch.parent.map(rank_of_node),
         children: children.chain(stands_for).collect(),
     }
 }

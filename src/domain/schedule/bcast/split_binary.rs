@@ -36,7 +36,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let halves = [0, blocks].map(|first| Span::blocks(Buffer::Output, partition, first, blocks));
     let rotation = Rotation { root, ranks };
     let number = rotation.node(rank);
-    let at = |number: u32| rotation.rank(number);
+    let at = |place: u32| rotation.rank(place);
     if number == 0 {
         return Box::new(Root {
             halves,

@@ -81,7 +81,7 @@ impl Program for Root {
         }
         match self.pace {
             Pace::AtOnce => {
-                let others = (0..).map_while(|index| self.other(index));
+                let others = (0..).map_while(|place| self.other(place));
                 others.for_each(|other| self.take(other, round));
             }
             Pace::InTurn => {

@@ -44,8 +44,8 @@ impl Team {
             leaders,
             ..
         } = shape;
-        let place = |rank| {
-            let (node, local) = nodes.place_of_rank(rank);
+        let place = |either| {
+            let (node, local) = nodes.place_of_rank(either);
             (
                 node,
                 local,
@@ -178,7 +178,7 @@ impl Team {
         };
         let (pieces, chunks) = match *partition {
             Partition::Even(_) if parts == 1 => return,
-            Partition::Even(blocks) => (blocks, 1),
+            Partition::Even(count) => (count, 1),
             Partition::PerRank { ranks, chunks } => (ranks, chunks),
             // No algorithm that is used in phases has another partition.
             _ => return,

@@ -118,7 +118,7 @@ impl Program for GoesOn {
             exchange_parts(&self.place, round);
         } else if step == fold.steps() {
             // Only now may the output be written, which may be in the memory of the input.
-            let part = |rank| parts(PARTIAL, rank, 1, ranks);
+            let part = |owner| parts(PARTIAL, owner, 1, ranks);
             if let Some(away) = stands_for {
                 round.send(away, part(away));
             }

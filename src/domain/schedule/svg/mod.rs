@@ -222,7 +222,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             self.timeline.messages.iter().filter(same).count()
         };
         // Arrows that start at one sender are far apart only near their heads.
-        let near_head = fan(|message| message.from) > fan(|message| message.to);
+        let near_head = fan(|other| other.from) > fan(|other| other.to);
         let (x, y) = self.geometry.label_position(message, &text, near_head);
         let colour = &self.paints.of_message(message).colour;
         let _ = writeln!(
@@ -271,19 +271,19 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             );
             x + 34 + geometry::text_width(words) + 20
         };
-        let mut x = geometry::MARGIN;
+        let mut entry_x = geometry::MARGIN;
         let words = "a message of the blocks named (2..4: 2 and 3), or else of the whole vector";
-        entry(x, 0, &|x, y| arrow("", x, y), words);
+        entry(entry_x, 0, &|x, y| arrow("", x, y), words);
         let Timeline { messages, work, .. } = &self.timeline;
         if messages.iter().any(|message| message.span.is_none()) {
-            x = entry(x, 1, &|x, y| arrow(" signal", x, y), "a signal");
+            entry_x = entry(entry_x, 1, &|x, y| arrow(" signal", x, y), "a signal");
         }
-        let combines = |work: &Work| matches!(work.action, Action::Combine { .. });
+        let combines = |item: &Work| matches!(item.action, Action::Combine { .. });
         if work.iter().any(combines) {
-            x = entry(x, 1, &|x, y| dot_mark(x + 16, y, colour), "combines");
+            entry_x = entry(entry_x, 1, &|x, y| dot_mark(x + 16, y, colour), "combines");
         }
         if !work.iter().all(combines) {
-            entry(x, 1, &|x, y| square_mark(x + 16, y, colour), "copies");
+            entry(entry_x, 1, &|x, y| square_mark(x + 16, y, colour), "copies");
         }
     }
 

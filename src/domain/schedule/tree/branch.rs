@@ -90,14 +90,14 @@ fn knomial_place(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
         let digit = u64::from(digits % radix);
         rotation.rank((u64::from(node) - digit * place) as u32)
     });
-    let reach = |node: u64, place: u64| (place.min(end - node)) as u32;
+    let reach = |from: u64, most: u64| (most.min(end - from)) as u32;
     let own = rotation.subtree(node, reach(node.into(), place));
     let mut children = Vec::with_capacity((zeros * (radix - 1)) as usize);
-    for zeros in (0..zeros).rev() {
-        let place = u64::from(radix).pow(zeros);
-        let heads = (1..u64::from(radix)).map(|digit| u64::from(node) + digit * place);
+    for exponent in (0..zeros).rev() {
+        let power = u64::from(radix).pow(exponent);
+        let heads = (1..u64::from(radix)).map(|digit| u64::from(node) + digit * power);
         let heads = heads.take_while(|head| *head < end);
-        children.extend(heads.map(|head| rotation.subtree(head as u32, reach(head, place))));
+        children.extend(heads.map(|head| rotation.subtree(head as u32, reach(head, power))));
     }
     Branch {
         parent,
@@ -116,12 +116,12 @@ pub(crate) fn binary(rank: Rank, root: Rank, ranks: u32) -> Branch {
         let right = count - 1 - left;
         if node == target {
             let children = [(node + 1, left), (node + 1 + left, right)];
-            let children = children.into_iter().filter(|(_, count)| *count > 0);
+            let children = children.into_iter().filter(|(_, size)| *size > 0);
             return Branch {
                 parent,
                 own: rotation.subtree(node, count),
                 children: children
-                    .map(|(node, count)| rotation.subtree(node, count))
+                    .map(|(head, size)| rotation.subtree(head, size))
                     .collect(),
             };
         }

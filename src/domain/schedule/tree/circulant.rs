@@ -93,9 +93,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Extends the path that has reached `node` by steps up to `step`, below node `bound`.
-    fn extend_from(&mut self, node: i64, mut bound: i64, step: usize) {
+    fn extend_from(&mut self, node: i64, mut bound: i64, last_step: usize) {
         let distances = &self.graph.distances;
-        for step in (0..=step).rev() {
+        for step in (0..=last_step).rev() {
             let round = self.blocks.len();
             if round == self.graph.levels() {
                 return;
@@ -108,8 +108,8 @@ impl Search<'_> {
             if next <= self.target - distances[round + 1] {
                 self.extend_from(next, bound, step);
             }
-            let round = self.blocks.len();
-            if round == self.graph.levels() || node > self.target - distances[round + 1] {
+            let reached = self.blocks.len();
+            if reached == self.graph.levels() || node > self.target - distances[reached + 1] {
                 return;
             }
             bound = next;
@@ -137,9 +137,9 @@ impl Timetable {
     pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
         let graph = Graph::new(shape.ranks);
         let node = (rank + (shape.ranks - shape.root)) % shape.ranks;
-        let receives = |node: u32| match node {
+        let receives = |other: u32| match other {
             0 => vec![None; graph.levels()],
-            _ => graph.received_blocks(node).into_iter().map(Some).collect(),
+            _ => graph.received_blocks(other).into_iter().map(Some).collect(),
         };
         let after = |step: usize| {
             let node = i64::from(node) + graph.distances[step];

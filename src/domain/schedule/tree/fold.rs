@@ -101,7 +101,7 @@ impl Fold {
 
     /// The ranks that `count` positions from `position` represent.
     pub(crate) fn ranks_at_positions(self, position: u32, count: u32) -> Range<Rank> {
-        let first = |position: u32| position + position.min(self.folded);
+        let first = |place: u32| place + place.min(self.folded);
         first(position)..first(position + count)
     }
 }

@@ -104,9 +104,9 @@ fn steps_up_of<F: Family>(order: u32, size: u32) -> u32 {
     let second = size - 1 - first;
     let parts = F::parts(order);
     let mut ready = 0;
-    for (part, size) in parts.into_iter().zip([first, second]) {
-        if size > 0 {
-            ready = ready.max(steps_up_of::<F>(part.unwrap_or(0), size)) + 1;
+    for (part, part_size) in parts.into_iter().zip([first, second]) {
+        if part_size > 0 {
+            ready = ready.max(steps_up_of::<F>(part.unwrap_or(0), part_size)) + 1;
         }
     }
     ready

@@ -55,7 +55,7 @@ impl Pairing {
 fn in_reverse(number: u32, bits: u32) -> u32 {
     match bits {
         0 => 0,
-        bits => number.reverse_bits() >> (u32::BITS - bits),
+        _ => number.reverse_bits() >> (u32::BITS - bits),
     }
 }
 

@@ -57,10 +57,10 @@ impl Timetable {
         let trees = TwoTrees::new(ranks - 1);
         let at = |position: u32| position - u32::from(position <= root);
         let position = rank + u32::from(rank < root);
-        let down = |second: bool, position: u32| Edge {
-            peer: at(position),
+        let down = |second: bool, place: u32| Edge {
+            peer: at(place),
             second,
-            arrival: trees.arrival(second, position),
+            arrival: trees.arrival(second, place),
         };
         let both = [false, true];
         if rank == root {

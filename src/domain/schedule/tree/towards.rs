@@ -21,7 +21,7 @@ pub(crate) fn node_towards_root(tree: RootedAtLast, rank: Rank, root: Rank, rank
         node.parent = node.parent.or(Some(root));
         return node;
     }
-    let mirror = |rank: Rank| root + (ranks - 1 - rank);
+    let mirror = |other: Rank| root + (ranks - 1 - other);
     let mut node = tree(mirror(rank), root..ranks);
     node.parent = node.parent.map(mirror);
     node.children = node.children.map(|child| child.map(mirror));

@@ -133,15 +133,15 @@ impl TwoTrees {
     }
 
     fn second_edges(self, position: u32) -> Edges {
-        let size = self.size;
-        let mirrored = |size: u32, position: u32| {
-            let mirror = |position: u32| size + 1 - position;
-            InOrder { size }.edges(mirror(position)).renamed(mirror)
+        let whole = self.size;
+        let mirrored = |size: u32, place: u32| {
+            let mirror = |number: u32| size + 1 - number;
+            InOrder { size }.edges(mirror(place)).renamed(mirror)
         };
-        let (last, before) = (size, size.saturating_sub(1));
+        let (last, before) = (whole, whole.saturating_sub(1));
         match self.second_construction() {
-            Second::Mirror => mirrored(size, position),
-            Second::MirrorAndLast if size == 1 => Edges {
+            Second::Mirror => mirrored(whole, position),
+            Second::MirrorAndLast if whole == 1 => Edges {
                 parent: None,
                 children: [None, None],
             },
@@ -162,8 +162,8 @@ impl TwoTrees {
                 }
             }
             Second::Shifted => {
-                let edges = InOrder { size: size + 2 }.edges(position + 1);
-                let inside = |child: &u32| (2..=size + 1).contains(child);
+                let edges = InOrder { size: whole + 2 }.edges(position + 1);
+                let inside = |child: &u32| (2..=whole + 1).contains(child);
                 Edges {
                     children: edges.children.map(|child| child.filter(inside)),
                     ..edges

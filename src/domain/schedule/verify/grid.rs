@@ -6,7 +6,7 @@ use crate::{
     Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, part_algorithms_of,
 };
 
-/// Ranges of the properties of a call; [`Grid::requests`] has every combination that makes a difference.
+/// Ranges of the properties of a call; [`Grid::visit_requests`] has every combination that makes a difference.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// Ranks of the communicator.
@@ -119,7 +119,7 @@ impl Grid {
         let mut all = Vec::new();
         for given in all_compositions(algorithm) {
             let takes = |parameter| algorithm.uses(parameter, &given);
-            let blocks: Vec<Option<Blocks>> = if takes(Parameter::Blocks) {
+            let block_choices: Vec<Option<Blocks>> = if takes(Parameter::Blocks) {
                 self.blocks
                     .iter()
                     .map(|b| Some(Blocks::Count(*b)))
@@ -132,7 +132,7 @@ impl Grid {
             } else {
                 vec![None]
             };
-            for &blocks in &blocks {
+            for &blocks in &block_choices {
                 all.extend(radices.iter().map(|&radix| Parameters {
                     blocks,
                     radix,

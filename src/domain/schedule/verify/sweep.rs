@@ -96,7 +96,7 @@ impl Grid {
                     Err(Unprovable::Unsupported(Unsupported::OddRanks { .. })) => {
                         verdict.skipped += 1;
                     }
-                    proved => proved?,
+                    _ => proved?,
                 }
             }
             Ok(verdict)

@@ -38,12 +38,12 @@ impl<'t> EnclosingPair<'t> {
             .into_iter()
             .filter(|bytes| inner.contains(bytes))
             .collect();
-        let on_both = low.candidates.iter().filter_map(|low| {
+        let on_both = low.candidates.iter().filter_map(|low_times| {
             let mut others = high.candidates.iter();
-            let high = others.find(|high| high.candidate == low.candidate)?;
-            let serves = query.deployment.offers(&low.candidate)
-                && serves_shape(&low.candidate, query.shape);
-            serves.then_some((&low.candidate, [low, high]))
+            let high_times = others.find(|times| times.candidate == low_times.candidate)?;
+            let serves = query.deployment.offers(&low_times.candidate)
+                && serves_shape(&low_times.candidate, query.shape);
+            serves.then_some((&low_times.candidate, [low_times, high_times]))
         });
         let mut candidates = vec![&Candidate::Default];
         let default = |at: usize| {
@@ -56,7 +56,7 @@ impl<'t> EnclosingPair<'t> {
         let mut times: Vec<[Vec<Option<f64>>; 2]> = vec![[default(0), default(1)]];
         for (candidate, both) in on_both {
             candidates.push(candidate);
-            times.push(both.map(|times| times.seconds.clone()));
+            times.push(both.map(|of_end| of_end.seconds.clone()));
         }
         let logs = times.iter().map(|times| {
             let at = |bytes: &u64| {
@@ -81,10 +81,11 @@ impl<'t> EnclosingPair<'t> {
             // The second pass leaves the default out, since its time may be unknown.
             for first in [0, 1] {
                 let known = lines.iter().enumerate();
-                let lines: Vec<_> = known.map(|(c, line)| line.filter(|_| c >= first)).collect();
-                let low = index_of_lowest(lines.iter().map(|line| Some((*line)?[0])));
+                let considered: Vec<_> =
+                    known.map(|(c, line)| line.filter(|_| c >= first)).collect();
+                let low = index_of_lowest(considered.iter().map(|line| Some((*line)?[0])));
                 if let Some(low) = low {
-                    let changes = lowest_line_changes(&lines, low)
+                    let changes = lowest_line_changes(&considered, low)
                         .into_iter()
                         .map(|(_, place)| place);
                     fastest.extend([low].into_iter().chain(changes).map(|c| self.candidates[c]));
@@ -99,7 +100,7 @@ impl<'t> EnclosingPair<'t> {
     pub(super) fn interpolate_rules(&self, query: &Query) -> ShapeRules {
         let [low, high] = self.ends.map(|entry| f64::from(entry.shape.ranks()).ln());
         let share = (f64::from(query.shape.ranks()).ln() - low) / (high - low);
-        let mix = |[low, high]: [f64; 2]| low + share * (high - low);
+        let mix = |[low_log, high_log]: [f64; 2]| low_log + share * (high_log - low_log);
         let logs: Vec<Vec<Option<f64>>> = self
             .logs
             .iter()
@@ -120,8 +121,9 @@ impl<'t> EnclosingPair<'t> {
         let mut measured = Vec::new();
         for (at, bytes) in self.sizes.iter().copied().enumerate() {
             let knows_default = self.is_one_default(&[bytes]);
-            let known =
-                |(c, logs): (usize, &Vec<Option<f64>>)| logs[at].filter(|_| c > 0 || knows_default);
+            let known = |(c, candidate_logs): (usize, &Vec<Option<f64>>)| {
+                candidate_logs[at].filter(|_| c > 0 || knows_default)
+            };
             let chosen = index_of_lowest(logs.iter().enumerate().map(known)).unwrap_or(0);
             choose(if at == 0 { 0 } else { bytes }, chosen);
             if let (Some(own), Some(default), true) = (logs[chosen][at], logs[0][at], knows_default)
@@ -135,13 +137,14 @@ impl<'t> EnclosingPair<'t> {
             if chosen == 0 && !is_one_default {
                 continue;
             }
-            let line = |(c, logs): (usize, &Vec<Option<f64>>)| {
-                Some([logs[at]?, logs[at + 1]?]).filter(|_| c > 0 || is_one_default)
+            let line = |(c, candidate_logs): (usize, &Vec<Option<f64>>)| {
+                Some([candidate_logs[at]?, candidate_logs[at + 1]?])
+                    .filter(|_| c > 0 || is_one_default)
             };
             let lines: Vec<Option<[f64; 2]>> = logs.iter().enumerate().map(line).collect();
             let [from, to] = [bytes, next].map(|bytes| (bytes.max(1) as f64).ln());
-            for (share, candidate) in lowest_line_changes(&lines, chosen) {
-                let crossing = (from + share * (to - from)).exp().round() as u64;
+            for (size_share, candidate) in lowest_line_changes(&lines, chosen) {
+                let crossing = (from + size_share * (to - from)).exp().round() as u64;
                 if (bytes + 1..next).contains(&crossing) {
                     choose(crossing, candidate);
                 }
@@ -219,7 +222,7 @@ fn measured_range(entry: &ShapeRules) -> Option<RangeInclusive<u64>> {
 /// The logarithm of a time at a size, from those at the entry's measured sizes; `None` outside their range.
 fn log_seconds(entry: &ShapeRules, seconds: &[Option<f64>], bytes: u64) -> Option<f64> {
     let known = entry.measured.iter().zip(seconds);
-    let known = known.filter_map(|(point, seconds)| Some((point.bytes, (*seconds)?)));
+    let known = known.filter_map(|(point, time)| Some((point.bytes, (*time)?)));
     let left = known
         .clone()
         .take_while(|(size, _)| *size <= bytes)

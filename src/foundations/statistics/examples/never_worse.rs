@@ -264,7 +264,7 @@ fn points(first: &str, fresh: &str) -> Result<ExitCode, Box<dyn Error>> {
         let (collective, pattern, bytes) = point;
         let passing = empty
             .get(point)
-            .and_then(|launches| median(&ratios(launches)));
+            .and_then(|with_empty| median(&ratios(with_empty)));
         let (Some(passing), Some(with)) = (passing, Between::of(&ratios(launches))) else {
             return Err(format!("no times of {point:?} with the empty table").into());
         };

@@ -5,17 +5,17 @@ use super::{Clock, Exchange, Offset};
 /// One synchronisation: batches of exchanges over some time, until there is a clock.
 ///
 /// ```
-/// use benchmarking::clocks::{Exchange, Learning};
+/// use benchmarking::clocks::{ClockLearning, Exchange};
 ///
-/// let mut learning = Learning::default();
+/// let mut learning = ClockLearning::default();
 /// let mut now = 0;
 /// while learning.is_unfinished() {
 ///     // The other clock is one second ahead.
 ///     let exchange = Exchange { sent: now, answered: now + 1_000_000_400, received: now + 800 };
-///     learning.add(&[exchange]);
+///     learning.add_batch(&[exchange]);
 ///     now += 20_000_000;
 /// }
-/// let clock = learning.clock().expect("there were exchanges");
+/// let clock = learning.learned_clock().expect("there were exchanges");
 /// assert_eq!(clock.offset_seconds(now), 1.0);
 /// ```
 #[derive(Clone, Debug, Default)]

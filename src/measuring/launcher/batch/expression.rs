@@ -27,23 +27,31 @@ pub(super) fn too_long(template: &str) -> Option<usize> {
             continue;
         }
         let end = if tag == "{{" { "}}" } else { "%}" };
-        rest = match count_operators_until(inside, end) {
-            (operators, _) if operators > MOST_OPERATORS => return Some(line),
-            (_, length) => &inside[length..],
-        };
+        let content = count_operators_until(inside, end);
+        if content.operators > MOST_OPERATORS {
+            return Some(line);
+        }
+        rest = &inside[content.length..];
     }
     None
 }
 
 /// The text after `{% NAME %}`, in a text that begins after its `{%`; `None` if it is another tag.
 fn behind_tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let trimmed = |text: &'t str| text.strip_prefix(['-', '+']).unwrap_or(text);
+    let trimmed = |part: &'t str| part.strip_prefix(['-', '+']).unwrap_or(part);
     let rest = trimmed(text).trim_ascii_start().strip_prefix(name)?;
     trimmed(rest.trim_ascii_start()).strip_prefix("%}")
 }
 
-/// The number of operators up to a tag's end, and the position of this end.
-fn count_operators_until(text: &str, end: &str) -> (usize, usize) {
+/// What is between the two ends of a tag.
+struct TagInside {
+    operators: usize,
+    /// Its length in bytes.
+    length: usize,
+}
+
+/// Counts the operators up to a tag's end.
+fn count_operators_until(text: &str, end: &str) -> TagInside {
     let (mut operators, mut open) = (0, 0_usize);
     let mut word = String::new();
     let mut chars = text.char_indices();
@@ -57,7 +65,12 @@ fn count_operators_until(text: &str, end: &str) -> (usize, usize) {
         }
         word.clear();
         match c {
-            _ if open == 0 && text[at..].starts_with(end) => return (operators, at),
+            _ if open == 0 && text[at..].starts_with(end) => {
+                return TagInside {
+                    operators,
+                    length: at,
+                };
+            }
             '"' | '\'' => {
                 let mut is_escaped = false;
                 let _ = chars.find(|(_, other)| {
@@ -73,10 +86,13 @@ fn count_operators_until(text: &str, end: &str) -> (usize, usize) {
                 continue;
             }
             ',' | ':' => continue,
-            c if c.is_whitespace() => continue,
+            _ if c.is_whitespace() => continue,
             _ => {}
         }
         operators += 1;
     }
-    (operators, text.len())
+    TagInside {
+        operators,
+        length: text.len(),
+    }
 }

@@ -103,7 +103,7 @@ impl Submission {
 
     /// Reads a submission; `None` if there is no such file.
     pub(crate) fn read_from(path: &Path) -> Result<Option<Self>, LaunchError> {
-        let text = match files::read_text(path) {
+        let json = match files::read_text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(LaunchError::for_file("read", path, source)),
@@ -112,7 +112,7 @@ impl Submission {
             path: path.to_owned(),
             message,
         };
-        let read: Self = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let read: Self = serde_json::from_str(&json).map_err(|error| refused(error.to_string()))?;
         // They become arguments of the batch system's commands.
         for (key, text) in [("id", Some(&read.id)), ("cluster", read.cluster.as_ref())] {
             if let Some(text) = text.filter(|text| !is_argument(text)) {

@@ -62,7 +62,7 @@ impl BatchRun {
         system: &'static dyn BatchSystem,
         commands: Commands<'static>,
         submission: &Submission,
-        place: &LaunchFiles,
+        files: &LaunchFiles,
         timeout: Option<Duration>,
     ) -> Self {
         let now = Instant::now();
@@ -71,8 +71,8 @@ impl BatchRun {
             commands,
             job: super::job_id(submission),
             folder: JobFolder::at_path(submission.allocation.clone()),
-            number: place.number.clone(),
-            log: place.log.clone(),
+            number: files.number.clone(),
+            log: files.log.clone(),
             output: submission.output.clone(),
             timeout,
             standing: JobState::Queued {
@@ -217,7 +217,7 @@ impl BatchRun {
         let outcome = match end {
             // Whether it has ended is in doubt.
             JobEnd::By(BatchEnd::Lost) if self.was_known => Outcome::Ended(BatchEnd::Lost),
-            end => end.launch_outcome(false),
+            other => other.launch_outcome(false),
         };
         self.conclude_with(outcome, nodes);
     }
@@ -270,7 +270,7 @@ pub(crate) fn cancel_and_wait(
         if cancelled {
             answer = match system.query_status(commands, job) {
                 Ok(JobStatus::Ended { .. }) => return Ok(()),
-                answer => answer.map(drop),
+                status => status.map(drop),
             };
         }
         if begun.elapsed() > CANCEL_PATIENCE {

@@ -190,8 +190,10 @@ impl Checker<'_> {
             if machine.campaigns.is_empty() {
                 return Err(self.error_at(&field, Problem::EmptyList));
             }
-            let mut patterns = machine.campaigns.iter().enumerate();
-            if let Some((index, pattern)) = patterns.find(|(_, pattern)| !is_within(pattern)) {
+            let mut indexed_patterns = machine.campaigns.iter().enumerate();
+            if let Some((index, pattern)) =
+                indexed_patterns.find(|(_, pattern)| !is_within(pattern))
+            {
                 let pattern = pattern.clone();
                 return Err(self.error_at(&field.index(index), Problem::Pattern { pattern }));
             }
@@ -239,7 +241,7 @@ fn resolve_relative(base: &Path, path: &Path) -> PathBuf {
                 path = path.canonicalize().unwrap_or(path);
                 path.pop();
             }
-            step => path.push(step),
+            other_step => path.push(other_step),
         }
         path
     })

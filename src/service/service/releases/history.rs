@@ -39,7 +39,7 @@ pub(super) fn query_page(
     query_rows(connection, &query, of_page, release_from_row)
 }
 
-/// All releases of a channel, the newest last, reduced to the fields of [`Step`].
+/// All releases of a channel, the newest last, reduced to the fields of [`ReleaseStep`].
 pub(super) fn query_steps(
     connection: &Connection,
     key: &ChannelKey,

@@ -26,8 +26,16 @@ struct ChannelState {
     digest: Digest,
     /// The current table; `None` if it could not be read.
     table: Option<Arc<Table>>,
-    /// The previous tables, the latest first, each with the served time ([`crate::served`]) at which it was replaced.
-    before: Vec<(Digest, i64)>,
+    /// The previous tables, the latest first.
+    replaced: Vec<ReplacedTable>,
+}
+
+/// A table that a channel had before.
+#[derive(Debug)]
+struct ReplacedTable {
+    digest: Digest,
+    /// The served time ([`crate::served`]) at which it was replaced.
+    replaced_at: i64,
 }
 
 impl ReleasedTables {
@@ -60,20 +68,23 @@ impl ReleasedTables {
         let Some(newest) = steps.last() else {
             return;
         };
-        let mut before: Vec<(Digest, i64)> = Vec::new();
+        let mut replaced: Vec<ReplacedTable> = Vec::new();
         let ends = steps.iter().skip(1).map(|next| next.served);
         let ended: Vec<_> = steps.iter().zip(ends).collect();
         for (step, end) in ended.into_iter().rev() {
-            let is_known = before.iter().any(|(digest, _)| *digest == step.digest);
+            let is_known = replaced.iter().any(|table| table.digest == step.digest);
             if end >= since && step.digest != newest.digest && !is_known {
-                before.push((step.digest.clone(), end));
+                replaced.push(ReplacedTable {
+                    digest: step.digest.clone(),
+                    replaced_at: end,
+                });
             }
         }
         let current = ChannelState {
             sequence: newest.sequence,
             digest: newest.digest.clone(),
             table: table.map(Arc::new),
-            before,
+            replaced,
         };
         let mut channels = self
             .channels
@@ -91,8 +102,9 @@ impl Service {
     pub fn channel_manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
         let current = self.released.find_channel(key)?;
         let since = self.served.now_minus(self.configuration.longest_wall_time);
-        let recent = current.before.iter().filter(|(_, end)| *end >= since);
-        let others = recent.map(|(digest, _)| digest.clone());
+        let recent = current.replaced.iter();
+        let recent = recent.filter(|table| table.replaced_at >= since);
+        let others = recent.map(|table| table.digest.clone());
         Ok(Manifest {
             key: key.clone(),
             sequence: current.sequence,

@@ -118,11 +118,11 @@ pub(super) fn run_to_end(
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
     // The child is not reaped yet, so its number and its group's number are still valid.
-    let mut held = signals.lock_pid();
+    let mut held_at_end = signals.lock_pid();
     let _ = killpg(pid, Signal::SIGKILL);
-    *held = None;
+    *held_at_end = None;
     let status = child.wait()?;
-    drop(held);
+    drop(held_at_end);
     let drained = |from: Receiver<_>| from.recv_timeout(DRAIN_TIME).ok().flatten();
     Ok(ChildExit {
         code: status.code(),

@@ -25,8 +25,8 @@ impl Service {
         let mut reasons = Vec::new();
         for task in waiting {
             let state = self.runner.lock_state();
-            let is_later = |retry: &super::Retry| retry.due > Instant::now();
-            let is_later = state.retries.get(&task.id).is_some_and(is_later);
+            let is_due_later = |retry: &super::Retry| retry.due > Instant::now();
+            let is_later = state.retries.get(&task.id).is_some_and(is_due_later);
             if state.active.contains_key(&task.id) || is_later && !task.cancel_asked {
                 continue;
             }
@@ -176,9 +176,9 @@ fn busy_reason(
     plan: &TaskPlan,
     machine: &ServiceMachine,
 ) -> Option<String> {
-    let mut active = state.active.iter();
+    let mut active_tasks = state.active.iter();
     let of_store =
-        active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
+        active_tasks.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
     if let Some((other, active)) = of_store {
         // Readers of one machine do not see the tasks of another one.
         let which = if active.task.machine == task.machine {

@@ -57,8 +57,8 @@ pub(super) fn keep_log(
         } else {
             b""
         };
-        if let Err(error) = log.write_all(&[line, b"\n", full].concat()) {
-            on_failure(&error);
+        if let Err(failure) = log.write_all(&[line, b"\n", full].concat()) {
+            on_failure(&failure);
         }
     })?;
     Ok(error)

@@ -10,7 +10,7 @@ pub(super) struct Meter {
     /// The nodes that are busy now.
     nodes: f64,
     since: Instant,
-    /// Node-seconds since the last [`Meter::take`].
+    /// Node-seconds since the last [`Meter::take_seconds`].
     seconds: f64,
 }
 

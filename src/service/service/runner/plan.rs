@@ -109,7 +109,7 @@ impl TaskPlan {
                 && !matches!(launcher, Some(LauncherConfig::Simulated(_))),
             in_steps: is_batch && task.kind == TaskKind::Tune,
             nodes: campaign.map_or(1.0, largest_node_count),
-            store: store.map(|campaign| folder.join(&campaign.output.store)),
+            store: store.map(|tuned_campaign| folder.join(&tuned_campaign.output.store)),
         }
     }
 }

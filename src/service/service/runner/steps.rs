@@ -26,11 +26,19 @@ const MOST: Duration = Duration::from_secs(60);
 pub(super) struct Stepping {
     due: Instant,
     pause: Duration,
-    /// The job and the number of measurements that the last step reported.
-    reported: Option<(Value, Value)>,
+    /// What the last step reported.
+    reported: Option<JobReport>,
     last: Instant,
     failures: u32,
     is_cancelling: bool,
+}
+
+/// What a step reports of its job.
+#[derive(Clone, Debug, PartialEq)]
+struct JobReport {
+    job: Value,
+    /// The number of measurements that are stored.
+    done: Value,
 }
 
 impl Default for Stepping {
@@ -128,8 +136,11 @@ impl Service {
         }) = &ended
             && outcome["job"].is_object()
         {
-            let job = (outcome["job"].clone(), outcome["done"].clone());
-            self.retry_until_stored(id, || self.note_job(id, plan, &job));
+            let reported = JobReport {
+                job: outcome["job"].clone(),
+                done: outcome["done"].clone(),
+            };
+            self.retry_until_stored(id, || self.note_job(id, plan, &reported));
             return;
         }
         // An interrupt from outside the service is retried like a failure of the environment.
@@ -169,9 +180,9 @@ impl Service {
         &self,
         id: TaskId,
         plan: &TaskPlan,
-        reported: &(Value, Value),
+        reported: &JobReport,
     ) -> Result<(), ServiceError> {
-        let (job, done) = reported;
+        let JobReport { job, done } = reported;
         let (name, state) = (job["id"].as_str().unwrap_or("?"), job["state"].as_str());
         let state = state.unwrap_or_default();
         self.account_unseen_job(id, plan, Some(job));
@@ -211,14 +222,16 @@ impl Service {
             let mut meter = lock_ignoring_poison(&active.meter);
             let is_same = |before: &Value| job.is_some_and(|job| job["id"] == before["id"]);
             if let Some(stepping) = &active.stepping
-                && let Some((before, _)) = &stepping.reported
+                && let Some(reported) = &stepping.reported
                 && !meter.is_running()
-                && !is_same(before)
+                && !is_same(&reported.job)
             {
                 meter.add_seconds(plan.nodes * stepping.last.elapsed().as_secs_f64());
             }
             let runs = job.filter(|job| job["state"] == "running");
-            meter.set_nodes(runs.map_or(0.0, |job| count_job_nodes(job).unwrap_or(plan.nodes)));
+            meter.set_nodes(runs.map_or(0.0, |running_job| {
+                count_job_nodes(running_job).unwrap_or(plan.nodes)
+            }));
         });
     }
 

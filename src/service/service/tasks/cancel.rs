@@ -98,10 +98,10 @@ pub(crate) fn mark_cancelled(
             params![first, crate::runner::ITS_TURN],
         )?;
         for other in others {
-            let reason = format!("waits for task {first}, which does the same");
+            let waiting_reason = format!("waits for task {first}, which does the same");
             transaction.execute(
                 "UPDATE task SET follows = ?2, reason = ?3 WHERE id = ?1",
-                params![other, first, reason],
+                params![other, first, waiting_reason],
             )?;
         }
     }

@@ -95,7 +95,7 @@ fn name_override(error: ServiceError) -> ServiceError {
             let problem = format!("`{key}` (`remote submit --{key}`): {message}; {help}");
             ServiceError::invalid("overrides", problem)
         }
-        error => error,
+        other => other,
     }
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn with_outputs(
     report: &Path,
 ) -> Result<String, ServiceError> {
     // Campaigns can name UTF-8 paths only.
-    let [store, table, report] = [store, table, report].map(|path| path.to_string_lossy());
+    let [store, table, report] =
+        [store, table, report].map(|output_path| output_path.to_string_lossy());
     let output = json!({"store": store, "table": table, "report": report}).to_string();
     Ok(with_keys(text, path, &[("output", output)])?.1)
 }
@@ -120,9 +121,9 @@ fn with_keys(
 ) -> Result<(Campaign, String), ServiceError> {
     let named = Path::new(path);
     let document = Document::parse(&CAMPAIGN, named, text).map_err(CampaignError::from)?;
-    let text = document.with_keys(values).ok_or_else(|| {
+    let changed_text = document.with_keys(values).ok_or_else(|| {
         let problem = format!("{path} is written in braces; write it as `key: value` lines");
         ServiceError::invalid("overrides", problem)
     })?;
-    Ok((Campaign::parse(&text, named)?, text))
+    Ok((Campaign::parse(&changed_text, named)?, changed_text))
 }

@@ -148,8 +148,8 @@ impl Service {
 }
 
 fn check_idempotency_key(key: Option<&str>) -> Result<(), ServiceError> {
-    let is_good = |key: &str| {
-        (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+    let is_good = |text: &str| {
+        (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
     if key.is_none_or(is_good) {
         Ok(())

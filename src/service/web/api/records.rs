@@ -55,14 +55,14 @@ pub(crate) async fn make_token(
     let made = app.run_change(move |service| service.make_token(&visitor.actor, &new));
     let (secret, token) = made.await?;
     let location = format!("/api/v1/tokens/{}", token.id);
-    let made = MadeToken {
+    let made_token = MadeToken {
         secret: secret.expose().to_owned(),
         token,
     };
     Ok((
         StatusCode::CREATED,
         [(header::LOCATION, location)],
-        Json(made),
+        Json(made_token),
     ))
 }
 

@@ -294,8 +294,11 @@ pub(crate) async fn export_table(
         return Err(Problem::not_found("format", format));
     };
     let name = format!("{}.{}", digest.short(), found.suffix());
-    let format = found.name();
-    let text = app.make_or_recall(TableOutput::Export { digest, format });
+    let format_name = found.name();
+    let text = app.make_or_recall(TableOutput::Export {
+        digest,
+        format: format_name,
+    });
     let headers: [(HeaderName, String); 2] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (

@@ -93,7 +93,10 @@ pub(super) async fn show_campaign(
                 machines: reader.readable_machines(),
                 ..TaskFilter::default()
             };
-            let slice = |before, limit| Slice { before, limit };
+            let slice = |before_id, limit| Slice {
+                before: before_id,
+                limit,
+            };
             let (readable, newest) = (reader.readable_machines(), slice(before, None));
             let versions =
                 service.list_readable_versions(readable.as_deref(), None, Some(&path), newest)?;

@@ -38,7 +38,7 @@ pub(super) async fn show_diff(
     let both = [before.clone(), after.clone()];
     let may_read = app.run_reading(move |service| {
         let mut both = both.iter();
-        both.try_for_each(|digest| reader.find_versions(service, digest).map(drop))
+        both.try_for_each(|compared| reader.find_versions(service, compared).map(drop))
     });
     may_read.await?;
     let content = app

@@ -63,8 +63,8 @@ impl FromRequest<App> for SentForm {
         if visitor.is_anonymous() {
             return Err(redirect_to_login(&parts));
         }
-        let request = Request::from_parts(parts, body);
-        let fields = Fields::from_request(request, app).await?;
+        let rejoined = Request::from_parts(parts, body);
+        let fields = Fields::from_request(rejoined, app).await?;
         match visitor.check_form(fields.nonempty_text("form_token")) {
             Ok(()) => Ok(Self { visitor, fields }),
             Err(problem) => Err(problem.into_response()),
@@ -92,8 +92,8 @@ impl FromRequest<App> for Fields {
         let whole = Bytes::from_request(Request::from_parts(parts.clone(), body), app).await;
         let whole = whole.map_err(|rejection| Problem::from(rejection).into_response())?;
         check_fields(&whole).map_err(IntoResponse::into_response)?;
-        let request = Request::from_parts(parts, Body::from(whole));
-        let Form(fields) = Form::<Vec<(String, String)>>::from_request(request, app)
+        let rejoined = Request::from_parts(parts, Body::from(whole));
+        let Form(fields) = Form::<Vec<(String, String)>>::from_request(rejoined, app)
             .await
             .map_err(|error| Problem::new(error.status(), error.body_text()).into_response())?;
         Ok(Self(fields))

@@ -155,9 +155,9 @@ pub(super) async fn table_page(
         .make_or_recall(TableOutput::Figures(digest.clone()))
         .await?;
     // The gates read tables.
-    let (reader, of) = (visitor.clone(), digest.clone());
+    let (gate_reader, gate_digest) = (visitor.clone(), digest.clone());
     let uses = app.run_heavy(move |service| {
-        MachineUses::read_for_machine(service, &of, &asked, versions, &reader)
+        MachineUses::read_for_machine(service, &gate_digest, &asked, versions, &gate_reader)
     });
     let shown = ShownTable {
         digest,

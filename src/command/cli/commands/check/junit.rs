@@ -68,7 +68,7 @@ fn names_of_points<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
         *number += 1;
         match *number {
             1 => name,
-            number => format!("{name} {number}"),
+            nth => format!("{name} {nth}"),
         }
     });
     named.collect()

@@ -54,17 +54,17 @@ impl ChangeArgs {
         };
         let answer = asking.remote.request_json(ask)?;
         asking.print_answer(&answer, || {
-            let at = |place| text_at_pointer(&answer, place);
+            let field = |place| text_at_pointer(&answer, place);
             let mut lines = vec![format!(
                 "release {} of {}: {} {}",
-                at("/sequence"),
+                field("/sequence"),
                 self.channel.channel_address(),
-                at("/action"),
-                at("/digest")
+                field("/action"),
+                field("/digest")
             )];
             for gate in answer.pointer("/gates").map_or(&[][..], array_items) {
                 let [name, state, reason] =
-                    ["/name", "/state", "/reason"].map(|at| text_at_pointer(gate, at));
+                    ["/name", "/state", "/reason"].map(|pointer| text_at_pointer(gate, pointer));
                 lines.push(format!("  {name} is {state}: {reason}"));
             }
             lines.join("\n")
@@ -175,11 +175,11 @@ impl ChannelsArgs {
         asking.print_answer(&answer, || {
             let columns = "machine | library | channel | release> | table | at | by | why?";
             let rows = array_items(&answer).iter().map(|row| {
-                let at = |place| text_at_pointer(row, place);
-                let digest = at("/digest").chars().take(12).collect();
-                let [machine, library, channel] = ["/machine", "/library", "/channel"].map(at);
-                let (release, [time, actor, reason]) =
-                    (at("/sequence"), ["/at", "/actor", "/reason"].map(at));
+                let field = |place| text_at_pointer(row, place);
+                let digest = field("/digest").chars().take(12).collect();
+                let [machine, library, channel] = ["/machine", "/library", "/channel"].map(field);
+                let release = field("/sequence");
+                let [time, actor, reason] = ["/at", "/actor", "/reason"].map(field);
                 [
                     machine, library, channel, release, digest, time, actor, reason,
                 ]

@@ -56,17 +56,20 @@ impl TasksArgs {
 
 fn task_row(task: &Task) -> [String; 6] {
     let asked = |place: &str| text_at_pointer(&task.request, place);
-    let of = [
+    let subjects = [
         asked("/campaign"),
         asked("/table").chars().take(12).collect(),
     ];
     let [kind, machine] = ["/kind", "/machine"].map(asked);
-    let of = of.into_iter().find(|of| !of.is_empty()).unwrap_or_default();
+    let subject = subjects
+        .into_iter()
+        .find(|subject| !subject.is_empty())
+        .unwrap_or_default();
     [
         task.id.to_string(),
         kind,
         machine,
-        of,
+        subject,
         task.state.clone(),
         task.reason.clone(),
     ]
@@ -191,10 +194,14 @@ pub(super) fn follow_to_end(asking: &RemoteSession, id: u64) -> Result<Answer, C
     })?;
     printed?;
     asking.print_answer(&answer, || describe_task(&task))?;
-    Ok(Answer::Program(match (&*task.state, task.exit_code) {
+    Ok(Answer::Program(exit_code_of_task(&task)))
+}
+
+fn exit_code_of_task(task: &Task) -> u8 {
+    match (&*task.state, task.exit_code) {
         ("done", Some(code @ 0..=1)) => u8::from(code == 1),
         ("done", _) => 0,
         ("failed", Some(code @ (2 | 4))) => code.unsigned_abs().try_into().unwrap_or(3),
         _ => 3,
-    }))
+    }
 }

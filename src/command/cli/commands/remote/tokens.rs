@@ -64,5 +64,5 @@ fn token_row(token: &Value) -> [String; 6] {
         "/expires_at",
         "/revoked_at",
     ]
-    .map(|at| text_at_pointer(token, at))
+    .map(|field| text_at_pointer(token, field))
 }

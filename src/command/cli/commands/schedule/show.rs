@@ -75,9 +75,9 @@ impl ScheduleShowArgs {
             ShowFormat::Text => {
                 if self.units.is_some() {
                     for cut in self.vector_cuts(&schedule) {
-                        let units: Vec<String> = cut.iter().map(u64::to_string).collect();
-                        let (all, units) = (units.len(), units.join(", "));
-                        console.print(format_args!("units of the {all} blocks: {units}"))?;
+                        let cut_units: Vec<String> = cut.iter().map(u64::to_string).collect();
+                        let (all, listed) = (cut_units.len(), cut_units.join(", "));
+                        console.print(format_args!("units of the {all} blocks: {listed}"))?;
                     }
                 }
                 console.print(text::render_text(&schedule, self.rank).trim_end())?;
@@ -104,7 +104,7 @@ impl ScheduleShowArgs {
     fn to_output(&self, schedule: &Schedule) -> ScheduleShowOutput {
         use schedule::Parameter::{Bcast, Leaders, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
-        let part = |parameter| {
+        let part_of_phase = |parameter| {
             let mut phases = shape.parts.phases();
             let phase = phases.find(|(phase, _)| phase.named_by == Some(parameter));
             phase.map(|(_, part)| part.id)
@@ -123,8 +123,8 @@ impl ScheduleShowArgs {
             radix: algorithm.takes(Radix).then_some(shape.radix),
             reduce: algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
             bcast: algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
-            node: part(Node),
-            network: part(Network),
+            node: part_of_phase(Node),
+            network: part_of_phase(Network),
             leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
             nodes: ranks_by_node(&shape.nodes),
             blocks: finest.as_ref().map_or(1, Vec::len),

@@ -17,7 +17,8 @@ pub(super) fn draw_curves(
 ) -> Result<String, SimulateError> {
     let bytes: fn(&SimulationRow) -> u64 = |row| row.bytes;
     let ranks: fn(&SimulationRow) -> u64 = |row| row.ranks.into();
-    let varies = |of: fn(&SimulationRow) -> u64| rows.iter().any(|row| of(row) != of(&rows[0]));
+    let varies =
+        |value: fn(&SimulationRow) -> u64| rows.iter().any(|row| value(row) != value(&rows[0]));
     let is_several = varies(bytes) && varies(ranks);
     let (axis, value, what) = match (varies(bytes), varies(ranks)) {
         (true, true) => (Quantity::Bytes, bytes, "against bytes".to_owned()),
@@ -47,8 +48,8 @@ pub(super) fn draw_curves(
     }
     // The legend has the order in which the curves end, from slow to fast.
     let mut curves: Vec<_> = curves.into_iter().collect();
-    let last = |curve: &[(f64, f64)]| curve.last().map_or(0.0, |point| point.1);
-    curves.sort_by(|a, b| last(&b.1).total_cmp(&last(&a.1)));
+    let last_seconds = |curve: &[(f64, f64)]| curve.last().map_or(0.0, |point| point.1);
+    curves.sort_by(|a, b| last_seconds(&b.1).total_cmp(&last_seconds(&a.1)));
     let (machine, placement) = (&call.machine.name, call.placement);
     let title = format!("simulated time {what}, {machine}, placement {placement}");
     render_times(&title, axis, curves).ok_or(SimulateError::NothingToDraw)

@@ -134,9 +134,9 @@ impl CommonCall<'_> {
         };
         let unit_bytes = self.unit_bytes(algorithm);
         let units = whole_units(bytes, unit_bytes)?;
-        let size = self.block_bytes.map(|bytes| match bytes {
+        let size = self.block_bytes.map(|block_bytes| match block_bytes {
             0 => Blocks::Size(0),
-            _ => Blocks::Size((bytes / unit_bytes).max(1)),
+            _ => Blocks::Size((block_bytes / unit_bytes).max(1)),
         });
         let blocks = self.parameters.blocks.or(size);
         let given = Parameters {
@@ -220,13 +220,13 @@ impl CommonCall<'_> {
             return Ok((schedule, None));
         };
         request.parameters.blocks = Some(Blocks::Count(best.blocks));
-        let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
-        refuse_long_simulation(&schedule)?;
+        let best_schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
+        refuse_long_simulation(&best_schedule)?;
         let by = match best.by {
             BlocksBy::Lemma => "lemma",
             BlocksBy::Search => "search",
         };
-        Ok((schedule, Some(by)))
+        Ok((best_schedule, Some(by)))
     }
 
     fn result_row(
@@ -260,7 +260,7 @@ impl CommonCall<'_> {
         };
         let tiers = self.closed_form_tiers(point, shape.root);
         let closed_form = tiers.and_then(|tiers| predict(algorithm, tiers, &call));
-        let block_bytes = model::requested_blocks(algorithm, &call).map(|(_, bytes)| bytes);
+        let block_bytes = model::requested_blocks(algorithm, &call).map(|(_, size)| size);
         SimulationRow {
             algorithm,
             collective: algorithm.collective.name(),

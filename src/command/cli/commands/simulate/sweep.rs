@@ -10,7 +10,7 @@ use super::rows::{SimulationRow, SkippedCall};
 use super::{CliError, SimulateError};
 
 /// The most messages of a simulation that takes about ten seconds at worst.
-pub(super) const SHORT: f64 = 2e6;
+pub(super) const MOST_MESSAGES_OF_SHORT: f64 = 2e6;
 
 /// The end of a sweep.
 pub(super) struct SweepLimit<'a> {
@@ -65,7 +65,7 @@ fn order_points(
     });
     let mut planned: Vec<PlannedPoint> = planned.collect();
     planned.sort_by(|a, b| {
-        let seconds = |planned: &PlannedPoint| planned.closed_form.unwrap_or(f64::INFINITY);
+        let seconds = |point: &PlannedPoint| point.closed_form.unwrap_or(f64::INFINITY);
         (a.is_long, a.call)
             .cmp(&(b.is_long, b.call))
             .then(seconds(a).total_cmp(&seconds(b)))
@@ -85,18 +85,18 @@ pub(super) fn simulate_within_limit(
 ) -> Result<(Vec<SimulationRow>, Vec<SkippedCall>), CliError> {
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     let (mut refusal, mut takes_too_long) = (None, false);
-    let go_on = || (limit.elapsed)() < limit.time;
+    let has_time_left = || (limit.elapsed)() < limit.time;
     for planned in order_points(call, points, limit.short) {
         let PlannedPoint {
             point, closed_form, ..
         } = planned;
         notice(SweepProgress::Begun(&point))?;
-        let found = if go_on() {
-            call.simulate(point, &go_on)
+        let result = if has_time_left() {
+            call.simulate(point, &has_time_left)
         } else {
             Err(SimulateError::Simulation(SimulationError::Stopped))
         };
-        let error = match found {
+        let error = match result {
             Ok(row) => {
                 notice(SweepProgress::Simulated(&row))?;
                 rows.push(row);
@@ -170,14 +170,14 @@ mod tests {
         };
         let topology = Topology::new(15, 4, Placement::Block);
         let sizes = bytes.iter();
-        let points = sizes.flat_map(|bytes| {
+        let points = sizes.flat_map(|size| {
             names.iter().map(|name| SimulationPoint {
                 algorithm: schedule::find_algorithm(&format!("allreduce/{name}"))
                     .expect("registered"),
                 ranks: 60,
                 ppn: 4,
                 topology,
-                bytes: *bytes,
+                bytes: *size,
             })
         });
         let points: Vec<SimulationPoint> = points.collect();
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn points_are_simulated_in_the_order_of_their_closed_forms() {
-        let (noticed, skipped, _) = swept(u64::MAX, SHORT, &NAMES, &[1000, 4000]);
+        let (noticed, skipped, _) = swept(u64::MAX, MOST_MESSAGES_OF_SHORT, &NAMES, &[1000, 4000]);
         let order = |bytes: u64| {
             [
                 "recursive_doubling",
@@ -243,7 +243,7 @@ mod tests {
             "ring of 8388608",
             "recursive_doubling of 8388608",
         ];
-        assert_eq!(order(SHORT), by_closed_form);
+        assert_eq!(order(MOST_MESSAGES_OF_SHORT), by_closed_form);
         // The ring sends 7080 messages.
         assert_eq!(
             order(7000.0),
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_in_the_limit_is_left_out_with_its_closed_form() {
         // The clock is read before each point.
-        let (noticed, skipped, _) = swept(3, SHORT, &NAMES, &[1000]);
+        let (noticed, skipped, _) = swept(3, MOST_MESSAGES_OF_SHORT, &NAMES, &[1000]);
         assert_eq!(
             noticed[..2],
             ["recursive_doubling of 1000", "rabenseifner of 1000"]
@@ -281,7 +281,12 @@ mod tests {
 
     #[test]
     fn nothing_simulated_is_an_error_that_names_all() {
-        let (noticed, _, error) = swept(1, SHORT, &["ring", "rabenseifner"], &[1000]);
+        let (noticed, _, error) = swept(
+            1,
+            MOST_MESSAGES_OF_SHORT,
+            &["ring", "rabenseifner"],
+            &[1000],
+        );
         assert_eq!(noticed, ["left out"; 2]);
         assert!(
             error.contains("allreduce/ring of") && error.contains("allreduce/rabenseifner of"),

@@ -158,23 +158,23 @@ impl Fixture {
         for folder in ["cases", "base/home", "base/tmp", "base/state"] {
             fs::create_dir_all(fixture.path(folder))?;
         }
-        let text = |name: &str| fs::read_to_string(root.join(name));
+        let read = |name: &str| fs::read_to_string(root.join(name));
         for (name, text) in [
             ("campaign.yaml", CAMPAIGN.to_owned()),
-            ("machine.yaml", text("tuning/machines/fat-tree.yaml")?),
-            ("reference.yaml", text("tuning/reference.yaml")?),
-            ("example.yaml", text("tables/example.yaml")?),
+            ("machine.yaml", read("tuning/machines/fat-tree.yaml")?),
+            ("reference.yaml", read("tuning/reference.yaml")?),
+            ("example.yaml", read("tables/example.yaml")?),
             ("local.yaml", LOCAL.to_owned()),
             ("hosts", HOSTS.to_owned()),
             (
                 "cluster.yaml",
-                text("tuning/cluster.yaml")?.replace("jobs/cluster.yaml", "job.yaml"),
+                read("tuning/cluster.yaml")?.replace("jobs/cluster.yaml", "job.yaml"),
             ),
             (
                 "job.yaml",
-                text("jobs/cluster.yaml")? + "template: template.sh.j2\n",
+                read("jobs/cluster.yaml")? + "template: template.sh.j2\n",
             ),
-            ("template.sh.j2", text("jobs/templates/slurm.sh.j2")?),
+            ("template.sh.j2", read("jobs/templates/slurm.sh.j2")?),
             ("times.csv", CSV.to_owned()),
             ("osu.txt", OSU.to_owned()),
             ("imb.txt", IMB.to_owned()),

@@ -76,7 +76,7 @@ fn two_runs_on_a_noisy_machine_choose_nearly_the_same() {
     let ratios: Vec<f64> = one
         .iter()
         .map(|(cell, candidate)| {
-            let seconds = |candidate| truth[&(Subject::Cell(*cell), candidate)];
+            let seconds = |choice| truth[&(Subject::Cell(*cell), choice)];
             let (first, second) = (seconds(candidate), seconds(&other[cell]));
             first.max(second) / first.min(second)
         })

@@ -22,7 +22,7 @@ pub(crate) fn check(args: &[&str], out: &str, is_success: bool) {
     let verb = match *verb {
         "remote" => return,
         "schedule" => vec![*verb, words.next().unwrap()],
-        verb => vec![verb],
+        other => vec![other],
     };
     fits(&verb, &answer);
 }

@@ -74,8 +74,8 @@ fn lookup_explain_programs_and_exports_have_one_answer_between_shapes() {
         // Chain is number 2 of Open MPI's broadcasts.
         let expected = "4 2 # from 4 ranks on: the table's rules for 1x4\n\
                         0 0 0 0 # Open MPI decides\n402 2 4 0 # chain\n";
-        let rules = place.read("rules");
-        assert_eq!(rules.contains(expected), unconfirmed, "{rules}");
+        let exported = place.read("rules");
+        assert_eq!(exported.contains(expected), unconfirmed, "{exported}");
     }
 }
 

@@ -79,12 +79,13 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
         )
     );
     let before = place.files();
-    let ran = warned(&place, &DEPLOY);
+    let again = warned(&place, &DEPLOY);
     assert!(
-        ran.out
+        again
+            .out
             .starts_with(&format!("{first} is already deployed\n")),
         "{}",
-        ran.out
+        again.out
     );
     assert!(place.files() == before, "deploying again has changed files");
 
@@ -95,11 +96,11 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
     place
         .run(&DEPLOY)
         .bad(1, &["not confirmed", "--unconfirmed"]);
-    let ran = warned(
+    let unconfirmed = warned(
         &place,
         &[&DEPLOY[..], &["--unconfirmed", "--json"]].concat(),
     );
-    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let json: Value = serde_json::from_str(&unconfirmed.out).unwrap();
     let second = current();
     assert_eq!(
         (json["version"]["name"].as_str(), json["before"].as_str()),
@@ -123,9 +124,9 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
     assert_eq!(marked, [(false, &*first), (true, &*second)]);
 
     let back = ["deploy", "--rollback", "--to", "site"];
-    let ran = place.run(&back).good();
+    let rolled_back = place.run(&back).good();
     assert_eq!(
-        (ran.out, current()),
+        (rolled_back.out, current()),
         (format!("{first} is current now\n"), first.clone())
     );
     place.run(&back).bad(
@@ -139,24 +140,24 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
 
     // The library decides again, and after that the version before.
     let withdraw = ["deploy", "--withdraw", "--to", "site"];
-    let ran = place.run(&withdraw).good();
+    let withdrew = place.run(&withdraw).good();
     let withdrawn = current();
     assert!(withdrawn.starts_with("withdrawn-"), "{withdrawn}");
     assert_eq!(
-        ran.out,
+        withdrew.out,
         format!("{withdrawn} is current now: the library decides\n")
     );
-    let ran = place.run(&[&withdraw[..], &["--json"]].concat()).good();
-    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let as_json = place.run(&[&withdraw[..], &["--json"]].concat()).good();
+    let version: Value = serde_json::from_str(&as_json.out).unwrap();
     assert_eq!(
-        (json["name"].as_str(), json["current"].as_bool()),
+        (version["name"].as_str(), version["current"].as_bool()),
         (Some(&*withdrawn), Some(true))
     );
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
-    let ran = place.run(&["run", "site", "--print-environment"]);
-    let ran = ran.good();
+    let asked = place.run(&["run", "site", "--print-environment"]);
+    let printed = asked.good();
     let table = format!("export COLLTUNE_TABLE=DIR/site/{withdrawn}/table.yaml\n");
-    assert!(ran.out.contains(&table), "{}", ran.out);
+    assert!(printed.out.contains(&table), "{}", printed.out);
     assert_eq!(
         place.run(&back).good().out,
         format!("{first} is current now\n")
@@ -199,8 +200,8 @@ fn deploy_warns_of_other_networks() {
     let note = "of CPU, the networks or its own version: use it only with openmpi-4.1.4, on nodes of any \
                 type connected by Other network.";
     assert!(readme.replace('\n', " ").contains(note), "{readme}");
-    let ran = on(&here.join(", "));
-    assert!(!ran.err.contains("connected by"), "{}", ran.err);
+    let matching = on(&here.join(", "));
+    assert!(!matching.err.contains("connected by"), "{}", matching.err);
 }
 
 /// A table for another library or type of node becomes current beside the first one, unless it is to replace it.
@@ -305,7 +306,7 @@ fn unconfirmed_rules_are_refused_left_out_or_used() {
     );
     assert!(place.files() == before, "files have changed");
     let deploy = |options: &[&str]| {
-        let ran = warned(&place, &[&DEPLOY[..], options].concat());
+        let deployed = warned(&place, &[&DEPLOY[..], options].concat());
         let text = place.read("site/current/openmpi.conf");
         let chosen: Vec<&str> = ["chain", "pipeline", "binomial"]
             .into_iter()
@@ -313,7 +314,7 @@ fn unconfirmed_rules_are_refused_left_out_or_used() {
             .collect();
         (
             chosen.join(" "),
-            ran.err.matches("warning: not deployed: ").count(),
+            deployed.err.matches("warning: not deployed: ").count(),
         )
     };
     assert_eq!(deploy(&["--confirmed-only"]), ("chain".to_owned(), 2));
@@ -406,8 +407,8 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
         "{text}"
     );
     // The rules are written for the release that the programs have.
-    let text = with(&["--library-version", "4.1.99"]);
-    assert!(text.contains(loads), "{text}");
+    let newer_text = with(&["--library-version", "4.1.99"]);
+    assert!(newer_text.contains(loads), "{newer_text}");
     assert_eq!(place.read(copy), "for 4.1.99");
 }
 
@@ -586,10 +587,10 @@ fn export_leaves_out_unconfirmed_rules() {
         ran.out
     );
     let all = [&export[..], &["--unconfirmed", "--min-confidence", "low"]].concat();
-    let ran = warned(&place, &all);
+    let with_all = warned(&place, &all);
     assert!(
-        ran.out.contains("# pipeline\n") && ran.out.contains("# binomial\n"),
+        with_all.out.contains("# pipeline\n") && with_all.out.contains("# binomial\n"),
         "{}",
-        ran.out
+        with_all.out
     );
 }

@@ -149,15 +149,18 @@ fn a_certificate_is_renewed_without_a_restart() {
         key: certified(&former).key,
         ..certified(&former)
     };
-    let told = site.renew(&unmatched);
-    assert!(told.contains("former certificate remains in use"), "{told}");
-    assert!(told.contains("is not the key of"), "{told}");
+    let refused = site.renew(&unmatched);
+    assert!(
+        refused.contains("former certificate remains in use"),
+        "{refused}"
+    );
+    assert!(refused.contains("is not the key of"), "{refused}");
     site.ask(here, Some(&later)).good();
     // Without a signal.
     put(&site.place, &certified(&former));
     let begun = Instant::now();
-    let told = site.told();
-    assert!(told.contains("uses the new certificate"), "{told}");
+    let reloaded = site.told();
+    assert!(reloaded.contains("uses the new certificate"), "{reloaded}");
     assert!(begun.elapsed() < Duration::from_secs(15));
     site.ask(here, Some(&former)).good();
 }

@@ -211,8 +211,8 @@ fn doctor_warns_before_measuring_of_conditions_that_disturb_times() {
     ];
     let (text, json) = doctor(&place, &settings);
     // Other warnings depend on the machine.
-    let told = |json: &serde_json::Value| {
-        let sentences = json["warnings"].as_array().unwrap().iter();
+    let told = |diagnosis: &serde_json::Value| {
+        let sentences = diagnosis["warnings"].as_array().unwrap().iter();
         let about = sentences.filter(|sentence| sentence.as_str().unwrap().contains("`default`"));
         about.count()
     };
@@ -238,22 +238,25 @@ fn doctor_warns_before_measuring_of_conditions_that_disturb_times() {
         );
     }
     assert_eq!(text.matches(setting).count(), 2, "{text}");
-    for name in [
+    for label in [
         "cores", "CPU", "networks", "kernel", "governor", "load", "timer",
     ] {
-        let begin = format!("{name}: ");
+        let begin = format!("{label}: ");
         assert!(
             text.lines().any(|found| found.starts_with(&begin)),
-            "{name}: {text}"
+            "{label}: {text}"
         );
     }
-    let (text, json) = doctor(&place, &[]);
+    let (text_without, json_without) = doctor(&place, &[]);
     assert_eq!(
-        (told(&json), &json["variables"]),
+        (told(&json_without), &json_without["variables"]),
         (0, &serde_json::json!({}))
     );
-    assert!(!text.contains("environment: "), "{text}");
-    assert!(json["cores"].as_u64() <= json["threads"].as_u64(), "{json}");
+    assert!(!text_without.contains("environment: "), "{text_without}");
+    assert!(
+        json_without["cores"].as_u64() <= json_without["threads"].as_u64(),
+        "{json_without}"
+    );
 }
 
 #[test]

@@ -69,14 +69,14 @@ fn each_event_is_a_line_and_the_outcome_is_the_last() {
     }
 
     let table = "tables/small.yaml";
-    let (events, outcome) = watched(&place, &["validate", table, "--events", "--seed", "1"]);
-    assert!(!events.is_empty());
-    let json = place
+    let (validating, validated) = watched(&place, &["validate", table, "--events", "--seed", "1"]);
+    assert!(!validating.is_empty());
+    let as_json = place
         .run(&["validate", table, "--json", "--seed", "1"])
         .json();
-    assert_eq!(outcome["points"], json["points"]);
-    let (_, outcome) = watched(&place, &["check", table, "--events"]);
-    assert!(outcome["holds"].is_boolean());
+    assert_eq!(validated["points"], as_json["points"]);
+    let (_, checked) = watched(&place, &["check", table, "--events"]);
+    assert!(checked["holds"].is_boolean());
     let both = place.run(&["tune", "campaign.yaml", "--events", "--json"]);
     assert_eq!(both.code, Some(2), "{both:?}");
 }

@@ -38,8 +38,8 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
         let code = line.split('#').next().unwrap_or_default();
         let mut before = ' ';
         let mut end = 0;
-        for (place, c) in code.char_indices() {
-            if c.is_ascii_digit()
+        for (place, character) in code.char_indices() {
+            if character.is_ascii_digit()
                 && place >= end
                 && !before.is_alphanumeric()
                 && !"-_./".contains(before)
@@ -51,7 +51,7 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
                 end = place + length;
                 found.push(at + place..at + end);
             }
-            before = c;
+            before = character;
         }
         at += line.len();
     }
@@ -75,15 +75,15 @@ fn campaigns_have_no_endless_times() {
     let path = Path::new("c.yaml");
     Campaign::parse(text, path).unwrap();
     let mut accepted = 0;
-    for text in replaced(text) {
-        if let Ok(campaign) = Campaign::parse_for(&text, path, 4) {
+    for changed in replaced(text) {
+        if let Ok(campaign) = Campaign::parse_for(&changed, path, 4) {
             accepted += 1;
             let year = 366.0 * 86400.0;
             for seconds in [campaign.budget_seconds, campaign.watchdog_seconds] {
-                assert!((1e-6..=year).contains(&seconds), "{text}");
+                assert!((1e-6..=year).contains(&seconds), "{changed}");
             }
-            assert!(campaign.repetitions.maximum <= 1_000_000, "{text}");
-            assert!(campaign.cells().len() < 10_000, "{text}");
+            assert!(campaign.repetitions.maximum <= 1_000_000, "{changed}");
+            assert!(campaign.cells().len() < 10_000, "{changed}");
         }
     }
     assert!((10..200).contains(&accepted), "{accepted} are accepted");
@@ -164,8 +164,8 @@ fn reports_of_tables_are_finite() {
     Table::parse(&text, path).unwrap();
     let mut accepted = 0;
     let rules = text.find("collectives:").unwrap();
-    for text in replaced(&text[rules..]).map(|end| format!("{}{end}", &text[..rules])) {
-        let Ok(table) = Table::parse(&text, path) else {
+    for changed in replaced(&text[rules..]).map(|end| format!("{}{end}", &text[..rules])) {
+        let Ok(table) = Table::parse(&changed, path) else {
             continue;
         };
         accepted += 1;
@@ -177,7 +177,7 @@ fn reports_of_tables_are_finite() {
         ] {
             assert!(
                 !report.contains("NaN") && !report.contains("inf "),
-                "{text}\n{report}"
+                "{changed}\n{report}"
             );
         }
     }

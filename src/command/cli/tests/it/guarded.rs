@@ -148,7 +148,7 @@ fn a_table_that_holds_passes_its_check() {
         );
     }
     let elements = elements(&place.read("out/check.xml"));
-    let count = |name: &str| elements.iter().filter(|(found, _)| found == name).count();
+    let count = |name: &str| elements.iter().filter(|(tag, _)| tag == name).count();
     assert_eq!((count("testcase"), count("failure")), (7, 0));
     // Tests that can be followed: a name has neither the choice nor a random size, and there is one test of each.
     let attribute = |text: &str, name: &str| {
@@ -156,14 +156,14 @@ fn a_table_that_holds_passes_its_check() {
         let (_, rest) = text.split_once(&format!(" {name}=\"")).expect(name);
         rest.split('"').next().map(str::to_owned).expect("its end")
     };
-    let cases = elements.iter().filter(|(found, _)| found == "testcase");
+    let cases = elements.iter().filter(|(tag, _)| tag == "testcase");
     let names = cases.clone().map(|(_, text)| attribute(text, "name"));
     let names: std::collections::BTreeSet<String> = names.collect();
     assert_eq!(names.len(), 7, "{names:?}");
     let of_probes = names.iter().filter(|name| name.contains("(probe)"));
     for name in of_probes.clone() {
-        let place = name.split(" (probe)").next().expect("a place");
-        let mut others = place.split(' ').skip(2);
+        let probe_place = name.split(" (probe)").next().expect("a place");
+        let mut others = probe_place.split(' ').skip(2);
         let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
         assert!(!others.any(is_number), "a size: {name}");
     }
@@ -183,8 +183,8 @@ fn a_table_that_holds_passes_its_check() {
     );
     let xml = place.read("out/check.xml");
     assert_eq!(xml.matches("<property name=\"chosen\"").count(), 7, "{xml}");
-    for count in ["tests=\"7\"", "failures=\"0\"", "skipped=\"0\""] {
-        assert!(elements[1].1.contains(count), "{elements:?}");
+    for total in ["tests=\"7\"", "failures=\"0\"", "skipped=\"0\""] {
+        assert!(elements[1].1.contains(total), "{elements:?}");
     }
     let markdown = place.read("out/check.md");
     assert!(
@@ -255,10 +255,11 @@ fn a_campaign_is_taken_from_no_store_that_another_may_have_written() {
     }
     // Other users may have put a campaign beside the launches, from where it comes into the store.
     let launches = place.path(".colltune/small.db.launches");
-    let permit = |mode| fs::set_permissions(&launches, fs::Permissions::from_mode(mode)).unwrap();
-    permit(0o777);
+    let permit_launches =
+        |mode| fs::set_permissions(&launches, fs::Permissions::from_mode(mode)).unwrap();
+    permit_launches(0o777);
     check("small.db.launches: other users may write to it");
-    permit(0o755);
+    permit_launches(0o755);
     // A copy of a store is not where its campaign measures.
     fs::copy(&store, place.path("copy.db")).unwrap();
     let table = place.read(TABLE);
@@ -277,14 +278,14 @@ fn without_a_store_neither_runners_up_nor_verdicts_are_kept() {
     let why = "Runners-up are not known, since no store is to be used";
     assert!(told.contains(why), "{told}");
     let before = fs::read(place.path(".colltune/small.db")).unwrap();
-    let args = [
+    let validate = [
         "validate",
         TABLE,
         "--no-store",
         "--campaign",
         "campaign.yaml",
     ];
-    place.run(&args);
+    place.run(&validate);
     assert_eq!(fs::read(place.path(".colltune/small.db")).unwrap(), before);
     place
         .run(&["check", TABLE, "--no-store"])
@@ -386,7 +387,7 @@ fn a_check_on_another_machine_needs_an_option() {
         ran.out
     );
     // With a larger tolerance nothing is found.
-    let ran = place.run(&[
+    let tolerant = place.run(&[
         "check",
         TABLE,
         "--any-version",
@@ -395,7 +396,7 @@ fn a_check_on_another_machine_needs_an_option() {
         "--materiality",
         "9",
     ]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(tolerant.code, Some(0), "{tolerant:?}");
     place.write("tables/absent.yaml", "format: colltune-table 9\n");
     place
         .run(&["check", "tables/absent.yaml"])
@@ -547,10 +548,10 @@ fn verdicts_in_the_store_alone_are_in_force_too() {
     assert_eq!(place.read(TABLE), before);
 
     fs::set_permissions(place.path(TABLE), fs::Permissions::from_mode(0o444)).unwrap();
-    let ran = place.run(&validate);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let read_only = place.run(&validate);
+    assert_eq!(read_only.code, Some(1), "{read_only:?}");
     let warning = "tables/small.yaml cannot be written and does not keep the verdicts";
-    assert!(ran.err.contains(warning), "{}", ran.err);
+    assert!(read_only.err.contains(warning), "{}", read_only.err);
     assert_eq!(place.read(TABLE), before);
 }
 
@@ -584,10 +585,10 @@ fn rules_slower_than_the_default_are_found_and_turned_back() {
     ended(&place, place.run(&["validate", TABLE, "--probes", "0"]), 1);
     assert_eq!(place.read(TABLE).lines().count(), judged.lines().count());
     let in_force = ["validate", TABLE, "--probes", "0", "--keep-table"];
-    let told = ended(&place, place.run(&in_force), 0).out;
-    assert!(!told.contains("bcast/linear"), "{told}");
+    let told_in_force = ended(&place, place.run(&in_force), 0).out;
+    assert!(!told_in_force.contains("bcast/linear"), "{told_in_force}");
 
-    let told = ended(
+    let repaired = ended(
         &place,
         place.run(&["validate", TABLE, "--seed", "11", "--repair"]),
         0,
@@ -596,8 +597,8 @@ fn rules_slower_than_the_default_are_found_and_turned_back() {
     let change =
         "bcast, 4x4, block order, from 30000 bytes: bcast/linear is not chosen from 30000 bytes on";
     assert!(
-        told.contains(&format!("Turned back to the default: {change}.")),
-        "{told}"
+        repaired.contains(&format!("Turned back to the default: {change}.")),
+        "{repaired}"
     );
     let table = Table::load(&place.path(TABLE)).unwrap();
     let last = table.collectives[&schedule::Collective::Bcast][0]
@@ -610,8 +611,8 @@ fn rules_slower_than_the_default_are_found_and_turned_back() {
             .read(TABLE)
             .contains("Turned back to the default because `colltune validate` found")
     );
-    let told = ended(&place, place.run(&["validate", TABLE, "--seed", "11"]), 0).out;
-    assert!(!told.contains("significantly slower"), "{told}");
+    let told_after = ended(&place, place.run(&["validate", TABLE, "--seed", "11"]), 0).out;
+    assert!(!told_after.contains("significantly slower"), "{told_after}");
 }
 
 /// Changes the store so that a linear broadcast of long messages seems to take hardly any time.
@@ -736,13 +737,14 @@ fn without_a_store_verdicts_stay_in_the_tables_file() {
     let ran = place.run(&[&validate[..], &["--keep-table"]].concat());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(place.read(TABLE), before);
-    let ran = place.run(&[&validate[..], &["--repair"]].concat());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let repairing = place.run(&[&validate[..], &["--repair"]].concat());
+    assert_eq!(repairing.code, Some(0), "{repairing:?}");
     assert!(
-        ran.out
+        repairing
+            .out
             .contains("The verdicts are kept in tables/small.yaml."),
         "{}",
-        ran.out
+        repairing.out
     );
     let repaired = place.read(TABLE);
     assert!(
@@ -777,8 +779,8 @@ fn rules_that_validate_finds_faster_are_confirmed() {
             && !told.contains("The verdicts are kept"),
         "{told}"
     );
-    let ran = place.run(&[&few[..], &["--launches", "3", "--json"]].concat());
-    let found = ended(&place, ran, 0).json();
+    let as_json = place.run(&[&few[..], &["--launches", "3", "--json"]].concat());
+    let found = ended(&place, as_json, 0).json();
     let why = "valid times of both in 3 launches, needed in 6";
     assert_eq!(
         (&found["points"][0]["reason"], &found["kept"]),
@@ -786,11 +788,11 @@ fn rules_that_validate_finds_faster_are_confirmed() {
     );
     assert_eq!(place.read(TABLE), before);
 
-    let ran = place.run(&[&few[..], &["--json"]].concat());
-    let found = ended(&place, ran, 0).json();
-    let confirmed = found["confirmed"].as_array().unwrap();
-    assert!(!confirmed.is_empty(), "{found}");
-    assert_eq!(found["kept"], STORE);
+    let ran_enough = place.run(&[&few[..], &["--json"]].concat());
+    let found_enough = ended(&place, ran_enough, 0).json();
+    let confirmed = found_enough["confirmed"].as_array().unwrap();
+    assert!(!confirmed.is_empty(), "{found_enough}");
+    assert_eq!(found_enough["kept"], STORE);
     let table = Table::load(&place.path(TABLE)).unwrap();
     let all = table.entries().flat_map(|entry| &entry.rules);
     let rules: Vec<&Rule> = all.filter(|rule| rule.confirmed).collect();
@@ -803,10 +805,10 @@ fn rules_that_validate_finds_faster_are_confirmed() {
     for entry in deployed.entries() {
         assert_eq!(entry.rules.last().unwrap().candidate, Candidate::Default);
     }
-    let told = place
+    let decision = place
         .run(&[
             "lookup", TABLE, "-c", "bcast", "-n", "4", "-k", "4", "-b", "1M", "--json",
         ])
         .json();
-    assert_eq!(told["confirmed"], true, "{told}");
+    assert_eq!(decision["confirmed"], true, "{decision}");
 }

@@ -120,8 +120,8 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let last = table.collectives[&Collective::Bcast][0].rules.last();
     assert_eq!(last.unwrap().candidate, Candidate::Default);
     let lenient = [&check[..], &["--materiality", "5"]].concat();
-    let checked = run(&place, &lenient);
-    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let checked_leniently = run(&place, &lenient);
+    assert_eq!(checked_leniently.code, Some(0), "{checked_leniently:?}");
     assert_no_process_left(&place);
 }
 

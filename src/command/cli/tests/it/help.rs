@@ -58,7 +58,7 @@ fn the_help_of_every_verb_has_an_example() {
     let place = Place::new();
     let whole = place.run(&["--help"]).good().out;
     let verbs = VERBS.iter().map(|verb| vec![*verb]);
-    let below = below().map(|verbs| verbs.to_vec());
+    let below = below().map(|words| words.to_vec());
     let mut reference = whole.clone();
     for mut args in verbs.chain(below) {
         let name = args.join(" ");

@@ -234,10 +234,10 @@ fn what_programs_print_stays_text_everywhere() {
         assert_eq!(site.remote(args).0, Some(0));
     }
 
-    let (head, body) = site.get("/api/v1/tasks/1/log");
+    let (log_head, body) = site.get("/api/v1/tasks/1/log");
     assert!(
-        head.contains("content-type: application/json\r\n"),
-        "{head}"
+        log_head.contains("content-type: application/json\r\n"),
+        "{log_head}"
     );
     assert!(
         !body.iter().any(|byte| *byte < b' '),
@@ -246,10 +246,10 @@ fn what_programs_print_stays_text_everywhere() {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let text = body["text"].as_str().unwrap();
     assert!(text.contains(MARKUP) && text.contains("\u{1b}[2J") && text.contains('\u{fffd}'));
-    let (_, printed) = site.remote(&["log", "1"]);
+    let (_, plain) = site.remote(&["log", "1"]);
     assert!(
-        printed.contains(MARKUP) && printed.contains("\\u001b[2J"),
-        "{printed}"
+        plain.contains(MARKUP) && plain.contains("\\u001b[2J"),
+        "{plain}"
     );
     let (_, printed) = site.remote(&["log", "1", "--json"]);
     let printed: Value = serde_json::from_str(&printed).unwrap();
@@ -286,10 +286,10 @@ fn check_stream(mut stream: TcpStream) {
         .filter(|frame| !frame.is_empty())
     {
         let lines: Vec<&str> = frame.split('\n').collect();
-        let [name, data, number] = lines[..] else {
+        let [first, second, third] = lines[..] else {
             panic!("{frame:?}")
         };
-        let mut fields = [name, data, number];
+        let mut fields = [first, second, third];
         fields.sort();
         let [data, name, number] = fields;
         let value: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();

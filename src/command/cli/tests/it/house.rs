@@ -86,8 +86,8 @@ fn public_types(folder: &Path, names: &mut BTreeMap<String, BTreeSet<PathBuf>>) 
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
             let kinds = ["struct", "enum", "trait", "type", "union"];
             if line.starts_with("pub ") && words.nth(1).is_some_and(|word| kinds.contains(&word)) {
-                let name = words.next().unwrap().to_owned();
-                names.entry(name).or_default().insert(path.clone());
+                let type_name = words.next().unwrap().to_owned();
+                names.entry(type_name).or_default().insert(path.clone());
             }
         }
     }

@@ -81,15 +81,15 @@ fn imported_times_are_used_like_our_own() {
         ];
         let decision = place.run(&[&["lookup"], &query[..]].concat()).good().json();
         assert_eq!(decision["candidate"], candidate);
-        let told = place
+        let explained = place
             .run(&[&["explain"], &query[..]].concat())
             .good()
             .json();
         assert_eq!(
-            told["evidence"][0]["ranking"].as_array().map(Vec::len),
+            explained["evidence"][0]["ranking"].as_array().map(Vec::len),
             Some(3)
         );
-        assert_eq!(told["disagreement"], Value::Null);
+        assert_eq!(explained["disagreement"], Value::Null);
     }
     let report = place.run(&["report", "t.yaml"]).good();
     assert_eq!(
@@ -295,7 +295,7 @@ fn errors_of_imports_name_a_remedy() {
         "new.db",
     ];
     place.run(&args).bad(2, &["cannot read nowhere.csv"]);
-    let args = [
+    let into_itself = [
         "import",
         "hydra.csv",
         "--format",
@@ -303,7 +303,7 @@ fn errors_of_imports_name_a_remedy() {
         "--store",
         "hydra.csv",
     ];
-    place.run(&args).bad(2, &["not a colltune store"]);
+    place.run(&into_itself).bad(2, &["not a colltune store"]);
 }
 
 #[test]

@@ -353,13 +353,20 @@ fn an_error_as_json_has_its_kind() {
             "file": "campaign.yaml", "line": 2, "column": 15, "field": "shapes[1]"
         })
     );
-    let ran = place.run(&["simulate", "--no-such-option", "--json"]);
-    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    let refused = place.run(&["simulate", "--no-such-option", "--json"]);
+    let refusal: serde_json::Value = serde_json::from_str(&refused.err).unwrap();
     let message = "unexpected argument '--no-such-option' found";
-    assert_eq!(error["error"]["message"], message, "{ran:?}");
-    let help = error["error"]["help"].as_str().unwrap();
-    assert!(help.contains("Usage: colltune simulate"), "{help}");
-    let help = place.run(&["simulate", "--json", "--help"]);
-    assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{help:?}");
-    assert!(help.out.contains("Usage: colltune simulate"), "{help:?}");
+    assert_eq!(refusal["error"]["message"], message, "{refused:?}");
+    let usage = refusal["error"]["help"].as_str().unwrap();
+    assert!(usage.contains("Usage: colltune simulate"), "{usage}");
+    let printed = place.run(&["simulate", "--json", "--help"]);
+    assert_eq!(
+        (printed.code, printed.err.as_str()),
+        (Some(0), ""),
+        "{printed:?}"
+    );
+    assert!(
+        printed.out.contains("Usage: colltune simulate"),
+        "{printed:?}"
+    );
 }

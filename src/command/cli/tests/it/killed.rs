@@ -137,8 +137,8 @@ fn check_store(place: &Place, before: &Held) -> Held {
         let is_new = known.insert(sample.launch);
         assert!(is_new, "{name} twice in launch {}", sample.launch);
     }
-    for (name, launches) in launches {
-        assert!(launches.len() <= LAUNCHES as usize, "{name}: {launches:?}");
+    for (name, numbers) in launches {
+        assert!(numbers.len() <= LAUNCHES as usize, "{name}: {numbers:?}");
     }
     held
 }
@@ -182,13 +182,13 @@ fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
 }
 
 /// Kills processes repeatedly; then the campaign completes, and the store has all measurements.
-fn check(library: &str, launcher: &str, kills: u32) {
-    let Some(place) = place_with(library, CAMPAIGN) else {
+fn check(library_name: &str, launcher: &str, kills: u32) {
+    let Some(place) = place_with(library_name, CAMPAIGN) else {
         return;
     };
     let seed = std::env::var("COLLTUNE_TEST_SEED")
         .map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
-    eprintln!("{library}: COLLTUNE_TEST_SEED={seed}");
+    eprintln!("{library_name}: COLLTUNE_TEST_SEED={seed}");
     let mut random = Rng::with_seed(seed);
     let (mut tally, mut held) = (Tally::default(), Held::default());
     for _ in 0..kills {

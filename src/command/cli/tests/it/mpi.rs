@@ -291,8 +291,8 @@ fn collectives_with_only_the_librarys_algorithms_become_a_table_under_either_lib
         };
         assert!(ranking(&["barrier"]).contains(&native));
         for question in [["alltoall", "-b64"], ["scan", "-b4K"]] {
-            let native = format!("native:{}/", question[0]);
-            assert!(ranking(&question).contains(&native), "{question:?}");
+            let prefix = format!("native:{}/", question[0]);
+            assert!(ranking(&question).contains(&prefix), "{question:?}");
         }
         assert_no_process_left(&place);
     }

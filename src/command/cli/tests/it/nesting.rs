@@ -54,8 +54,10 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
     );
     let of_template = format!("template: {}\n", template.display());
     let in_campaign = |deep: &str| {
-        let template = json!({ "text": format!("{{{{ {deep}1 }}}}") });
-        format!("name: x\nlauncher: {{slurm: {{job: {{template: {template}}}}}}}\nshapes: 2x1\n")
+        let inline_template = json!({ "text": format!("{{{{ {deep}1 }}}}") });
+        format!(
+            "name: x\nlauncher: {{slurm: {{job: {{template: {inline_template}}}}}}}\nshapes: 2x1\n"
+        )
     };
     let imported = move |text: &str, format| {
         fs::write(&times, text).unwrap();
@@ -192,8 +194,8 @@ fn expressions_of_templates_have_limits() {
     let message = "an expression with more than 200 operators".to_owned();
     assert_eq!(launcher::check_template(&long), Err((2, message)));
     let wide = "#".repeat(40_000);
-    let message = "it has more than 32768 bytes".to_owned();
-    assert_eq!(launcher::check_template(&wide), Err((1, message)));
+    let too_long = "it has more than 32768 bytes".to_owned();
+    assert_eq!(launcher::check_template(&wide), Err((1, too_long)));
     // Text, strings, comments and lists may have any length.
     check(&"- ".repeat(300), false);
     check(

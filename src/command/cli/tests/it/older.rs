@@ -192,13 +192,13 @@ fn an_old_store_gives_the_same_report_and_table() {
         let told = place.run(&["report", store]).good().out;
         assert!(told.starts_with("# "), "{told}");
         let decided = place.run(&["decide", store]).good().out;
-        let expected = place.read(match name {
+        let expected_table = place.read(match name {
             "simulated" => "expected-decisions.yaml",
             _ => "expected-table.yaml",
         });
         assert_eq!(
             of_commutative(&decided),
-            of_commutative(&expected),
+            of_commutative(&expected_table),
             "{name}"
         );
         assert!(!decides_for_others(&decided), "{name}: {decided}");
@@ -212,7 +212,7 @@ fn an_old_store_gives_the_same_report_and_table() {
             );
             lines.join("\n")
         };
-        assert_eq!(head(&decided), head(&expected), "{name}");
+        assert_eq!(head(&decided), head(&expected_table), "{name}");
         check_campaign(&place, store);
     }
 }
@@ -243,14 +243,14 @@ fn the_old_name_of_an_algorithm_is_known_in_old_stores_and_tables() {
 #[test]
 fn an_interrupted_old_campaign_is_continued() {
     let place = fixture("simulated", Place::new());
-    let (store, library) = opened(&place, STORE);
+    let (old_store, old_library) = opened(&place, STORE);
     let (before, launches) = (
-        store.samples(&library, Pattern::Together).unwrap(),
-        store.launches().unwrap(),
+        old_store.samples(&old_library, Pattern::Together).unwrap(),
+        old_store.launches().unwrap(),
     );
     assert_eq!(launches.len(), 3);
     assert_eq!(launches[2].outcome, None, "it was killed");
-    drop(store);
+    drop(old_store);
 
     let ran = place.run(&["tune", "campaign.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -275,8 +275,8 @@ fn an_interrupted_old_campaign_is_continued() {
         place.read("expected-table.yaml"),
     );
     // Launches report the order of ranks now; those of version 0.1 did not.
-    let (told, then) = (orders(&table), orders(&expected));
-    assert!(!told.is_empty() && told.iter().all(|line| *line == "order: block"));
+    let (found_orders, then) = (orders(&table), orders(&expected));
+    assert!(!found_orders.is_empty() && found_orders.iter().all(|line| *line == "order: block"));
     assert!(then.is_empty(), "{then:?}");
     assert_eq!(of_commutative(&table), of_commutative(&expected));
     assert!(decides_for_others(&expected) && !decides_for_others(&table));
@@ -287,9 +287,9 @@ fn an_interrupted_old_campaign_is_continued() {
     place
         .run(&["fit", STORE, "--machine", "fitted.yaml"])
         .good();
-    let [fitted, expected] = ["fitted.yaml", "expected-machine.yaml"]
+    let [fitted, expected_machine] = ["fitted.yaml", "expected-machine.yaml"]
         .map(|file| Machine::from_yaml(&place.read(file)).unwrap());
-    assert_eq!(fitted, expected);
+    assert_eq!(fitted, expected_machine);
 }
 
 #[test]
@@ -308,9 +308,9 @@ fn an_old_table_is_explained_from_its_store() {
     assert_eq!(evidence["decision"], answer);
     // It has no orders of ranks, so it holds for all.
     for order in ["block", "cyclic", "other"] {
-        let answer = ask("lookup", &["--order", order]);
+        let of_order = ask("lookup", &["--order", order]);
         assert_eq!(
-            (&answer["shape"], &answer["order"]),
+            (&of_order["shape"], &of_order["order"]),
             (&"measured".into(), &order.into())
         );
     }
@@ -378,14 +378,14 @@ fn a_job_of_an_old_version_is_continued() {
     assert_eq!(of("state"), ["done", "done"]);
     assert_eq!(of("measured"), [36, 1]);
 
-    let (store, library) = opened(&place, ".colltune/small.db");
-    let before = store.samples(&library, Pattern::Together).unwrap();
-    drop(store);
+    let (old_store, old_library) = opened(&place, ".colltune/small.db");
+    let before = old_store.samples(&old_library, Pattern::Together).unwrap();
+    drop(old_store);
     let ran = place.run(&["tune", "campaign.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let told = ran.json();
-    assert_eq!(told["done"], told["total"]);
-    assert_eq!(told["launches"], 0);
+    let tuned = ran.json();
+    assert_eq!(tuned["done"], tuned["total"]);
+    assert_eq!(tuned["launches"], 0);
     let (store, library) = opened(&place, ".colltune/small.db");
     let after = store.samples(&library, Pattern::Together).unwrap();
     assert!(before.iter().all(|sample| after.contains(sample)));

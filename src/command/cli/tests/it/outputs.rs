@@ -298,12 +298,12 @@ fn every_path_argument_is_listed_as_read_or_written() {
     let (_, keys) = told.split_once("keys here: ").unwrap();
     let keys = keys.lines().next().unwrap().split(", ");
     let keys: BTreeSet<String> = keys.map(|key| format!("output.{key}")).collect();
-    let known = WRITERS
+    let writer_names = WRITERS
         .iter()
         .map(|writer| writer.name)
         .chain(APPENDING.iter().copied());
-    let known = known.filter(|name| name.starts_with("output."));
-    assert_eq!(keys, known.map(str::to_owned).collect());
+    let output_keys = writer_names.filter(|name| name.starts_with("output."));
+    assert_eq!(keys, output_keys.map(str::to_owned).collect());
 }
 
 #[test]
@@ -594,8 +594,7 @@ fn outputs_are_checked_before_anything_is_measured() {
     place.write("file", "in the way");
     fs::create_dir(place.path("folder")).unwrap();
     let long = "n".repeat(300);
-    let launches =
-        |place: &Place| place.run(&["plan", "campaign.yaml", "--json"]).json()["done"].clone();
+    let launches = |at: &Place| at.run(&["plan", "campaign.yaml", "--json"]).json()["done"].clone();
     let done = launches(&place);
     let before = place.files();
     for writer in WRITERS.iter().filter(|writer| !writer.is_folder) {

@@ -154,12 +154,12 @@ fn ranks_are_given_the_policy_and_tables_without_deployed_rules_cause_a_warning(
     let confirmed = table_for("4.1.4");
     let check = |table: String, option: &[&str], parts: &[&str]| {
         place.write("table.yaml", table);
-        let (_, err) = run(&[]);
+        let (_, err_without) = run(&[]);
         for part in parts {
-            assert!(err.contains(part), "no `{part}` in {err}");
+            assert!(err_without.contains(part), "no `{part}` in {err_without}");
         }
-        let (_, err) = run(option);
-        assert!(!err.contains("warning"), "{err}");
+        let (_, err_with) = run(option);
+        assert!(!err_with.contains("warning"), "{err_with}");
     };
     check(
         confirmed.replace(", confirmed: true", ""),
@@ -226,8 +226,8 @@ fn a_forgotten_launcher_starts_nothing() {
 fn every_program_of_a_launch_is_given_the_table() {
     let place = prepared("echo \"$@\"");
     let command = ["mpirun", "-n", "2", "a", ":", "-n", "1", "b"];
-    let out = |command: &[&str]| {
-        let ran = place.run(&[&["run", "table.yaml", "--force", "--"], command].concat());
+    let out = |words: &[&str]| {
+        let ran = place.run(&[&["run", "table.yaml", "--force", "--"], words].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         ran.out
     };
@@ -286,10 +286,10 @@ fn srun_preloads_only_into_ranks() {
     );
     assert_eq!(told, expected);
     // Variables that the user exports stay exported.
-    let told = out(&["srun", "-n2", "--export=A=1,B", "./program"]);
+    let exported = out(&["srun", "-n2", "--export=A=1,B", "./program"]);
     let line =
         format!("argument: --export=A=1,B,{library},{names}\nargument: -n2\nargument: ./program\n");
-    assert!(told.contains(&line), "{told}");
+    assert!(exported.contains(&line), "{exported}");
     let parts = out(&["srun", "-n1", "a", ":", "-n2", "b"]);
     assert_eq!(parts.matches(&format!("--export=ALL,{library}")).count(), 2);
     let none = [
@@ -344,11 +344,14 @@ fn a_command_may_begin_with_variables() {
         "a",
     ];
     let ours = "-x LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so";
-    let ran = place.run(&preloading);
-    assert!(ran.out.contains(&format!("{ours} ")), "{ran:?}");
+    let with_empty = place.run(&preloading);
+    assert!(
+        with_empty.out.contains(&format!("{ours} ")),
+        "{with_empty:?}"
+    );
     let other = place.path("other.so").display().to_string();
     let assigned = format!("LD_PRELOAD={other}");
-    let preloading = [
+    let preloading_other = [
         "run",
         "table.yaml",
         "--force",
@@ -358,10 +361,10 @@ fn a_command_may_begin_with_variables() {
         "mpirun",
         "a",
     ];
-    let ran = place.run(&preloading);
+    let with_other = place.run(&preloading_other);
     assert!(
-        ran.out.contains(&format!("{ours}:DIR/other.so ")),
-        "{ran:?}"
+        with_other.out.contains(&format!("{ours}:DIR/other.so ")),
+        "{with_other:?}"
     );
     let nothing = ["run", "table.yaml", "--", "env", "MODE=a"];
     place
@@ -539,8 +542,8 @@ fn a_program_of_open_mpi_runs_with_a_table() {
         .map(str::to_owned);
     assert_eq!(calls.as_deref(), Some("10"), "{}{}", ran.out, ran.err);
     args.push("fail");
-    let ran = run(&place, &args);
-    assert_eq!(ran.code, Some(77), "{}{}", ran.out, ran.err);
+    let failed = run(&place, &args);
+    assert_eq!(failed.code, Some(77), "{}{}", failed.out, failed.err);
 }
 
 #[test]

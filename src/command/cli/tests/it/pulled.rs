@@ -58,26 +58,29 @@ fn pull_says_which_table_is_current_and_whether_it_is_new() {
     let path = format!("DIR/tables/{digest}.yaml");
     let ran = place.run(&pull).good();
     assert_eq!(ran.out, format!("{path} is now the table of release 1\n"));
-    let ran = place.run(&pull).good();
-    assert_eq!(ran.out, format!("{path} is still the table of release 1\n"));
+    let again = place.run(&pull).good();
+    assert_eq!(
+        again.out,
+        format!("{path} is still the table of release 1\n")
+    );
     assert_eq!(
         place.run(&[&pull[..], &["--quiet"]].concat()).good().out,
         ""
     );
-    let ran = place
+    let as_json = place
         .run(&[&pull[..], &["--json", "--jitter", "1"]].concat())
         .good();
-    assert_eq!(keys(&ran.json()), ["digest", "new", "release", "table"]);
+    assert_eq!(keys(&as_json.json()), ["digest", "new", "release", "table"]);
     is_away.store(true, Ordering::Relaxed);
-    let ran = place.run(&pull);
-    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    ran.bad(3, &["is unavailable", &format!("{path} stays")]);
+    let unavailable = place.run(&pull);
+    assert_eq!(unavailable.err.lines().count(), 1, "{}", unavailable.err);
+    unavailable.bad(3, &["is unavailable", &format!("{path} stays")]);
     place
         .run(&["pull", "http://127.0.0.1", "--to", "tables"])
         .bad(2, &["/machines/"]);
     place.write("token", "two words");
-    let ran = place.run(&[&pull[..], &["--token-file", "token"]].concat());
-    ran.bad(2, &["token has no token"]);
+    let refused = place.run(&[&pull[..], &["--token-file", "token"]].concat());
+    refused.bad(2, &["token has no token"]);
 }
 
 /// What another user owns leads root nowhere, unless root takes on that user's rights.
@@ -106,11 +109,11 @@ fn root_pulls_to_the_folder_of_another_user_with_the_rights_of_that_user() {
         format!("{path} is now the table of release 1\n")
     );
     for entry in fs::read_dir(home.join("tables")).unwrap() {
-        let path = entry.unwrap().path();
+        let written = entry.unwrap().path();
         assert_eq!(
-            fs::symlink_metadata(&path).unwrap().uid(),
+            fs::symlink_metadata(&written).unwrap().uid(),
             NOBODY,
-            "{path:?}"
+            "{written:?}"
         );
     }
 }
@@ -210,13 +213,13 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_if_the_service_is_unavail
     );
     assert_eq!(fs::read_to_string(path).unwrap(), table("first"));
     is_away.store(true, Ordering::Relaxed);
-    let ran = place.run(&run);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.out.contains(&digest), "{}", ran.out);
+    let offline = place.run(&run);
+    assert_eq!(offline.code, Some(0), "{}", offline.err);
+    assert!(offline.out.contains(&digest), "{}", offline.out);
     assert!(
-        ran.err.starts_with("warning: ") && ran.err.contains("which was pulled last"),
+        offline.err.starts_with("warning: ") && offline.err.contains("which was pulled last"),
         "{}",
-        ran.err
+        offline.err
     );
     // Anybody may have put a table into a folder that all users may write to.
     let folders = fs::read_dir(place.path(".colltune/channels")).unwrap();

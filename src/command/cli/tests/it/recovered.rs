@@ -70,17 +70,17 @@ fn check(machine: &str, shapes: &str) {
         ("gamma", found.gamma, truth.gamma),
         ("copy", found.copy, truth.copy),
     ];
-    for (name, found, truth) in rates {
-        assert_eq!(found.is_some(), truth.is_some(), "{name}: {text}");
-        if let Some((found, truth)) = found.zip(truth) {
-            near(name, found, truth);
+    for (name, fitted_rate, true_rate) in rates {
+        assert_eq!(fitted_rate.is_some(), true_rate.is_some(), "{name}: {text}");
+        if let Some((fitted, real)) = fitted_rate.zip(true_rate) {
+            near(name, fitted, real);
         }
     }
     assert_eq!(found.ranks_per_node, truth.ranks_per_node);
     check_factors(&place, store, &truth);
     // The store and the file are the same machine.
-    let simulate = |machine| {
-        let args = format!("simulate -c allreduce --ranks 8 --bytes 64K --json -m {machine}");
+    let simulate = |source| {
+        let args = format!("simulate -c allreduce --ranks 8 --bytes 64K --json -m {source}");
         let args: Vec<&str> = args.split(' ').collect();
         place.run(&args).good().json()["results"].clone()
     };

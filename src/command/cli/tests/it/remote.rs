@@ -58,7 +58,7 @@ fn a_task_is_submitted_with_the_given_options() {
     assert_eq!(body(&asked[0]), expected);
     assert_eq!(asked[0].headers["idempotency-key"], "k");
     let digest = "0".repeat(64);
-    let args = [
+    let validate_args = [
         "submit",
         "validate",
         "--table",
@@ -66,14 +66,17 @@ fn a_task_is_submitted_with_the_given_options() {
         "--deployment",
         "library",
     ];
-    let (_, asked) = ask(&args, |_| {
+    let (_, validate_requests) = ask(&validate_args, |_| {
         Reply::json(202, &task("waiting", None).to_string())
     });
-    let expected = json!({
+    let expected_validation = json!({
         "kind": "validate", "table": digest, "deployment": "library", "overrides": {},
     });
-    assert_eq!(body(&asked[0]), expected);
-    assert_eq!(asked[0].headers["authorization"], "Bearer colltune_secret");
+    assert_eq!(body(&validate_requests[0]), expected_validation);
+    assert_eq!(
+        validate_requests[0].headers["authorization"],
+        "Bearer colltune_secret"
+    );
 }
 
 #[test]
@@ -99,9 +102,9 @@ fn waiting_exits_like_the_task() {
             "{}",
             ran.out
         );
-        let (ran, _) = ask(&["watch", "7", "--json"], answer);
+        let (watched, _) = ask(&["watch", "7", "--json"], answer);
         assert_eq!(
-            (ran.code, &ran.json()["state"]),
+            (watched.code, &watched.json()["state"]),
             (Some(expected), &json!(state))
         );
     }
@@ -192,41 +195,41 @@ fn releases_name_the_release_that_they_follow() {
         json!({"action": "release", "digest": digest, "reason": "", "override_gates": false});
     assert_eq!(body(&asked[1]), expected);
 
-    let args = [
+    let rollback = [
         &["rollback", "--reason", "slow", "--expect", "11"][..],
         &channel,
     ]
     .concat();
-    let (_, asked) = ask(&args, answer.clone());
-    assert_eq!(asked[0].headers["if-match"], "\"11\"");
+    let (_, rollback_asked) = ask(&rollback, answer.clone());
+    assert_eq!(rollback_asked[0].headers["if-match"], "\"11\"");
     assert_eq!(
-        body(&asked[0]),
+        body(&rollback_asked[0]),
         json!({"action": "rollback", "digest": null, "reason": "slow"})
     );
 
-    let args = [
+    let withdrawal = [
         &["withdraw", "--reason", "slow", "--channel", "canary"][..],
         &channel,
     ]
     .concat();
-    let (_, asked) = ask(&args, |request| match request.method.as_str() {
+    let (_, withdrawal_asked) = ask(&withdrawal, |request| match request.method.as_str() {
         "GET" => Reply::problem(404, "no releases"),
         _ => Reply::json(201, "{}"),
     });
-    assert_eq!(asked[1].headers["if-none-match"], "*");
+    assert_eq!(withdrawal_asked[1].headers["if-none-match"], "*");
     assert!(
-        asked[1].path.contains("/channels/canary/"),
+        withdrawal_asked[1].path.contains("/channels/canary/"),
         "{}",
-        asked[1].path
+        withdrawal_asked[1].path
     );
 
     // Closed gates are a "no".
-    let args = [&["release", &digest][..], &channel].concat();
-    let (ran, _) = ask(&args, |request| match request.method.as_str() {
+    let gated_release = [&["release", &digest][..], &channel].concat();
+    let (stopped, _) = ask(&gated_release, |request| match request.method.as_str() {
         "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
         _ => Reply::problem(409, "validated: no validation of this table"),
     });
-    ran.bad(1, &["validated: no validation"]);
+    stopped.bad(1, &["validated: no validation"]);
     let refused = json!({
         "detail": "all in one sentence",
         "gates": [
@@ -235,20 +238,22 @@ fn releases_name_the_release_that_they_follow() {
             {"name": "validated", "state": "closed", "reason": "validate it"},
         ],
     });
-    let (ran, _) = ask(&args, move |request| match request.method.as_str() {
-        "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
-        _ => Reply::json(409, &refused.to_string()),
+    let (told, _) = ask(&gated_release, move |request| {
+        match request.method.as_str() {
+            "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
+            _ => Reply::json(409, &refused.to_string()),
+        }
     });
-    ran.bad(
+    told.bad(
         1,
         &[
             "(409)\n  confirmed: 2 rules are not\n  validated: validate it\n",
             "--override-gates",
         ],
     );
-    let (ran, asked) = ask(&[&["rollback"][..], &channel].concat(), answer);
-    ran.bad(2, &["--reason"]);
-    assert!(asked.is_empty());
+    let (without_reason, asked_nothing) = ask(&[&["rollback"][..], &channel].concat(), answer);
+    without_reason.bad(2, &["--reason"]);
+    assert!(asked_nothing.is_empty());
 }
 
 #[test]
@@ -269,10 +274,10 @@ fn lists_are_printed_as_columns_or_as_json() {
     }
     let channels = "[{\"machine\": \"local\", \"library\": \"l\", \"channel\": \"production\", \"sequence\": 3, \
                      \"digest\": \"0123456789abcdef\", \"at\": \"t\", \"actor\": \"me\", \"reason\": \"\"}]";
-    let (ran, _) = ask(&["channels"], |_| Reply::json(200, channels));
-    assert!(ran.good().out.contains("0123456789ab  t"));
-    let (ran, _) = ask(&["channels", "--json"], |_| Reply::json(200, channels));
-    assert_eq!(ran.good().json()[0]["sequence"], 3);
+    let (listed, _) = ask(&["channels"], |_| Reply::json(200, channels));
+    assert!(listed.good().out.contains("0123456789ab  t"));
+    let (as_json, _) = ask(&["channels", "--json"], |_| Reply::json(200, channels));
+    assert_eq!(as_json.good().json()[0]["sequence"], 3);
 }
 
 #[test]

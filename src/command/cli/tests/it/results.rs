@@ -187,8 +187,8 @@ fn a_speed_up_has_its_own_number_of_launches() {
         told.contains("from 4 launches; it is 2.40 to 2.40 times with 87.5 %"),
         "{told}"
     );
-    let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
-    let chosen = &told["evidence"][0]["ranking"][0];
+    let explained = place.run(&ask("explain", "1M", &["--json"])).good().json();
+    let chosen = &explained["evidence"][0]["ranking"][0];
     assert_eq!(
         (&chosen["launches"], &chosen["speedup_launches"]),
         (&json!(6), &json!(4))
@@ -225,8 +225,8 @@ fn an_answer_shows_one_ratio() {
     );
     let is_kept = |line: &&str| !line.starts_with("          speedup:");
     let of_before: String = table.split_inclusive('\n').filter(is_kept).collect();
-    for table in [table.clone(), of_before] {
-        std::fs::write(&path, table).unwrap();
+    for written in [table.clone(), of_before] {
+        std::fs::write(&path, written).unwrap();
         let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
         assert_eq!(told["disagreement"], Value::Null);
         assert_eq!(number(&told["decision"]["speedup"]), speedup);
@@ -237,8 +237,8 @@ fn an_answer_shows_one_ratio() {
             .filter(|ranked| ranked["candidate"] == evidence["chosen"]);
         assert_eq!(number(&chosen.next().unwrap()["speedup"]), speedup);
         let text = place.run(&ask("explain", "1M", &[])).good().out;
-        let told = format!("{speedup:.2}");
-        assert_eq!(ratios(&text), [told.as_str(); 2], "{text}");
+        let ratio = format!("{speedup:.2}");
+        assert_eq!(ratios(&text), [ratio.as_str(); 2], "{text}");
     }
 }
 
@@ -280,11 +280,11 @@ fn explain_answers_from_the_table_alone_without_a_store() {
         "{text}"
     );
 
-    let text = place
+    let from_moved = place
         .run(&ask("explain", "1M", &["--store", "moved.db"]))
         .good()
         .out;
-    assert!(text.contains("At 1M bytes"), "{text}");
+    assert!(from_moved.contains("At 1M bytes"), "{from_moved}");
     // A named store must exist.
     place
         .run(&ask("explain", "1M", &["--store", "nowhere.db"]))

@@ -97,8 +97,8 @@ fn duckdb_reads_what_the_store_holds() {
         };
         rows.sort_by_key(key);
         assert_eq!(rows, expected, "{file}");
-        let invalid = format!("SELECT count(*) FILTER (NOT valid), count(*) FROM '{file}'");
-        let counts = duckdb(&place, &invalid).unwrap();
+        let counting_query = format!("SELECT count(*) FILTER (NOT valid), count(*) FROM '{file}'");
+        let counts = duckdb(&place, &counting_query).unwrap();
         let [invalid, all] = [0, 1].map(|column| counts[0][column].as_u64().unwrap());
         assert!(0 < invalid && invalid < all, "{counts}");
     }

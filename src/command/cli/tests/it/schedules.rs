@@ -108,10 +108,13 @@ fn show_prints_rounds() {
     let bare = place.run_line("schedule show dual_root --ranks 3 --blocks 2");
     assert_eq!(bare.good().out, whole);
 
-    let args = "schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10";
-    let one = place.run(&words(args)).good().out;
+    let chain_args = "schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10";
+    let one = place.run(&words(chain_args)).good().out;
     insta::assert_snapshot!(one);
-    let rounds = place.run(&words(&format!("{args} --json"))).good().json();
+    let rounds = place
+        .run(&words(&format!("{chain_args} --json")))
+        .good()
+        .json();
     assert_eq!(
         keys(&rounds),
         [
@@ -134,7 +137,7 @@ fn show_prints_rounds() {
     );
     assert_eq!(rounds["blocks"], 3);
     assert_eq!(rounds["block_units"], json!([4, 3, 3]));
-    let same = place.run(&words(&format!("{args} --format json")));
+    let same = place.run(&words(&format!("{chain_args} --format json")));
     assert_eq!(same.good().json(), rounds);
     let program = &rounds["programs"][0];
     assert_eq!(program["rank"], 2);
@@ -217,13 +220,22 @@ fn show_draws() {
     insta::assert_snapshot!(picture);
 
     // The picture shows the messages of every block, whatever their number.
-    let args = "schedule show bcast/chain --ranks 3 --blocks 5 --format svg";
-    let picture = place.run(&words(args)).good().out;
-    assert!(picture.contains("10 messages in 6 steps"), "{picture}");
-    let one = place.run(&words(&format!("{args} --rank 0"))).good().out;
+    let chain_args = "schedule show bcast/chain --ranks 3 --blocks 5 --format svg";
+    let chain_picture = place.run(&words(chain_args)).good().out;
+    assert!(
+        chain_picture.contains("10 messages in 6 steps"),
+        "{chain_picture}"
+    );
+    let one = place
+        .run(&words(&format!("{chain_args} --rank 0")))
+        .good()
+        .out;
     assert_eq!(one.matches(" faint\" d=").count(), 5, "{one}");
     // With 2 bytes, three of five blocks are empty.
-    let short = place.run(&words(&format!("{args} --units 2"))).good().out;
+    let short = place
+        .run(&words(&format!("{chain_args} --units 2")))
+        .good()
+        .out;
     assert!(short.contains("4 messages in 3 steps"), "{short}");
 }
 
@@ -312,8 +324,8 @@ fn verify_proves_every_algorithm() {
     let even = ALGORITHMS.iter().filter(|algorithm| algorithm.even_ranks);
     assert_eq!(text.lines().filter(skipping).count(), even.count());
 
-    let args = words("schedule verify allreduce/ring --ranks 5 --json");
-    let objects = place.run(&args).good().json();
+    let ring_args = words("schedule verify allreduce/ring --ranks 5 --json");
+    let objects = place.run(&ring_args).good().json();
     assert_eq!(
         objects,
         json!([{
@@ -328,8 +340,8 @@ fn verify_proves_every_algorithm() {
             "fault": null,
         }])
     );
-    let args = words("schedule verify neighbor_exchange --ranks 5 --json");
-    let object = &place.run(&args).good().json()[0];
+    let neighbor_args = words("schedule verify neighbor_exchange --ranks 5 --json");
+    let object = &place.run(&neighbor_args).good().json()[0];
     assert_eq!(
         (&object["shapes"], &object["skipped"]),
         (&json!(0), &json!(1))

@@ -137,9 +137,9 @@ fn a_configured_service_says_that_jobs_cannot_reach_its_channels() {
     for (mode, expected) in [(0o700, true), (0o711, false)] {
         let opened = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(place.path(""), opened).unwrap();
-        let err = std::fs::File::create(place.path("err")).unwrap();
+        let err_file = std::fs::File::create(place.path("err")).unwrap();
         let mut command = place.command(&["serve", "--config", "service.yaml"]);
-        let mut serving = Serving::start(command.stderr(err));
+        let mut serving = Serving::start(command.stderr(err_file));
         serving.address();
         assert_eq!(serving.end(Signal::SIGTERM).code(), Some(0));
         let warning = "jobs of other users cannot read the channels: ";
@@ -192,7 +192,7 @@ fn a_full_disk_is_reported_until_there_is_space() {
     let count_problems = || {
         let metrics = answer(&address, "GET /metrics", token, "");
         let mut lines = metrics.lines();
-        let number = lines.find_map(|line| line.strip_prefix("colltune_problems "));
+        let number = lines.find_map(|metric| metric.strip_prefix("colltune_problems "));
         number.unwrap().to_owned()
     };
     let reports = || {
@@ -297,6 +297,6 @@ fn a_socket_of_systemd_is_used_and_systemd_is_notified() {
     assert_eq!(&message[..read], b"READY=1\n");
     assert_eq!(get(&address, "/healthz", ""), "200");
     assert_eq!(serving.end(Signal::SIGTERM).code(), Some(0));
-    let read = told.recv(&mut message).unwrap();
-    assert_eq!(&message[..read], b"STOPPING=1\n");
+    let last_read = told.recv(&mut message).unwrap();
+    assert_eq!(&message[..last_read], b"STOPPING=1\n");
 }

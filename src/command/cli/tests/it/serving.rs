@@ -137,9 +137,9 @@ fn export_names_components_that_do_not_read_its_file() {
     let (notes, file) = export(&place(", \"coll_han_priority\": \"35\""));
     assert!(notes.contains(note), "{notes}");
     assert!(file.contains(note), "{file}");
-    let (notes, file) = export(&place(", \"coll_han_priority\": \"0\""));
+    let (notes_without, file_without) = export(&place(", \"coll_han_priority\": \"0\""));
     assert!(
-        !notes.contains("does not read") && !file.contains("does not read"),
-        "{notes}{file}"
+        !notes_without.contains("does not read") && !file_without.contains("does not read"),
+        "{notes_without}{file_without}"
     );
 }

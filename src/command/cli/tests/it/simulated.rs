@@ -113,11 +113,11 @@ fn unconfirmed_choices_exit_with_1_on_demand_and_name_the_budget() {
     let told = "choices are unconfirmed; tune again, with a larger `budget`, at least `budget: ";
     assert!(ran.out.contains(told), "{}", ran.out);
     assert!(ran.err.contains("too few launches"), "{}", ran.err);
-    let told = place.run(&["tune", "--json", "short.yaml"]).json();
-    assert_eq!(told["confirmed"], false);
+    let outcome = place.run(&["tune", "--json", "short.yaml"]).json();
+    assert_eq!(outcome["confirmed"], false);
     assert!(
-        told["needed_budget_seconds"].as_f64().unwrap() > budget / 1000.0,
-        "{told}"
+        outcome["needed_budget_seconds"].as_f64().unwrap() > budget / 1000.0,
+        "{outcome}"
     );
 }
 
@@ -161,15 +161,15 @@ fn tables_have_the_order_of_ranks() {
         "{told}"
     );
     assert!(told.contains("bcast on 2x2 in cyclic order"), "{told}");
-    let told = place
+    let compared = place
         .run(&[&["diff", "--json"], &tables[..]].concat())
         .json();
-    let only = told["only_in_one"].as_array().unwrap();
-    let of_block = only.iter().filter(|only| only["order"] == "block");
-    assert!(of_block.clone().count() > 0, "{told}");
+    let only = compared["only_in_one"].as_array().unwrap();
+    let of_block = only.iter().filter(|entry| entry["order"] == "block");
+    assert!(of_block.clone().count() > 0, "{compared}");
     assert!(
-        of_block.clone().all(|only| only["side"] == "after"),
-        "{told}"
+        of_block.clone().all(|entry| entry["side"] == "after"),
+        "{compared}"
     );
 }
 
@@ -506,7 +506,7 @@ fn kill_again_and_again(campaign: &str) {
     assert_eq!(last.code, Some(0), "{last:?}");
     let all = check_store(&place, stored);
 
-    let table = |place: &Place| place.read("tables/fat-tree.yaml");
+    let table = |at: &Place| at.read("tables/fat-tree.yaml");
     assert_eq!(table(&place), table(&undisturbed));
     // The samples are the same too, whenever the kills happened.
     let mut all: Vec<_> = all.iter().map(without_launch).collect();

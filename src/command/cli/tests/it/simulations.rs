@@ -40,7 +40,7 @@ fn an_algorithm_takes_the_time_of_its_closed_form() {
     assert_eq!(object["machine"], "flat");
     assert_eq!(object["skipped"], json!([]));
     let result = &object["results"][0];
-    let expected = [
+    let result_keys = [
         "algorithm",
         "block_bytes",
         "blocks",
@@ -54,7 +54,7 @@ fn an_algorithm_takes_the_time_of_its_closed_form() {
         "ranks",
         "seconds",
     ];
-    assert_eq!(keys(result), expected);
+    assert_eq!(keys(result), result_keys);
     let seconds = result["seconds"].as_f64().unwrap();
     assert!((seconds - 7.0 * 2e-6).abs() < 1e-15, "{seconds}");
     let closed_form = result["closed_form_seconds"].as_f64().unwrap();
@@ -169,13 +169,13 @@ fn what_takes_too_long_is_named_with_its_closed_form() {
     simulate(&place, long).bad(2, &parts);
     // Without time for anything else, nothing is simulated.
     let args = "-c allgather -a ring,bruck --ranks 4096 --bytes 8 -m flat.yaml";
-    let parts = [
+    let limit_parts = [
         "allgather/ring of 8 bytes on 4096 ranks is not simulated within the limit of ",
         "allgather/bruck of 8 bytes",
         "; its closed form takes",
         "--time-limit",
     ];
-    simulate(&place, &format!("{args} --time-limit 0.001ms")).bad(2, &parts);
+    simulate(&place, &format!("{args} --time-limit 0.001ms")).bad(2, &limit_parts);
     // One that is too long, and one that is not.
     let mixed = long.replace("linear", "bruck");
     let ran = simulate(&place, &mixed);
@@ -281,9 +281,9 @@ fn a_million_ranks_are_simulated() {
         (seconds / (20.0 * 2.024e-6) - 1.0).abs() < 1e-9,
         "{seconds}"
     );
-    let args = "-c allgather -a ring --ranks 1M --bytes 1K -m flat.yaml";
+    let ring_args = "-c allgather -a ring --ranks 1M --bytes 1K -m flat.yaml";
     let parts = ["allgather/ring on 1048576 ranks", "fewer ranks"];
-    simulate(&place, args).bad(2, &parts);
+    simulate(&place, ring_args).bad(2, &parts);
 }
 
 #[test]

@@ -115,8 +115,8 @@ fn predicted_blocks_are_announced_until_they_are_known() {
     let text = place.run(&["plan", "fresh.yaml"]).good().out;
     assert!(text.contains(announced), "{text}");
     place.write("campaign.yaml", predicting);
-    let text = place.run(&["plan", "campaign.yaml"]).good().out;
-    assert!(!text.contains(announced), "{text}");
+    let known_plan = place.run(&["plan", "campaign.yaml"]).good().out;
+    assert!(!known_plan.contains(announced), "{known_plan}");
 }
 
 #[test]
@@ -227,11 +227,11 @@ fn more_ranks_than_cores_cause_a_warning() {
         "{}",
         ran.err
     );
-    let ran = place.run(&["tune", "campaign.yaml", "--quiet"]);
+    let tuned = place.run(&["tune", "campaign.yaml", "--quiet"]);
     assert!(
-        ran.err.starts_with("warning: 1000 ranks shared "),
+        tuned.err.starts_with("warning: 1000 ranks shared "),
         "{}",
-        ran.err
+        tuned.err
     );
 }
 

@@ -100,7 +100,7 @@ fn ranks_that_do_not_find_each_other_decide_nothing() {
         place.write(TABLE, format!("{head}rules:\n{indent}- {rule}\n{tail}"));
 
         std::fs::remove_file(place.path("pmi")).unwrap();
-        let table = place.read(TABLE);
+        let table_with_rule = place.read(TABLE);
         for further in [
             &["check", TABLE, "--probes", "0"][..],
             &["validate", TABLE],
@@ -115,7 +115,7 @@ fn ranks_that_do_not_find_each_other_decide_nothing() {
                 assert_eq!(ran.code, Some(0), "{ran:?}");
             } else {
                 assert_refused(&ran);
-                assert_eq!(place.read(TABLE), table, "{further:?}");
+                assert_eq!(place.read(TABLE), table_with_rule, "{further:?}");
             }
             assert_eq!(store().verdicts(&library).unwrap(), [], "{further:?}");
             assert_eq!(store().failures(&library).unwrap(), [], "{further:?}");

@@ -303,14 +303,17 @@ fn unprintable_characters_are_escaped_in_messages_and_json() {
             ran.err.contains("\\u202e") && ran.err.contains("\\udb40\\udc41"),
             "{ran:?}"
         );
-        let ran = place.run(&[&args[..], &["--json"]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(is_printed(&ran.err), "{ran:?}");
+        let as_json = place.run(&[&args[..], &["--json"]].concat());
+        assert_eq!(as_json.code, Some(2), "{as_json:?}");
+        assert!(is_printed(&as_json.err), "{as_json:?}");
         // The value is the same as without escapes.
-        let error: Value = serde_json::from_str(&ran.err).unwrap();
+        let error: Value = serde_json::from_str(&as_json.err).unwrap();
         let file = error["error"]["file"].as_str().unwrap_or_default();
         let message = error["error"]["message"].as_str().unwrap();
-        assert!(file == expected || message.contains(expected), "{ran:?}");
+        assert!(
+            file == expected || message.contains(expected),
+            "{as_json:?}"
+        );
     }
     let ran = place.run(&[&lookup(&strange)[..], &["--json"]].concat());
     let error: Value = serde_json::from_str(&ran.err).unwrap();

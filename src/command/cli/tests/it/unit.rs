@@ -53,8 +53,8 @@ fn the_unit_leaves_the_service_little_to_attack_with() {
     ] {
         let open = unit.replacen(line, "", 1);
         assert_ne!(open, unit, "{line}");
-        let (is_accepted, report) = is_closed(analyze, &open);
-        assert!(!is_accepted, "without {line}{report}");
+        let (is_open_accepted, open_report) = is_closed(analyze, &open);
+        assert!(!is_open_accepted, "without {line}{open_report}");
     }
 }
 

@@ -278,7 +278,10 @@ fn a_benchmark_is_run_in_turns_and_its_results_compared() {
         .collect();
     let expected = ["without", "with", "with", "without", "without", "with"];
     assert_eq!(turns, expected);
-    let (code, _, err) = beside("#!/bin/sh\nexec ./mpirun 2 18\n");
-    assert_eq!(code, Some(1));
-    assert!(err.contains("results differ in run 1"), "{err}");
+    let (differing_code, _, differing_err) = beside("#!/bin/sh\nexec ./mpirun 2 18\n");
+    assert_eq!(differing_code, Some(1));
+    assert!(
+        differing_err.contains("results differ in run 1"),
+        "{differing_err}"
+    );
 }

@@ -50,8 +50,8 @@ fn packages() -> BTreeMap<String, Package> {
 fn read_package(package: &Value) -> (String, Package) {
     let name = package["name"].as_str().expect("a name").to_owned();
     let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
-    let dependencies = package["dependencies"].as_array().expect("dependencies");
-    let of_product = dependencies
+    let all_dependencies = package["dependencies"].as_array().expect("dependencies");
+    let of_product = all_dependencies
         .iter()
         .filter(|dependency| dependency["path"].is_string() && dependency["kind"] != "dev");
     let dependencies = of_product
@@ -84,7 +84,7 @@ fn position_of_wing(folder: &Path) -> Option<usize> {
         return None;
     }
     let name = wing.file_name()?.to_str()?;
-    WINGS.iter().position(|wing| *wing == name)
+    WINGS.iter().position(|known| *known == name)
 }
 
 /// The dependencies that lead from a wing to a later one, or from the product to the crate for tests.
@@ -98,7 +98,7 @@ fn wrong_dependencies(packages: &BTreeMap<String, Package>) -> Vec<String> {
         for dependency in &package.dependencies {
             let needed = packages
                 .get(dependency)
-                .and_then(|package| position_of_wing(&package.folder));
+                .and_then(|used| position_of_wing(&used.folder));
             if wing.is_none() || needed.is_none() || needed > wing {
                 wrong.push(format!("{name} -> {dependency}"));
             }

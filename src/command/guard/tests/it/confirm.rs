@@ -168,8 +168,8 @@ fn fewer_launches_than_a_sign_test_needs_confirm_nothing() {
     let (table, parts) = confirmed_with(5, |_, _| 0.1, |_| true);
     assert!(stars(&table).is_empty() && parts.is_empty(), "{parts:?}");
     assert_eq!(table, crate::script::table());
-    let (table, _) = confirmed_with(6, |_, _| 0.1, |_| true);
-    assert_eq!(stars(&table), [100, 10000]);
+    let (confirmed_table, _) = confirmed_with(6, |_, _| 0.1, |_| true);
+    assert_eq!(stars(&confirmed_table), [100, 10000]);
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn entries_with_the_same_decision_for_one_operator_are_one_point() {
     assert_eq!(found(Noncommutative, 4096), apart);
     assert_eq!(found(Noncommutative, 65536), apart);
     assert_eq!(found(Any, 4096), [(Any, true, 2)]);
-    let apart = [(Any, true, 1), (Commutative, true, 1)];
-    assert_eq!(found(Any, 65536), apart);
+    let apart_with_any = [(Any, true, 1), (Commutative, true, 1)];
+    assert_eq!(found(Any, 65536), apart_with_any);
 }
 
 #[test]

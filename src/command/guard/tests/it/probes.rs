@@ -119,8 +119,8 @@ fn probes_are_denser_where_more_is_at_stake() {
     let ratio = counts[1] / counts[0] / expected;
     assert!((0.9..1.1).contains(&ratio), "{counts:?}, not {expected}");
     // Each half of these octaves has the same number.
-    let ratio = count(64 << 10, 256 << 10) / count(256 << 10, 1 << 20);
-    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    let halves_ratio = count(64 << 10, 256 << 10) / count(256 << 10, 1 << 20);
+    assert!((0.9..1.1).contains(&halves_ratio), "{halves_ratio}");
 }
 
 #[test]
@@ -175,20 +175,20 @@ fn machine() -> SimulatedLauncher {
 }
 
 fn workplace(folder: &TempDir, further: &str) -> MeasurementContext {
-    let at = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(at("machine.yaml"), MACHINE).expect("written");
+    let path_to = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path_to("machine.yaml"), MACHINE).expect("written");
     let text = format!(
         "name: desk\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\nshapes: 8x1\n\
          collectives: bcast\nsizes: [4K, 1M]\nstrategy: exhaustive\n\
          candidates: {{include: [bcast/binary_pipelined, bcast/linear]}}\n\
          parameters: {{block_bytes: 64K, predicted: false}}\nrepetitions: {{slice: 20ms}}\n\
          budget: 10h\noutput: {{store: '{}', table: '{}', report: '{}'}}\n{further}",
-        at("machine.yaml"),
-        at("desk.db"),
-        at("desk.yaml"),
-        at("desk.md"),
+        path_to("machine.yaml"),
+        path_to("desk.db"),
+        path_to("desk.yaml"),
+        path_to("desk.md"),
     );
-    std::fs::write(at("campaign.yaml"), text).expect("written");
+    std::fs::write(path_to("campaign.yaml"), text).expect("written");
     let path = folder.path().join("campaign.yaml");
     let mut at = MeasurementContext::from_campaign_file(&path, None, &SearchPaths::default())
         .expect("ready");

@@ -137,8 +137,8 @@ fn changes_are_reported_and_recorded_in_the_table() {
         .find(|point| point.bytes == 4096)
         .expect("measured");
     assert_eq!(point.seconds, point.default_seconds);
-    let (table, changes) = repaired(&[]);
-    assert!(changes.is_empty() && table.provenance.warnings.is_empty());
+    let (unchanged_table, no_changes) = repaired(&[]);
+    assert!(no_changes.is_empty() && unchanged_table.provenance.warnings.is_empty());
 }
 
 #[test]

@@ -215,26 +215,31 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
     assert_eq!(validated.count_judged("undecided"), 4);
     assert!(validated.is_never_wrong());
 
-    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+    let mut check_script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         late(launch, 2.0 * recorded(cell, candidate))
     });
     let options = CheckOptions {
         launches: 6,
         ..CHECK
     };
-    let checked = check_points(&all(), &Rivals::default(), &mut script, &options).expect("checked");
+    let checked =
+        check_points(&all(), &Rivals::default(), &mut check_script, &options).expect("checked");
     assert!(checked.points.iter().all(CheckedPoint::is_undecided));
     assert_eq!(checked.still_holds(), None);
 
     // Only two of the points are suspects: the others are decided.
-    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+    let mut partial_script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         let factor = if cell.bytes < 65536 { 2.0 } else { 1.0 };
         late(launch, factor * recorded(cell, candidate))
     });
-    let checked = check_points(&all(), &Rivals::default(), &mut script, &options).expect("checked");
-    let decided = checked.points.iter().filter(|point| point.is_decided());
-    assert_eq!((checked.still_holds(), decided.count()), (None, 2));
-    let open = checked
+    let partly_checked =
+        check_points(&all(), &Rivals::default(), &mut partial_script, &options).expect("checked");
+    let decided = partly_checked
+        .points
+        .iter()
+        .filter(|point| point.is_decided());
+    assert_eq!((partly_checked.still_holds(), decided.count()), (None, 2));
+    let open = partly_checked
         .points
         .iter()
         .flat_map(CheckedPoint::open_suspicions);
@@ -266,21 +271,25 @@ fn lost_launches_are_replaced_and_clear_no_suspect() {
     // Time is up: they are not replaced.
     let mut late = Script::new(script.seconds);
     late.is_out_of_time = true;
-    let validated = validate_points(&all(), &mut late, &VALIDATE).expect("validated");
+    let validated_late = validate_points(&all(), &mut late, &VALIDATE).expect("validated");
     assert_eq!(
-        (late.asked.len(), validated.count_judged("too_few_launches")),
+        (
+            late.asked.len(),
+            validated_late.count_judged("too_few_launches")
+        ),
         (1, 1)
     );
 
     // A suspect of the first three launches is faster in all but one of the nine that decide, which lacks times.
-    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+    let mut cleared_script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         let factor = if launch <= 3 { 2.0 } else { 1.0 };
         match launch {
             4 => Take::Nothing,
             _ => Take::Seconds(factor * recorded(cell, candidate)),
         }
     });
-    let checked = check_points(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
+    let checked =
+        check_points(&all(), &Rivals::default(), &mut cleared_script, &CHECK).expect("checked");
     assert_eq!(
         (checked.still_holds(), checked.further_launches > 0),
         (Some(true), true)
@@ -294,19 +303,23 @@ fn lost_launches_are_replaced_and_clear_no_suspect() {
             _ => Take::Seconds(recorded(cell, candidate) * if is_slow { 4.0 } else { 1.0 }),
         }
     };
-    let mut script = Script::new(seconds);
-    let checked = check_points(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
-    assert_eq!(checked.still_holds(), Some(false));
-    let deciding = checked.further_launches;
-    assert_eq!(script.asked[1..], [(vec![4096], deciding), (vec![4096], 4)]);
-    let confirmed = checked
+    let mut slow_script = Script::new(seconds);
+    let slow_checked =
+        check_points(&all(), &Rivals::default(), &mut slow_script, &CHECK).expect("checked");
+    assert_eq!(slow_checked.still_holds(), Some(false));
+    let deciding = slow_checked.further_launches;
+    assert_eq!(
+        slow_script.asked[1..],
+        [(vec![4096], deciding), (vec![4096], 4)]
+    );
+    let confirmed = slow_checked
         .points
         .iter()
         .flat_map(CheckedPoint::confirmed_findings);
     assert!(
         confirmed
             .map(|finding| finding.launches)
-            .all(|launches| launches == deciding)
+            .all(|count| count == deciding)
     );
 }
 
@@ -315,8 +328,8 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
     let shape = CommShape { nodes: 2, ppn: 2 };
     let flat = CommShape { nodes: 4, ppn: 1 };
     let mut all = all();
-    for (point, shape) in all.iter_mut().zip([shape, shape, flat, shape]) {
-        point.cell.shape = shape;
+    for (point, point_shape) in all.iter_mut().zip([shape, shape, flat, shape]) {
+        point.cell.shape = point_shape;
         point.order = RankOrder::Block;
     }
     all[1].order = RankOrder::Unknown;
@@ -415,14 +428,14 @@ fn times_that_vary_too_much_show_nothing() {
         "{warning}"
     );
 
-    let mut script = Script::new(noisy);
-    script.load_percent = Some(250);
+    let mut check_script = Script::new(noisy);
+    check_script.load_percent = Some(250);
     let mut unrecorded = all();
     unrecorded
         .iter_mut()
         .for_each(|point| point.recorded = None);
     let checked =
-        check_points(&unrecorded, &Rivals::default(), &mut script, &CHECK).expect("checked");
+        check_points(&unrecorded, &Rivals::default(), &mut check_script, &CHECK).expect("checked");
     let wide = checked.points.iter().filter(|point| point.is_inconclusive);
     let wide: Vec<u64> = wide.map(|point| point.point.cell.bytes).collect();
     assert_eq!(wide, [4096]);

@@ -177,15 +177,15 @@ fn jobs_that_end_before_their_launch_begins_are_submitted_again_a_few_times() {
     complete(measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured"));
     assert_complete(&bench);
 
-    let bench = self::bench("");
-    bench.cluster().always = unbegun;
-    let error =
-        measure_campaign(&bench.workplace(), &mut Silent, &never()).expect_err("never begun");
+    let hopeless_bench = self::bench("");
+    hopeless_bench.cluster().always = unbegun;
+    let error = measure_campaign(&hopeless_bench.workplace(), &mut Silent, &never())
+        .expect_err("never begun");
     assert!(
         matches!(error, TunerError::NeverBegun { jobs: 5, .. }),
         "{error}"
     );
-    assert_eq!(bench.cluster().asked.len(), 5);
+    assert_eq!(hopeless_bench.cluster().asked.len(), 5);
 }
 
 /// It may still wait, and another job would run beside it.
@@ -366,7 +366,7 @@ fn launches_are_spread_over_the_requested_time() {
     // The launches of the experiments, the first one with cells, and the rest of the third one start at once.
     let fifth = 3 * 24 * 3600 / 5;
     let expected = [0, 0, fifth, fifth, 0, fifth, fifth, fifth];
-    let near = |(begin, expected): (&u64, &u64)| begin.abs_diff(*expected) <= 5;
+    let near = |(begin, wanted): (&u64, &u64)| begin.abs_diff(*wanted) <= 5;
     assert!(
         begins.len() == expected.len() && begins.iter().zip(&expected).all(near),
         "{begins:?}"

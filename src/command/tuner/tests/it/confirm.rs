@@ -56,22 +56,22 @@ impl Desk {
     }
 
     pub(crate) fn workplace(&self) -> MeasurementContext {
-        let at = |name: &str| self.folder.path().join(name).display().to_string();
-        std::fs::write(at("machine.yaml"), MACHINE).expect("written");
+        let path_to = |name: &str| self.folder.path().join(name).display().to_string();
+        std::fs::write(path_to("machine.yaml"), MACHINE).expect("written");
         let text = format!(
             "name: desk\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\nshapes: {SHAPE}\n\
              collectives: bcast\nsizes: [4K, 1M]\nstrategy: exhaustive\n\
              candidates: {{include: [bcast/binary_pipelined, bcast/linear]}}\n\
              parameters: {{block_bytes: 64K, predicted: false}}\nrepetitions: {{slice: 20ms}}\n\
              budget: 10h\noutput: {{store: '{}', table: '{}', report: '{}'}}\n{}",
-            at("machine.yaml"),
-            at("desk.db"),
-            at("desk.yaml"),
-            at("desk.md"),
+            path_to("machine.yaml"),
+            path_to("desk.db"),
+            path_to("desk.yaml"),
+            path_to("desk.md"),
             self.further,
         );
-        std::fs::write(at("campaign.yaml"), text).expect("written");
-        let path = at("campaign.yaml");
+        std::fs::write(path_to("campaign.yaml"), text).expect("written");
+        let path = path_to("campaign.yaml");
         let mut at =
             MeasurementContext::from_campaign_file(Path::new(&path), None, &SearchPaths::default())
                 .expect("ready");
@@ -203,8 +203,8 @@ fn tables_mark_confirmed_rules_and_use_fresh_launches_alone() {
     let unconfirmed =
         CampaignAnalysis::with_options(&store, None, None, deciding).expect("decided");
     let unconfirmed = unconfirmed.table().expect("a table");
-    let mut rules = unconfirmed.entries().flat_map(|entry| &entry.rules);
-    assert!(rules.all(|rule| !rule.confirmed));
+    let mut unconfirmed_rules = unconfirmed.entries().flat_map(|entry| &entry.rules);
+    assert!(unconfirmed_rules.all(|rule| !rule.confirmed));
     assert_ne!(
         *unconfirmed.lookup(&query(64 << 10)).candidate,
         Candidate::Default
@@ -275,8 +275,8 @@ fn wide(further: &str) -> (Desk, MeasurementContext) {
 
 #[test]
 fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
-    let (_whole_desk, at) = wide("");
-    let whole = tune_campaign(&at, &mut Silent, &never()).expect("tuned");
+    let (_whole_desk, whole_at) = wide("");
+    let whole = tune_campaign(&whole_at, &mut Silent, &never()).expect("tuned");
     let cost = whole.analysis.found.cost;
     assert!(whole.analysis.has_enough_launches());
     assert_eq!(whole.analysis.needed_budget, None);
@@ -358,8 +358,8 @@ fn a_budget_for_a_part_of_the_choices_confirms_those_with_most_at_stake() {
 #[test]
 fn rules_too_uncertain_for_the_campaign_are_only_in_the_table() {
     // With so few fresh launches confirmed rules are of medium confidence.
-    let tuned = |further: &str| Desk::new(&format!("confidence: 0.5\n{further}")).tune();
-    let (usual, strict) = (tuned(""), tuned("min_confidence: high\n"));
+    let tune_with = |further: &str| Desk::new(&format!("confidence: 0.5\n{further}")).tune();
+    let (usual, strict) = (tune_with(""), tune_with("min_confidence: high\n"));
     assert_eq!(usual.table.collectives, strict.table.collectives);
     let confirmed = |tuned: &Tuned| {
         let rules = tuned.table.entries().flat_map(|entry| &entry.rules);
@@ -375,7 +375,7 @@ fn rules_too_uncertain_for_the_campaign_are_only_in_the_table() {
             version: "4.1.4".to_owned(),
         };
         let (_, withheld) = table.deployed_by(Policy::default());
-        let is_it = |withheld: &&Withheld| withheld.lack == Lack::Confidence(Confidence::Medium);
+        let is_it = |lacking: &&Withheld| lacking.lack == Lack::Confidence(Confidence::Medium);
         withheld.iter().filter(is_it).count()
     };
     assert_eq!(uncertain(&usual), 0, "{:?}", usual.withheld);
@@ -437,14 +437,17 @@ fn unconfirmed_choices_of_both_deployments_are_named_once() {
     let (small, large) = (bytes(0), bytes(1));
     found.library_decisions[0].verdict = Verdict::Unconfirmed;
     let told = found.describe_unconfirmed(None).join("\n");
-    let named = |told: &str, sizes: &str| told.contains(&format!("{sizes}): "));
+    let named = |text: &str, sizes: &str| text.contains(&format!("{sizes}): "));
     assert!(named(&told, &format!("at {small}")), "{told}");
     assert!(told.contains(": 1 choice is unconfirmed; "), "{told}");
     found.decisions[0].verdict = Verdict::Unconfirmed;
     found.decisions[1].verdict = Verdict::Unconfirmed;
-    let told = found.describe_unconfirmed(Some("2h")).join("\n");
-    assert!(named(&told, &format!("at {small}, {large}")), "{told}");
+    let told_with_budget = found.describe_unconfirmed(Some("2h")).join("\n");
+    assert!(
+        named(&told_with_budget, &format!("at {small}, {large}")),
+        "{told_with_budget}"
+    );
     let counted =
         ": 2 choices are unconfirmed; tune again, with a larger `budget`, at least `budget: 2h`";
-    assert!(told.contains(counted), "{told}");
+    assert!(told_with_budget.contains(counted), "{told_with_budget}");
 }

@@ -49,10 +49,13 @@ fn rules_for_a_library_are_written_in_its_format() {
         .validate(&text, &Options::default())
         .expect("a rules file");
     // Open MPI 6 reads another format.
-    let Export::Written { path: rules, .. } = written(["openmpi", "6.0.0"], RING) else {
+    let Export::Written {
+        path: json_rules, ..
+    } = written(["openmpi", "6.0.0"], RING)
+    else {
         panic!("no export")
     };
-    assert_eq!(rules, folder.path().join("night.openmpi.json"));
+    assert_eq!(json_rules, folder.path().join("night.openmpi.json"));
     // The library's own decisions are needed, and that library is not installed.
     let mpich = written(["mpich", "4.9.9"], RING);
     assert!(
@@ -95,8 +98,8 @@ fn an_earlier_export_does_not_stay_in_use() {
         let file = folder.path().join(format!("night.openmpi.{decides}"));
         assert!(!file.exists());
         assert!(written(library, RING).path().is_some());
-        let names = |file: &Path| {
-            let text = fs::read_to_string(file).expect("written");
+        let names = |rules_file: &Path| {
+            let text = fs::read_to_string(rules_file).expect("written");
             // In a classic file, a row that begins at 4096.
             text.contains("\"recursive_doubling\"") || text.contains("\n4096 ")
         };

@@ -247,7 +247,7 @@ fn a_launch_that_starts_other_ranks_is_an_error_and_leaves_nothing() {
         let tuned = tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
         assert_eq!(tuned.measured.progress, expected.measured.progress);
         assert_eq!(bench.launches(), untouched.launches() + 1);
-        let rules = |table: &table::Table| format!("{:?}", table.collectives);
+        let rules = |decided: &table::Table| format!("{:?}", decided.collectives);
         assert_eq!(rules(&tuned.table), rules(&expected.table), "{worlds:?}");
     }
 }
@@ -282,8 +282,8 @@ fn a_spool_of_too_few_ranks_is_not_taken_in() {
     drop(store);
     let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
-    let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let taken_in = store.measured_launches(&library()).expect("launches");
+    let reopened = Store::open(&bench.campaign().output.store).expect("a store");
+    let taken_in = reopened.measured_launches(&library()).expect("launches");
     assert!(!taken_in.contains(&plan.launch));
     assert!(taken_in.contains(&(plan.launch + 1)));
 }
@@ -359,8 +359,8 @@ fn damage_in_a_spool_costs_only_the_launch() {
     drop(store);
     let measured = measure_campaign(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
-    let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let launch = store
+    let reopened = Store::open(&bench.campaign().output.store).expect("a store");
+    let launch = reopened
         .launches()
         .expect("launches")
         .into_iter()

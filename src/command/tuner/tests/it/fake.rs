@@ -283,9 +283,9 @@ pub(crate) fn play(
 
 /// The first record of a world with these ranks on each node, if they are known.
 fn started(plan: &Plan, ranks: u32, world: &[u32]) -> Record {
-    let node = |ranks: &u32| Node {
+    let node = |local_ranks: &u32| Node {
         networks: vec!["A network".to_owned()],
-        cpus: vec!["0-3".to_owned(); *ranks as usize],
+        cpus: vec!["0-3".to_owned(); *local_ranks as usize],
         ..Node::default()
     };
     Record::Started(LaunchStart {

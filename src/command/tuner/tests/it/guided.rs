@@ -265,8 +265,11 @@ fn a_table_is_extended_by_the_model_to_unmeasured_shapes() {
         .iter()
         .filter(|cell| cell.shape.nodes == 2)
         .flat_map(|cell| {
-            [32, 48, 64, 96].map(|nodes| Cell {
-                shape: CommShape { nodes, ppn: 1 },
+            [32, 48, 64, 96].map(|far_nodes| Cell {
+                shape: CommShape {
+                    nodes: far_nodes,
+                    ppn: 1,
+                },
                 ..*cell
             })
         })

@@ -217,15 +217,18 @@ fn imports_and_measurements_are_not_mixed() {
         "{error}"
     );
 
-    let bench = fake::Bench::new("");
-    measure_campaign(&bench.workplace(), &mut Silent, &never).expect("measured");
-    let path = bench.campaign().output.store;
-    let error = import_files(&file, &path, &same).expect_err("mixed");
-    assert!(error.to_string().contains("not mixed"), "{error}");
+    let measured_bench = fake::Bench::new("");
+    measure_campaign(&measured_bench.workplace(), &mut Silent, &never).expect("measured");
+    let measured_path = measured_bench.campaign().output.store;
+    let import_error = import_files(&file, &measured_path, &same).expect_err("mixed");
     assert!(
-        error
+        import_error.to_string().contains("not mixed"),
+        "{import_error}"
+    );
+    assert!(
+        import_error
             .help()
             .is_some_and(|help| help.contains("another store"))
     );
-    import_files(&file, &path, &csv()).expect("another library beside it");
+    import_files(&file, &measured_path, &csv()).expect("another library beside it");
 }

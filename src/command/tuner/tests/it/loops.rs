@@ -195,12 +195,12 @@ fn the_spool_of_a_killed_colltune_is_stored_first() {
         .collect();
     std::fs::write(&plan.spool, lines + "{\"record\":\"done\",\"ta").expect("written");
     drop(store);
-    let mut witness = Witness::default();
-    measure_campaign(&bench.workplace(), &mut witness, &never()).expect("measured");
+    let mut next_witness = Witness::default();
+    measure_campaign(&bench.workplace(), &mut next_witness, &never()).expect("measured");
     assert!(
-        witness.told[0].contains("Recovered { launches: 1 }"),
+        next_witness.told[0].contains("Recovered { launches: 1 }"),
         "{:?}",
-        witness.told
+        next_witness.told
     );
     assert_complete(&bench);
 }

@@ -18,8 +18,8 @@ const SHAPE: CommShape = CommShape { nodes: 6, ppn: 1 };
 
 /// Tunes in a folder with further lines in the campaign.
 fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
-    let at = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(at("machine.yaml"), MACHINE).expect("written");
+    let path_to = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path_to("machine.yaml"), MACHINE).expect("written");
     let text = format!(
         "name: operators\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\nshapes: {SHAPE}\n\
          collectives: [allreduce, bcast]\nsizes: [64, 4M]\nstrategy: exhaustive\n\
@@ -27,12 +27,12 @@ fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
          parameters: {{block_bytes: 64K, predicted: false}}\nbudget: 10h\n\
          repetitions: {{slice: 20ms}}\n{operators}\n\
          output: {{store: '{}', table: '{}', report: '{}'}}\n",
-        at("machine.yaml"),
-        at("s.db"),
-        at("t.yaml"),
-        at("r.md"),
+        path_to("machine.yaml"),
+        path_to("s.db"),
+        path_to("t.yaml"),
+        path_to("r.md"),
     );
-    let path = at("campaign.yaml");
+    let path = path_to("campaign.yaml");
     std::fs::write(&path, text).expect("written");
     let mut at =
         MeasurementContext::from_campaign_file(Path::new(&path), None, &SearchPaths::default())

@@ -132,15 +132,15 @@ fn newer_confirming_launches_overrule_a_verdict() {
     let tuned = desk.tune();
     assert_eq!(tuned.table.collectives, expected.table.collectives);
     // Launches at other sizes do not overrule it.
-    let desk = Desk::new("");
+    let other_desk = Desk::new("");
     let elsewhere = Verdict {
         bytes: BYTES + 1,
         ..verdict
     };
-    keep(&desk, std::slice::from_ref(&elsewhere));
-    let bound = desk.tune();
+    keep(&other_desk, std::slice::from_ref(&elsewhere));
+    let bound = other_desk.tune();
     let is_chosen =
-        |tuned: &Tuned| *tuned.table.lookup(&query(BYTES + 1)).candidate == elsewhere.candidate;
+        |decided: &Tuned| *decided.table.lookup(&query(BYTES + 1)).candidate == elsewhere.candidate;
     assert!(!is_chosen(&bound));
 }
 
@@ -218,8 +218,8 @@ fn verdicts_of_the_store_count_as_if_the_table_had_them() {
         keep(&desk, &verdicts);
         for in_file in 0..=verdicts.len() {
             let mut table = first.table.clone();
-            for verdict in &verdicts[..in_file] {
-                table.add_verdicts(vec![verdict.clone()]);
+            for file_verdict in &verdicts[..in_file] {
+                table.add_verdicts(vec![file_verdict.clone()]);
             }
             let before = table
                 .count_usage(Policy::default(), Deployment::Colltune)

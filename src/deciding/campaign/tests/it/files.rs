@@ -119,10 +119,10 @@ fn keys(prefix: &[&str]) -> BTreeSet<Vec<String>> {
 fn written(value: &serde_yaml::Value, at: &[String], into: &mut BTreeSet<Vec<String>>) {
     match value {
         serde_yaml::Value::Mapping(entries) => {
-            for (key, value) in entries {
+            for (key, entry) in entries {
                 let mut path = at.to_vec();
                 path.push(key.as_str().expect("keys are texts").to_owned());
-                written(value, &path, into);
+                written(entry, &path, into);
                 into.insert(path);
             }
         }
@@ -167,7 +167,7 @@ fn the_reference_has_every_key() {
             }
             path
         });
-        others.any(|path| shown.contains(&path))
+        others.any(|other| shown.contains(&other))
     };
     let missing: Vec<String> = known
         .iter()

@@ -120,8 +120,8 @@ fn options_determine_the_order_of_ranks_unless_there_are_further_ones() {
 fn hosts_and_placement_are_conditions() {
     let fakes = Fakes::new();
     let file = write_host_file(&fakes, "a\nb\n").display().to_string();
-    let other = fakes.path("others");
-    std::fs::copy(&file, &other).expect("copied");
+    let other_file = fakes.path("others");
+    std::fs::copy(&file, &other_file).expect("copied");
     let text = |keys: &str| format!("name: x\nlauncher: {{local: {{{keys}}}}}\nshapes: 1x2\n");
     let on = |keys: &str| parse(&text(keys)).expect("valid");
     let plain = on(&format!("hostfile: {file}"));
@@ -131,7 +131,7 @@ fn hosts_and_placement_are_conditions() {
     let others = [
         on(""),
         on(&format!("hostfile: {file}, placement: cyclic")),
-        on(&format!("hostfile: {}", other.display())),
+        on(&format!("hostfile: {}", other_file.display())),
     ];
     for other in others {
         assert!(!plain.has_same_conditions(&other), "{:?}", other.launcher);

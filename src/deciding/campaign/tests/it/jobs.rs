@@ -67,16 +67,18 @@ fn all_keys_are_accepted() {
         job.display()
     )));
     let options = options(&campaign.expect("valid"));
-    let BatchOptions { job, .. } = &options;
-    assert_eq!(job.account.as_deref(), Some("a-1"));
-    assert_eq!(job.partition.as_deref(), Some("p,q"));
-    assert_eq!(job.qos.as_deref(), Some("high"));
-    assert_eq!(job.constraint.as_deref(), Some("rome&[r1|r2]"));
-    assert_eq!(job.wall_time, Duration::from_secs(2 * 86400));
-    assert!(!job.exclusive);
-    assert_eq!(job.modules, ["gcc/12", "mpi"]);
-    assert_eq!(job.directives, ["--mem=0"]);
-    let read = job.template.as_ref().expect("a template");
+    let BatchOptions {
+        job: specification, ..
+    } = &options;
+    assert_eq!(specification.account.as_deref(), Some("a-1"));
+    assert_eq!(specification.partition.as_deref(), Some("p,q"));
+    assert_eq!(specification.qos.as_deref(), Some("high"));
+    assert_eq!(specification.constraint.as_deref(), Some("rome&[r1|r2]"));
+    assert_eq!(specification.wall_time, Duration::from_secs(2 * 86400));
+    assert!(!specification.exclusive);
+    assert_eq!(specification.modules, ["gcc/12", "mpi"]);
+    assert_eq!(specification.directives, ["--mem=0"]);
+    let read = specification.template.as_ref().expect("a template");
     assert_eq!(read.file.as_deref(), Some(template.as_path()));
     assert_eq!(read.text, "#!/bin/bash\n{{ serve }}\n");
     assert_eq!(options.options, ["-q"]);
@@ -242,7 +244,7 @@ fn errors_have_the_place_of_the_mistake() {
     ] {
         let field = match field {
             "partition" if keys.starts_with("queue") => "job".to_owned(),
-            field => format!("job.{field}"),
+            _ => format!("job.{field}"),
         };
         let column = if field == "job" { 25 } else { column };
         check(&format!("job: {{{keys}}}"), column, &field, message, "");
@@ -374,8 +376,8 @@ fn a_stored_campaign_needs_no_job_files() {
         assert!(stored.has_same_conditions(&there), "{kept}");
         assert_eq!(stored.digest(), there.digest());
         let mut options = [options(&there), options(&stored)];
-        for options in &mut options {
-            options.job.template.as_mut().expect("a template").file = None;
+        for each in &mut options {
+            each.job.template.as_mut().expect("a template").file = None;
         }
         assert_eq!(options[0], options[1]);
     }

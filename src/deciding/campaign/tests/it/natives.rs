@@ -159,7 +159,7 @@ fn check_possible(library: &str, cell: &Cell, id: &str, segment: Option<&str>, e
         Some(segment) => format!("native:{}/{id}[segment_bytes={segment}]", cell.collective),
         None => format!("native:{}/{id}", cell.collective),
     };
-    let is_possible = |library| found(&lines, library, cell, &natives).contains(&name);
+    let is_possible = |installed| found(&lines, installed, cell, &natives).contains(&name);
     assert_eq!(is_possible(library), expected, "{name} in {cell}");
     assert!(is_possible("other"), "{name} in {cell}");
 }
@@ -201,15 +201,15 @@ fn algorithms_that_open_mpi_replaces_silently_are_left_out() {
         check(Bcast, id, 5, 4, false);
         check(Bcast, id, 5, 5, true);
     }
-    let check = |collective, id: &str, bytes, expected| {
+    let check_segmented = |collective, id: &str, bytes, expected| {
         let cell = cell(collective, 4, bytes);
         check_possible("openmpi", &cell, id, Some("1K"), expected);
     };
-    check(Allreduce, "segmented_ring", 4096, true);
-    check(Allreduce, "segmented_ring", 4088, false);
-    check(Bcast, "split_binary_tree", 2048, true);
-    check(Bcast, "split_binary_tree", 2047, false);
-    check(Bcast, "pipeline", 2047, true);
+    check_segmented(Allreduce, "segmented_ring", 4096, true);
+    check_segmented(Allreduce, "segmented_ring", 4088, false);
+    check_segmented(Bcast, "split_binary_tree", 2048, true);
+    check_segmented(Bcast, "split_binary_tree", 2047, false);
+    check_segmented(Bcast, "pipeline", 2047, true);
 }
 
 #[test]

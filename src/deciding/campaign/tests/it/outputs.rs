@@ -101,8 +101,8 @@ fn no_output_is_the_job_or_the_campaign_itself() {
         let text = format!("{text}output: {{{key}: {job}}}\n");
         check(&text, Path::new("test.yaml"), key, "`launcher.slurm.job`");
         for name in ["in", "hard", "soft"] {
-            let text = format!("name: x\noutput: {{{key}: {}}}\n", at(name).display());
-            check(&text, &at("in"), key, "the campaign");
+            let linked = format!("name: x\noutput: {{{key}: {}}}\n", at(name).display());
+            check(&linked, &at("in"), key, "the campaign");
         }
     }
     // By a default, which is not written in the file.

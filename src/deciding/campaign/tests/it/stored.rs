@@ -24,8 +24,8 @@ fn a_stored_campaign_is_read_on_any_machine() {
 
     let auto = "name: x\nlauncher: {local: {oversubscribe: never}}\n";
     let here = Campaign::parse_for(auto, "x.yaml".as_ref(), usable_cores()).expect("valid");
-    let stored = Campaign::parse_stored(auto, "v3-").expect("valid");
-    assert_eq!(stored.digest(), here.digest());
+    let stored_auto = Campaign::parse_stored(auto, "v3-").expect("valid");
+    assert_eq!(stored_auto.digest(), here.digest());
 }
 
 #[test]

@@ -521,9 +521,9 @@ fn results_go_to_three_files() {
     check("table: a/.", 17, "output.table", empty, name);
     let (nul, long) = ("has a NUL character", "n".repeat(300));
     check(r#"table: "a\0b""#, 17, "output.table", nul, "remove it");
-    for name in [format!("report: {long}"), format!("report: a/{long}.md")] {
+    for too_long in [format!("report: {long}"), format!("report: a/{long}.md")] {
         check(
-            &name,
+            &too_long,
             18,
             "output.report",
             "limit of all file systems",
@@ -572,11 +572,11 @@ fn results_go_to_three_files() {
         let output = crate::campaign(&format!("output: {different}\n")).output;
         assert_ne!(output.table, output.report, "{different}");
     }
-    let page = |report: &str| {
-        crate::campaign(&format!("output: {{report: {report}}}\n"))
+    let page_of = |path: &str| {
+        crate::campaign(&format!("output: {{report: {path}}}\n"))
             .output
             .report_page()
     };
-    assert_eq!(page("a/y.md"), Path::new("a/y.html"));
-    assert_eq!(page("a/y.html"), Path::new("a/y.html"));
+    assert_eq!(page_of("a/y.md"), Path::new("a/y.html"));
+    assert_eq!(page_of("a/y.html"), Path::new("a/y.html"));
 }

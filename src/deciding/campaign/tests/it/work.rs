@@ -166,13 +166,17 @@ fn sizes_are_those_of_a_part_if_every_rank_has_one() {
 fn sizes_are_smaller_if_every_rank_has_a_part() {
     let sizes = campaign("").sizes;
     assert_eq!(sizes.len(), Collective::ALL.len());
-    for (collective, sizes) in sizes {
+    for (collective, of_collective) in sizes {
         let last = if collective.is_sized_by_part() {
             1 << 20
         } else {
             4 << 20
         };
-        assert_eq!((sizes[0], sizes.last()), (8, Some(&last)), "{collective}");
+        assert_eq!(
+            (of_collective[0], of_collective.last()),
+            (8, Some(&last)),
+            "{collective}"
+        );
     }
     let same = campaign("sizes: {default: 2M, scatter: 1M}\n").sizes;
     assert_eq!(same[&Collective::Gather], [2 << 20]);
@@ -287,13 +291,13 @@ fn blocks_are_cut_from_the_piece_that_an_algorithm_cuts() {
     ];
     assert_eq!(found, expected);
     // The broadcast inside has two of them.
-    let found = candidates(&campaign, &cell(Collective::Allgather, 4 << 10), None);
-    let expected = [
+    let found_inside = candidates(&campaign, &cell(Collective::Allgather, 4 << 10), None);
+    let expected_inside = [
         "default",
         "allgather/gather_broadcast[block_bytes=4K,bcast=chain]",
         "allgather/gather_broadcast[blocks=1,bcast=chain]",
     ];
-    assert_eq!(found, expected);
+    assert_eq!(found_inside, expected_inside);
 }
 
 #[test]
@@ -591,8 +595,8 @@ fn on_two_ranks_the_simplest_of_equal_schedules_is_measured() {
     let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";
     check(only, Collective::Bcast, &["bcast/binomial"], 1);
     let others = "candidates: {exclude: [bcast/linear*, bcast/mst]}\n";
-    let distinct = ["bcast/binomial", scatters, splits];
-    check(others, Collective::Bcast, &distinct, 7);
+    let remaining = ["bcast/binomial", scatters, splits];
+    check(others, Collective::Bcast, &remaining, 7);
 }
 
 /// A candidate with blocks has the simplest name in the campaign, also if the campaign does not ask for that name with

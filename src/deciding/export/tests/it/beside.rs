@@ -117,10 +117,10 @@ fn tables_for_other_libraries_and_nodes_are_current_side_by_side() {
         (home(&second), second.before),
         (site.to_owned(), Some(first.version.name.clone()))
     );
-    let mut update = milan.clone();
-    update.collectives.remove(&Collective::Barrier);
+    let mut milan_update = milan.clone();
+    milan_update.collectives.remove(&Collective::Barrier);
     let place = site.join("openmpi-4.1-amd-epyc-7763-64-core");
-    assert_eq!(home(&put(&update, site).expect("deployed")), place);
+    assert_eq!(home(&put(&milan_update, site).expect("deployed")), place);
     assert_eq!(served(&site.join("openmpi-6.0")).0, "openmpi-6.0.0");
 
     // Each folder is rolled back and withdrawn by itself.
@@ -150,8 +150,8 @@ fn tables_for_unknown_nodes_are_for_all() {
     for cpu in ["any", "", " Some CPU "] {
         let deployed = put(&on_cpu(changed(), cpu), site).expect("deployed");
         assert_eq!(home(&deployed), site, "{cpu:?}");
-        let deployed = put(&table(), site).expect("deployed");
-        assert_eq!(home(&deployed), site, "{cpu:?}");
+        let again = put(&table(), site).expect("deployed");
+        assert_eq!(home(&again), site, "{cpu:?}");
     }
 }
 
@@ -275,13 +275,19 @@ fn a_table_for_unknown_nodes_does_not_let_another_type_of_node_replace_the_first
     assert_eq!(beside, site.join("openmpi-4.1-amd-epyc-7763"));
 
     // A folder for the very nodes is closer than one for unknown ones.
-    let folder = tempfile::tempdir().expect("a folder");
-    let site = folder.path();
-    put(&on_cpu(table(), "any"), site).expect("deployed");
-    assert_eq!(home(&put(&table(), site).expect("deployed")), site);
-    let beside = home(&put(&milan, site).expect("deployed"));
-    assert_ne!(beside, site);
-    assert_eq!(home(&put(&milan, site).expect("deployed")), beside);
+    let other_folder = tempfile::tempdir().expect("a folder");
+    let other_site = other_folder.path();
+    put(&on_cpu(table(), "any"), other_site).expect("deployed");
+    assert_eq!(
+        home(&put(&table(), other_site).expect("deployed")),
+        other_site
+    );
+    let other_beside = home(&put(&milan, other_site).expect("deployed"));
+    assert_ne!(other_beside, other_site);
+    assert_eq!(
+        home(&put(&milan, other_site).expect("deployed")),
+        other_beside
+    );
 }
 
 #[test]

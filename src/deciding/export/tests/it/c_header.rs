@@ -26,10 +26,10 @@ fn a_header_has_the_table_and_the_lookup() {
         .position(|line| line.contains("0x5"))
         .expect("a line");
     refuse("c-header", &broken, &format!("line {line}: not a size"));
-    let broken = exported.text.replace("EXTRAPOLATE = 0", "EXTRAPOLATE = 2");
+    let wrong_switch = exported.text.replace("EXTRAPOLATE = 0", "EXTRAPOLATE = 2");
     refuse(
         "c-header",
-        &broken,
+        &wrong_switch,
         "line 1: COLLTUNE_EXTRAPOLATE is not 0 or 1",
     );
 }
@@ -113,8 +113,8 @@ fn ask(table: &Table, options: &Options, questions: &str) -> Vec<String> {
     let writer = std::thread::spawn(move || input.write_all(questions.as_bytes()));
     let output = child.wait_with_output().expect("ended");
     writer.join().expect("no panic").expect("written");
-    let text = String::from_utf8(output.stdout).expect("text");
-    text.lines().map(str::to_owned).collect()
+    let answers = String::from_utf8(output.stdout).expect("text");
+    answers.lines().map(str::to_owned).collect()
 }
 
 #[test]

@@ -132,8 +132,8 @@ fn versions_follow_each_other_and_are_rolled_back() {
         roll_back(&folder, "bob").expect("taken back").name,
         name(&first)
     );
-    let history = fs::read_to_string(folder.join("history")).expect("a history");
-    assert_eq!(history.lines().count(), 5, "{history}");
+    let whole_history = fs::read_to_string(folder.join("history")).expect("a history");
+    assert_eq!(whole_history.lines().count(), 5, "{whole_history}");
 }
 
 #[test]
@@ -226,10 +226,10 @@ fn a_table_without_usable_rules_is_refused() {
       - {nodes: 1, ppn: 2, rules: [{from: 0, candidate: bcast/chain, confidence: high}]}
 ";
     let ours = sample::table("openmpi", "4.1.4", ours);
-    let error = put(&ours, &site).expect_err("refused");
+    let unusable = put(&ours, &site).expect_err("refused");
     assert!(
-        matches!(error, DeployError::NothingForLibrary { .. }),
-        "{error}"
+        matches!(unusable, DeployError::NothingForLibrary { .. }),
+        "{unusable}"
     );
     assert!(!site.exists());
     let preload = sample::preload_library(folder.path());
@@ -262,26 +262,30 @@ fn the_environment_names_the_version_and_not_the_link() {
         extrapolate: true,
         ..Policy::default()
     };
-    let deployed = put_with(&table(), &site, policy, false, Some(&preload)).expect("deployed");
-    let place = deployed.version.folder.to_str().expect("text").to_owned();
+    let preloading = put_with(&table(), &site, policy, false, Some(&preload)).expect("deployed");
+    let preloading_place = preloading.version.folder.to_str().expect("text").to_owned();
     // Launchers and other programs are not preloaded into.
     for name in ["LD_PRELOAD", "COLLTUNE_TABLE", "PATH"] {
         let before = format!("{name}=/other;");
-        assert_eq!(sourced(&deployed.environment, name, &before), "/other");
+        assert_eq!(sourced(&preloading.environment, name, &before), "/other");
     }
-    let script = deployed.program.expect("a script");
+    let script = preloading.program.expect("a script");
     assert_eq!(script, site.join("current/with-table"));
     let mode = fs::metadata(&script).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o555);
     for name in ["README.txt", "environment.sh"] {
-        let text = fs::read_to_string(deployed.version.folder.join(name)).expect("readable");
+        let instructions =
+            fs::read_to_string(preloading.version.folder.join(name)).expect("readable");
         // Not through the link, which each rank would resolve at another time.
         let command = r#"mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver"#;
-        assert!(text.lines().any(|line| line.ends_with(command)), "{text}");
+        assert!(
+            instructions.lines().any(|line| line.ends_with(command)),
+            "{instructions}"
+        );
     }
     assert_eq!(
-        sourced(&deployed.environment, "COLLTUNE_WITH_TABLE", ""),
-        format!("{place}/with-table")
+        sourced(&preloading.environment, "COLLTUNE_WITH_TABLE", ""),
+        format!("{preloading_place}/with-table")
     );
     let seen = |others: &[(&str, &str)]| {
         let print = "printf '%s\n' \"$LD_PRELOAD\" \"$COLLTUNE_TABLE\" \"$COLLTUNE_UNCONFIRMED\" \
@@ -295,18 +299,18 @@ fn the_environment_names_the_version_and_not_the_link() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("text")
     };
-    let rest = format!("{place}/table.yaml\n1\n1\nmedium\na b c\n");
+    let rest = format!("{preloading_place}/table.yaml\n1\n1\nmedium\na b c\n");
     // LD_PRELOAD cannot name a copy in this folder, since its path has spaces.
     let preload = preload.display();
     assert_eq!(seen(&[]), format!("{preload}\n{rest}"));
-    assert!(!Path::new(&place).join("libcolltune.so").exists());
+    assert!(!Path::new(&preloading_place).join("libcolltune.so").exists());
     assert!(
-        deployed
+        preloading
             .notes
             .iter()
             .any(|note| note.contains("a colon or a space")),
         "{:?}",
-        deployed.notes
+        preloading.notes
     );
     // Before other preloaded libraries.
     assert_eq!(
@@ -355,10 +359,10 @@ fn a_version_has_a_copy_of_the_library_that_it_preloads() {
     fs::set_permissions(&copy, PermissionsExt::from_mode(0o644)).expect("writable");
     fs::write(&copy, b"damaged").expect("written");
     fs::write(&preload, &built).expect("written");
-    let error = put().expect_err("refused");
+    let altered = put().expect_err("refused");
     assert!(
-        matches!(&error, DeployError::Altered { file, .. } if file == "libcolltune.so"),
-        "{error}"
+        matches!(&altered, DeployError::Altered { file, .. } if file == "libcolltune.so"),
+        "{altered}"
     );
 }
 

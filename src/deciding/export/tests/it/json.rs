@@ -42,8 +42,8 @@ fn rules_of_one_shape_are_not_used_for_others_with_the_same_ranks() {
         };
         let exported = export("openmpi-json", &table, &options).expect("exported");
         let file: serde_json::Value = serde_json::from_str(&exported.text).expect("JSON");
-        let entries = file["collectives"]["bcast"].as_array().expect("entries");
-        let of_four = entries.iter().filter(|entry| entry["comm_size_min"] == 4);
+        let listed = file["collectives"]["bcast"].as_array().expect("entries");
+        let of_four = listed.iter().filter(|entry| entry["comm_size_min"] == 4);
         of_four
             .map(|entry| {
                 let first = &entry["rules"][0]["alg"];
@@ -91,7 +91,6 @@ fn the_reader_is_strict() {
     );
     let below = "line 1: bcast: `comm_size_max` is below `comm_size_min`";
     check("\"comm_size_max\":3", "\"comm_size_max\":1", below);
-    let format = export::find_format("openmpi-json").expect("a format");
     for unknown in [
         good.replace("seg_size", "segsize"),
         good.replace("\"any\"", "\"some\""),

@@ -43,7 +43,7 @@ fn systems() -> Vec<String> {
     let folder = process::find_program("tclsh").and(process::find_cached("environment-modules"));
     let modules = testkit::require("Environment Modules", folder);
     let lmod = lmod.map(|lmod| format!("'{}' bash", lmod.display()));
-    let modules = modules.map(|folder| format!("tclsh '{}/modulecmd.tcl' bash", folder.display()));
+    let modules = modules.map(|path| format!("tclsh '{}/modulecmd.tcl' bash", path.display()));
     let define = |command| format!("module() {{ eval \"$({command} \"$@\")\"; }}\n");
     lmod.into_iter().chain(modules).map(define).collect()
 }
@@ -151,14 +151,14 @@ fn a_loaded_module_can_be_unloaded() {
             fs::remove_dir_all(&second).expect("removed");
             unloads("after the version was removed");
             for name in ["colltune-table/day", "colltune-table/night"] {
-                let loaded = load(name);
+                let reloaded = load(name);
                 let mut expected = own.clone();
                 expected.insert("COLLTUNE_RELEASE".to_owned(), text(&withdrawn.folder));
                 expected.insert("COLLTUNE_WITH_TABLE".to_owned(), "env".to_owned());
-                let mut found = settings(&loaded);
+                let mut found = settings(&reloaded);
                 found.remove("COLLTUNE_MODULE").expect("the names");
                 assert_eq!(found, expected, "{name}");
-                let left = after(&system, &loaded, ENDS[0], &[]);
+                let left = after(&system, &reloaded, ENDS[0], &[]);
                 assert_eq!(settings(&left), own, "{name}");
             }
         }
@@ -177,7 +177,7 @@ fn modules_of_several_libraries_are_loaded_by_their_names() {
     let both = "module use \"$1\" \"$2\"; module load \"$3\"";
     for system in systems() {
         for deployed in [&first, &beside] {
-            let paths = [&first, &beside].map(|deployed| text(&deployed.modules));
+            let paths = [&first, &beside].map(|either| text(&either.modules));
             let words = [&*paths[0], &paths[1], &deployed.module];
             let loaded = after(&system, &Environment::new(), both, &words);
             let version = &deployed.version.folder;
@@ -318,19 +318,23 @@ fn folders_of_an_older_version_are_used_on() {
                 for (value, stays) in [("^han", false), ("^hcoll", true)] {
                     let mut before = loaded.clone();
                     before.insert("OMPI_MCA_coll".to_owned(), value.to_owned());
-                    let left = settings(&after(&system, &before, end, &[]));
-                    assert_eq!(left.contains_key("OMPI_MCA_coll"), stays, "{end}: {system}");
+                    let remaining = settings(&after(&system, &before, end, &[]));
+                    assert_eq!(
+                        remaining.contains_key("OMPI_MCA_coll"),
+                        stays,
+                        "{end}: {system}"
+                    );
                 }
             }
             // From now on the old version's module can be, too.
-            let words = [&*paths(&site)[index], "colltune-table/night"];
-            let loaded = after(&system, &none, USE, &words);
+            let night_words = [&*paths(&site)[index], "colltune-table/night"];
+            let night_loaded = after(&system, &none, USE, &night_words);
             let file = text(&site.join(night).join("openmpi.conf"));
-            assert_eq!(loaded[FILE], file);
+            assert_eq!(night_loaded[FILE], file);
             let script = text(&site.join(night).join("with-table"));
-            assert_eq!(loaded["COLLTUNE_WITH_TABLE"], script);
+            assert_eq!(night_loaded["COLLTUNE_WITH_TABLE"], script);
             let third = put(&self::table("dawn"), &site).version.name;
-            let left = settings(&after(&system, &loaded, ENDS[1], &[]));
+            let left = settings(&after(&system, &night_loaded, ENDS[1], &[]));
             assert_eq!(left, none, "{system}");
             assert_eq!(names(&site), [day, night, &third]);
             assert_eq!(roll_back(&site, "bob").expect("rolled back").name, night);

@@ -170,7 +170,7 @@ fn unknown_releases_and_decisions_are_refused_with_a_remedy() {
         "--library",
     );
     check(&of_release("4.1.2"), "is not of this release", "--library");
-    let (_folder, empty) = library("4.0.2", "nothing");
+    let (_empty_folder, empty) = library("4.0.2", "nothing");
     check(&options(&empty), "there is no selection table", "--library");
     check(
         &options("/nonexistent/libmpi.so".as_ref()),

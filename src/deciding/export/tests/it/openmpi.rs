@@ -33,11 +33,11 @@ fn a_rules_file_names_its_origin_and_library() {
         stock: false,
         ..commutative.clone()
     };
-    let exported = export("openmpi", &table(), &of_4_1).expect("exported");
-    insta::assert_snapshot!(exported.text);
+    let same_series = export("openmpi", &table(), &of_4_1).expect("exported");
+    insta::assert_snapshot!(same_series.text);
     // Another series than the measured one has no rules.
-    let exported = export("openmpi", &table(), &commutative).expect("exported");
-    insta::assert_snapshot!(exported.text);
+    let other_series = export("openmpi", &table(), &commutative).expect("exported");
+    insta::assert_snapshot!(other_series.text);
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     let message =
         "cannot assume the shape 3x3: the table has rules for 1x2, 1x3, 1x4, 1x8, 2x2 alone";
     assert_eq!(refused(vec![unknown]), message);
-    let message =
+    let both_assumed =
         "cannot assume the shape 2x2: 1x4 has the same number of ranks and is assumed too";
-    assert_eq!(refused(vec![one, two]), message);
+    assert_eq!(refused(vec![one, two]), both_assumed);
     // If they agree, no shape need be assumed.
     let mut table = table();
     let entries = table
@@ -355,27 +355,27 @@ fn other_releases_and_libraries_are_distinguished() {
         "4.0.2",
         OPEN_MPI.split("  reduce:").next().expect("bcast"),
     );
-    let (message, help) = fails(&other, &Options::default());
+    let (other_message, other_help) = fails(&other, &Options::default());
     assert_eq!(
-        message,
+        other_message,
         "the table was measured with mpich-4.0.2 and says nothing about Open MPI"
     );
-    assert!(help.contains("--stock"), "{help}");
+    assert!(other_help.contains("--stock"), "{other_help}");
     let later = Options {
         stock: false,
         ..of("5.0.7")
     };
-    let (message, _) = fails(&table(), &later);
+    let (later_message, _) = fails(&table(), &later);
     assert_eq!(
-        message,
+        later_message,
         "the table was measured with openmpi-4.1.4 and says nothing about openmpi-5.0.7"
     );
     // With rules for the release, nothing is left to the library as a whole.
     for version in ["4.1.4", "4.1.6"] {
-        let (message, help) = fails(&table(), &of(version));
+        let (needless_message, needless_help) = fails(&table(), &of(version));
         let why = "the table was measured with openmpi-4.1.4, and has rules for openmpi";
-        assert!(message.contains(why), "{message}");
-        assert!(help.contains("leave it out"), "{help}");
+        assert!(needless_message.contains(why), "{needless_message}");
+        assert!(needless_help.contains("leave it out"), "{needless_help}");
     }
     let exported = export("openmpi", &other, &of("4.1.4")).expect("the library's own decisions");
     let note = &exported.notes[0];

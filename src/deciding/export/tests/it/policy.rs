@@ -136,11 +136,11 @@ fn rules_that_no_library_reads_are_counted_separately() {
     );
     let apart = "Left out: 1 rule that only colltune can carry out";
     assert!(exported.notes[1].starts_with(apart), "{:?}", exported.notes);
-    let exported = export("c-header", &table, &Options::default()).expect("exported");
+    let header = export("c-header", &table, &Options::default()).expect("exported");
     assert!(
-        exported.notes[0].starts_with("Left to the library: 4 of 22"),
+        header.notes[0].starts_with("Left to the library: 4 of 22"),
         "{:?}",
-        exported.notes
+        header.notes
     );
-    assert!(!exported.text.contains("allreduce/dual_root"));
+    assert!(!header.text.contains("allreduce/dual_root"));
 }

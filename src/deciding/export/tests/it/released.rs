@@ -78,8 +78,8 @@ fn a_release_lets_all_users_read_the_folder_again() {
         fs::set_permissions(path, fs::Permissions::from_mode(lost)).expect("changed");
     }
     release(&table(), &folder, "d1");
-    for (path, expected) in expected {
-        assert_eq!(mode(&path), expected, "{path:?}");
+    for (path, expected_mode) in expected {
+        assert_eq!(mode(&path), expected_mode, "{path:?}");
     }
 }
 

@@ -157,15 +157,15 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     let file = again.join("table.yaml");
     fs::remove_file(&file).expect("removed");
     fs::write(&file, "format: other\n").expect("written");
-    let again = withdraw_table(folder, "bob").expect("withdrawn");
-    assert_eq!(again.name, withdrawn.name);
+    let withdrawn_again = withdraw_table(folder, "bob").expect("withdrawn");
+    assert_eq!(withdrawn_again.name, withdrawn.name);
     assert!(first.is_dir());
 
     // Without the link `current`, scripts of jobs end where they read it; withdrawing makes it again.
     let versions = list_all_versions(folder).expect("versions").len();
     fs::remove_file(folder.join("current")).expect("removed");
-    let again = withdraw_table(folder, "bob").expect("withdrawn");
-    assert_eq!(current(folder), again.name);
+    let relinked = withdraw_table(folder, "bob").expect("withdrawn");
+    assert_eq!(current(folder), relinked.name);
     assert_eq!(list_all_versions(folder).expect("versions").len(), versions);
     assert_eq!(job(folder, "environment.sh", &[]), [""; 0]);
 
@@ -174,9 +174,12 @@ fn a_version_that_was_removed_or_damaged_is_withdrawn() {
     let alone = alone.path();
     let only = put(&table(), alone).version.folder;
     fs::remove_dir_all(&only).expect("removed");
-    let error = withdraw_table(alone, "bob").expect_err("nothing to withdraw");
-    assert!(matches!(error, DeployError::NoTable { .. }), "{error}");
-    assert!(error.help().is_some());
+    let no_table = withdraw_table(alone, "bob").expect_err("nothing to withdraw");
+    assert!(
+        matches!(no_table, DeployError::NoTable { .. }),
+        "{no_table}"
+    );
+    assert!(no_table.help().is_some());
 }
 
 #[test]

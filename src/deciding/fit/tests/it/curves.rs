@@ -148,11 +148,11 @@ fn predictions_are_near_the_truth_and_name_their_origin() {
             (TimeOrigin::Measured, measured.seconds, Some(0.0))
         );
     }
-    for (errors, typical) in errors.iter().zip([0.06, 0.04, 0.06]) {
-        let median = statistics_median(errors);
-        assert!(median < typical, "{median} of {}", errors.len());
-        let far = errors.iter().filter(|error| **error > 0.3).count();
-        assert!(far * 50 < errors.len(), "{far} of {}", errors.len());
+    for (of_kind, typical) in errors.iter().zip([0.06, 0.04, 0.06]) {
+        let median = statistics_median(of_kind);
+        assert!(median < typical, "{median} of {}", of_kind.len());
+        let far = of_kind.iter().filter(|error| **error > 0.3).count();
+        assert!(far * 50 < of_kind.len(), "{far} of {}", of_kind.len());
     }
 }
 
@@ -198,12 +198,12 @@ fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
 
 /// A candidate's curves with one rank per node, where `alpha` and `beta` depend on the number of ranks.
 fn over_shapes(nodes: &[u32], time: fn(f64, f64) -> f64) -> Vec<CandidateCurve> {
-    let curve = |nodes: &u32| {
+    let curve = |count: &u32| {
         let shape = CommShape {
-            nodes: *nodes,
+            nodes: *count,
             ppn: 1,
         };
-        let seconds = |bytes: u64| time(f64::from(*nodes), bytes as f64);
+        let seconds = |bytes: u64| time(f64::from(*count), bytes as f64);
         let points = [8, 512, 32 << 10, 2 << 20].map(|bytes| Timing {
             bytes,
             seconds: seconds(bytes),
@@ -365,10 +365,10 @@ fn the_straight_line_agrees_with_a_general_search() {
             let estimate = parameter.and_then(|parameter| parameter.estimate);
             estimate.expect("converged").value
         };
-        let found = Curve::new(points).straight.expect("a line");
+        let line = Curve::new(points).straight.expect("a line");
         for (found, expected) in [
-            (found.alpha_seconds, searched("network.alpha")),
-            (found.beta_seconds_per_byte, searched("network.beta")),
+            (line.alpha_seconds, searched("network.alpha")),
+            (line.beta_seconds_per_byte, searched("network.beta")),
         ] {
             let error = (found / expected - 1.0).abs();
             assert!(error < 1e-3, "{case}: {found} instead of {expected}");

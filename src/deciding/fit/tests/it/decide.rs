@@ -341,9 +341,9 @@ fn failed_and_unknown_candidates_are_not_chosen() {
     let elsewhere = Subject::Cell(allreduce(4, CELL * 2));
     assert_eq!(decided(&samples, &[(elsewhere, ring())])[0].chosen, ring());
 
-    let found = &decided(&samples, &[(Subject::Cell(cell), Candidate::Default)])[0];
+    let failed_default = &decided(&samples, &[(Subject::Cell(cell), Candidate::Default)])[0];
     assert_eq!(
-        (&found.chosen, found.verdict),
+        (&failed_default.chosen, failed_default.verdict),
         (&Candidate::Default, Verdict::DefaultNotMeasured)
     );
 }
@@ -599,11 +599,21 @@ fn the_placebo_is_compared_and_never_chosen() {
         (Candidate::Placebo, &[1.0, 0.9, 1.1, 1.0, 1.0, 1.0][..]),
         (Candidate::Default, &[1.0; 6]),
     ];
-    let samples = launches(allreduce(4, CELL), &sound);
-    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
-    let about =
-        fit::count_unusual_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
-    assert_eq!((about.placebos.len(), about.biased_cells().count()), (1, 0));
+    let sound_samples = launches(allreduce(4, CELL), &sound);
+    let sound_summaries = summarise_samples(&sound_samples, Pattern::Together).expect("valid");
+    let about_sound = fit::count_unusual_repetitions(
+        &sound_samples,
+        &sound_summaries,
+        Pattern::Together,
+        |_, _| true,
+    );
+    assert_eq!(
+        (
+            about_sound.placebos.len(),
+            about_sound.biased_cells().count()
+        ),
+        (1, 0)
+    );
 }
 
 /// Stores of earlier versions may have times of several candidates with the same schedule.

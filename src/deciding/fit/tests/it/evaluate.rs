@@ -204,8 +204,8 @@ fn failures_and_points_without_a_choice_do_not_count() {
         (cell, ours("allreduce/ring", None))
     };
     let scores = evaluated(&samples, &SIZES.map(failed));
-    let default = score(&scores[0], Method::Default);
-    let worst = default.worst.as_ref().expect("measured").regret;
+    let of_default = score(&scores[0], Method::Default);
+    let worst = of_default.worst.as_ref().expect("measured").regret;
     let [default, dual_root, _] = times(262_144);
     assert!(
         (worst - (default / dual_root - 1.0)).abs() < 1e-9,
@@ -236,9 +236,9 @@ fn a_choice_counts_if_its_schedule_was_measured() {
             sample.candidate = block(2048);
         }
     }
-    let scores = evaluated(&samples, &[]);
-    let lower = score(&scores[0], Method::NearestLower);
-    assert_eq!((lower.points, lower.mean), (1, Some(0.0)));
+    let changed_scores = evaluated(&samples, &[]);
+    let changed_lower = score(&changed_scores[0], Method::NearestLower);
+    assert_eq!((changed_lower.points, changed_lower.mean), (1, Some(0.0)));
 }
 
 #[test]
@@ -298,9 +298,12 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
             _ => 2,
         }),
     ];
-    for (score, expected) in all.scores.iter().zip(expected) {
+    for (score, expected_mean) in all.scores.iter().zip(expected) {
         let found = score.mean.expect("measured");
-        assert!((found - expected).abs() < 1e-9, "{score:?}: {expected}");
+        assert!(
+            (found - expected_mean).abs() < 1e-9,
+            "{score:?}: {expected_mean}"
+        );
     }
     // The table's only mistake is that it chooses the ring too early.
     let worst = all.scores[1].worst.as_ref().expect("there is one");

@@ -130,15 +130,15 @@ fn intervals_cover_the_truth_as_often_as_their_coverage() {
                 &mut noise, ping_pong, &SIZES, launches, one_way,
             ));
             let truths = [ALPHA, BETA].into_iter().zip(&mut covered);
-            for (parameter, (truth, covered)) in found.parameters.iter().zip(truths) {
+            for (parameter, (truth, hits)) in found.parameters.iter().zip(truths) {
                 let estimate = parameter.estimate.expect("estimated");
                 assert_eq!(estimate.coverage, stated, "{launches}");
-                *covered += u32::from((estimate.low..=estimate.high).contains(&truth));
+                *hits += u32::from((estimate.low..=estimate.high).contains(&truth));
                 widths += estimate.high / estimate.low - 1.0;
             }
         }
-        for covered in covered {
-            let found = f64::from(covered) / f64::from(seeds);
+        for hits in covered {
+            let found = f64::from(hits) / f64::from(seeds);
             // Three standard deviations of the found share.
             let tolerance = 3.0 * (stated * (1.0 - stated) / f64::from(seeds)).sqrt();
             assert!(
@@ -180,16 +180,16 @@ fn a_launch_counts_for_the_parameters_that_it_determines() {
     let one_way = |n| ALPHA + BETA * n;
     let mut noise = Noise::realistic(11);
     let mut samples = experiment(&mut noise, ping_pong, &SIZES, 6, one_way);
-    let coverages = |samples: &[Sample]| {
-        let parameters = fitted(samples).parameters;
+    let coverages = |measured: &[Sample]| {
+        let parameters = fitted(measured).parameters;
         assert!(parameters.iter().all(|p| p.status == Status::Identified));
         parameters
             .iter()
             .map(|p| p.estimate.expect("estimated").coverage)
             .collect::<Vec<_>>()
     };
-    let keep = |samples: &mut Vec<Sample>, kept: fn(u32, u64) -> bool| {
-        samples.retain(|sample| match sample.subject {
+    let keep = |measured: &mut Vec<Sample>, kept: fn(u32, u64) -> bool| {
+        measured.retain(|sample| match sample.subject {
             Subject::Experiment(Experiment { bytes, .. }) => kept(sample.launch, bytes),
             Subject::Cell(_) => true,
         });
@@ -305,11 +305,11 @@ fn undetermined_parameters_are_reported() {
     assert!(matches!(beta.status, Status::Negligible { .. }), "{beta:?}");
     assert_eq!(beta.value(), None);
     let large = ping_pong(&[1 << 22, 1 << 23, 1 << 24], 6);
-    let [alpha, beta] = &large.parameters[..] else {
+    let [large_alpha, large_beta] = &large.parameters[..] else {
         panic!("two")
     };
-    assert!(alpha.value().is_none(), "{alpha:?}");
-    assert_eq!(beta.status, Status::Identified);
+    assert!(large_alpha.value().is_none(), "{large_alpha:?}");
+    assert_eq!(large_beta.status, Status::Identified);
     assert_eq!(large.machine, None);
 }
 

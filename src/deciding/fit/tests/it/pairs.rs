@@ -152,8 +152,8 @@ fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
         summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
         summary(8, named("native:bcast/linear", None), [1.0; 3]),
     ];
-    let ratio = |summaries: &[Summary]| {
-        let pairs = of(summaries);
+    let ratio = |given: &[Summary]| {
+        let pairs = of(given);
         assert_eq!(pairs[0].best[0].against, "the library, forced");
         let (_, ratio) = pairs[0].best[0].points[0];
         let interval = ratio.interval;

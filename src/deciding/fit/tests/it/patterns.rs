@@ -197,12 +197,12 @@ fn injections(noise: &mut Noise, pairs: &[u32], shared: f64) -> Vec<Sample> {
 #[test]
 fn the_gap_of_a_port_is_found_if_ranks_wait_for_it() {
     let gap = OVERHEAD / 10.0;
-    let fit = |ppn: u32| {
+    let fit = |most: u32| {
         let mut noise = Noise::realistic(50);
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let messages = (ExperimentKind::PingPong, pairs(1));
         let mut samples = experiment(&mut noise, messages, &SIZES, MANY, |n| ALPHA + BETA * n);
-        for ppn in [1, ppn] {
+        for ppn in [1, most] {
             let between = OVERHEAD.max(f64::from(ppn) * gap);
             let kind = (ExperimentKind::Burst, pairs(ppn));
             let share = burst(between);

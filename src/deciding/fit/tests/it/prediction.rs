@@ -247,7 +247,7 @@ fn predictions_know_levels_overheads_and_shared_ports() {
 fn predictions_know_messages_through_shared_memory() {
     let bytes = LENGTH as f64;
     let one = |link: &Link| link.alpha + link.beta * bytes;
-    let shared = Link {
+    let shared_link = Link {
         alpha: 2e-7,
         beta: 5e-11,
         gamma: Some(3e-11),
@@ -270,23 +270,23 @@ fn predictions_know_messages_through_shared_memory() {
         shape: CommShape { nodes, ppn },
         ..allreduce(1, LENGTH)
     };
-    let fit = with(Some(shared.clone()));
-    let check = |cell: &Cell, candidate, expected: f64| {
-        let found = predicted_seconds(&fit, cell, candidate).expect("predicted");
+    let fit = with(Some(shared_link.clone()));
+    let check = |at: &Cell, candidate, expected: f64| {
+        let found = predicted_seconds(&fit, at, candidate).expect("predicted");
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     };
-    let combining = shared.gamma.expect("gamma") * bytes;
-    check(&cell(1, 2), &own, one(&shared) + combining);
+    let combining = shared_link.gamma.expect("gamma") * bytes;
+    check(&cell(1, 2), &own, one(&shared_link) + combining);
     // Messages between nodes go through MPI.
-    let both = one(&shared) + one(&NETWORK) + 2.0 * combining;
+    let both = one(&shared_link) + one(&NETWORK) + 2.0 * combining;
     check(&cell(2, 2), &own, both);
     // Combining takes as long as from other memory if the rate is unknown.
     let plain = with(Some(Link {
         gamma: None,
-        ..shared.clone()
+        ..shared_link.clone()
     }));
     let found = predicted_seconds(&plain, &cell(1, 2), &own).expect("predicted");
-    let expected = one(&shared) + 1e-10 * bytes;
+    let expected = one(&shared_link) + 1e-10 * bytes;
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     // The links for shared memory and for MPI are independent.
     let without = with(None);

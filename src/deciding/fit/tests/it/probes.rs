@@ -11,14 +11,14 @@ use crate::synthetic::{ours, sample};
 
 /// The sizes at which a broadcast that is twice as fast as the default at 8K and 16K is tried.
 fn tried(library: &str, ppn: u32) -> Vec<u64> {
-    let cell = |bytes| Cell {
+    let cell_of_bytes = |bytes| Cell {
         collective: Collective::Bcast,
         shape: CommShape { nodes: 1, ppn },
         bytes,
         datatype: Datatype::Float64,
         operator: None,
     };
-    let grid = [cell(8 << 10), cell(16 << 10)];
+    let grid = [cell_of_bytes(8 << 10), cell_of_bytes(16 << 10)];
     let chosen = ours("bcast/mst", None);
     let mut samples = Vec::new();
     for launch in 1..=6 {

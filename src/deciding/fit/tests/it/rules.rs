@@ -178,18 +178,18 @@ fn a_third_candidate_that_is_faster_between_two_sizes_has_a_rule() {
     let found = rules_between(&[default.clone(), ring.clone(), third.clone()]);
     let ids: Vec<&str> = found.iter().map(|(_, id)| id.as_str()).collect();
     assert_eq!(ids, ["default", "dual_root", "ring"]);
-    let near = |found: u64, share: f64| {
+    let near = |bytes: u64, share: f64| {
         let expected = 1024.0 * 16_f64.powf(share);
         assert!(
-            (found as f64 / expected - 1.0).abs() < 1e-3,
-            "{found}, not {expected}"
+            (bytes as f64 / expected - 1.0).abs() < 1e-3,
+            "{bytes}, not {expected}"
         );
     };
     near(found[1].0, (1.5_f64.ln() + 0.05) / 10_f64.ln());
     near(found[2].0, 1.0 - 1.5_f64.ln() / 10_f64.ln());
     third.1 = [32.0, 32.0];
-    let found = rules_between(&[default, ring, third]);
-    assert_eq!(found, told(&[(0, "default"), (4221, "ring")]));
+    let without_third = rules_between(&[default, ring, third]);
+    assert_eq!(without_third, told(&[(0, "default"), (4221, "ring")]));
 }
 
 /// At the smaller size the default takes as long as recursive doubling, at the larger size as long as the ring, which
@@ -209,12 +209,12 @@ fn a_default_that_changes_between_two_sizes_is_compared_by_its_algorithm() {
     let found = of([100.0, 100.0], [100.0, 400.0], [50.0, 100.0]);
     assert_eq!(found, told(&[(0, "ring"), (16_384, "default")]));
     // The default is the same algorithm at both sizes: its line crosses that of the ring.
-    let found = of([100.0, 400.0], [100.0, 400.0], [200.0, 200.0]);
-    assert_eq!(found, told(&[(0, "default"), (4527, "ring")]));
+    let unchanged = of([100.0, 400.0], [100.0, 400.0], [200.0, 200.0]);
+    assert_eq!(unchanged, told(&[(0, "default"), (4527, "ring")]));
     // The default changes to a slower algorithm; its algorithm at the smaller size replaces it in the comparison.
-    let found = of([100.0, 600.0], [100.0, 400.0], [200.0, 200.0]);
+    let changed = of([100.0, 600.0], [100.0, 400.0], [200.0, 200.0]);
     assert_eq!(
-        found,
+        changed,
         told(&[(0, "default"), (1025, "recursive_doubling"), (4096, "ring")])
     );
 }
@@ -355,13 +355,13 @@ fn deployments_are_decided_separately() {
         candidates[3].clone(),
     ];
     let alike = built(&lines(&[8, 64], &natives));
-    let expected = [
+    let expected_alike = [
         of(Commutative, Any, &["ring"]),
         of(Operators::Any, Library, &["recursive_doubling"]),
     ];
-    assert_eq!(rules(&alike), expected);
+    assert_eq!(rules(&alike), expected_alike);
     // Without native algorithms there are no entries for the library's settings.
     let without = built(&lines(&[8, 64], &candidates[..2]));
-    let expected = [of(Commutative, Colltune, &["dual_root"])];
-    assert_eq!(rules(&without), expected);
+    let expected_without = [of(Commutative, Colltune, &["dual_root"])];
+    assert_eq!(rules(&without), expected_without);
 }

@@ -177,22 +177,23 @@ fn launches_with_the_most_frequent_batch_of_a_cell_count() {
     });
     let ring = ours("allreduce/ring", None);
     let together = Pattern::Together;
-    let check = |pattern, subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {
-        let samples: Vec<Sample> = (1..)
-            .zip(batches)
-            .flat_map(|(launch, &batch)| {
-                [Candidate::Default, ring.clone()].map(|candidate| Sample {
-                    batch,
-                    ..sample(launch, subject, &candidate, vec![f64::from(launch)])
+    let check =
+        |pattern, subject, batches: &[u32], counted: &[(u32, f64)], usual_batch, left_out| {
+            let samples: Vec<Sample> = (1..)
+                .zip(batches)
+                .flat_map(|(launch, &batch)| {
+                    [Candidate::Default, ring.clone()].map(|candidate| Sample {
+                        batch,
+                        ..sample(launch, subject, &candidate, vec![f64::from(launch)])
+                    })
                 })
-            })
-            .collect();
-        for found in summarise_samples(&samples, pattern).expect("valid") {
-            assert_eq!(found.launch_medians, counted, "{batches:?}");
-            let numbers = (found.counts.batch, found.counts.other_batches);
-            assert_eq!(numbers, (batch, left_out), "{batches:?}");
-        }
-    };
+                .collect();
+            for found in summarise_samples(&samples, pattern).expect("valid") {
+                assert_eq!(found.launch_medians, counted, "{batches:?}");
+                let numbers = (found.counts.batch, found.counts.other_batches);
+                assert_eq!(numbers, (usual_batch, left_out), "{batches:?}");
+            }
+        };
     check(together, cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
     check(together, cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
     check(together, cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);

@@ -113,9 +113,9 @@ pub(crate) fn sample(
 
 /// Samples of one cell without noise: each candidate with its times, one for each launch from 1 on.
 pub(crate) fn launches(cell: Cell, times: &[(Candidate, &[f64])]) -> Vec<Sample> {
-    let of_candidate = |(candidate, times): &(Candidate, &[f64])| {
+    let of_candidate = |(candidate, seconds): &(Candidate, &[f64])| {
         (1..)
-            .zip(times.iter())
+            .zip(seconds.iter())
             .map(|(launch, time)| sample(launch, Subject::Cell(cell), candidate, vec![*time; 3]))
             .collect::<Vec<_>>()
     };

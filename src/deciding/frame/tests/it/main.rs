@@ -53,7 +53,7 @@ fn rows_have_all_that_the_store_knows_and_nulls_for_the_rest() {
     let store = folder.path().join("small.db").display().to_string();
     let started = (STARTED * 1000).to_string();
     // A value of all rows, or one for each: two of the default, one of ours, two of experiments, two of skewed calls.
-    let expected: &[(&str, &str)] = &[
+    let columns: &[(&str, &str)] = &[
         ("store", &store),
         ("campaign", "times"),
         ("library", "openmpi"),
@@ -104,9 +104,9 @@ fn rows_have_all_that_the_store_knows_and_nulls_for_the_rest() {
         ),
         ("valid", "true true true true true true false"),
     ];
-    let names: Vec<&str> = expected.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, COLUMNS.map(|column| column.name));
-    for (name, expected) in expected {
+    for (name, expected) in columns {
         let expected = expected.replace("OURS", "bcast/binary_pipelined");
         let mut expected: Vec<&str> = expected.split(' ').collect();
         if expected.len() == 1 {
@@ -173,10 +173,10 @@ fn filters_select_rows() {
         }),
         8
     );
-    let collectives = vec![Collective::Reduce];
+    let reduce_only = vec![Collective::Reduce];
     assert_eq!(
         rows(SampleFilter {
-            collectives,
+            reduce_only,
             ..all()
         }),
         0

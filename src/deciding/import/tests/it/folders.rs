@@ -51,11 +51,11 @@ fn importing_a_folder_again_stores_only_new_files() {
     };
     assert_eq!(times(), [1.5, 1.25], "launches in the order of names");
     write(&desk, &[("2026-11/01.txt", &third)]);
-    let imported = import().expect("imported");
-    assert_eq!((imported.launches, imported.repetitions), (vec![3], 1));
-    assert_eq!(imported.known.len(), 3);
-    let imported = import().expect("nothing new");
-    assert_eq!((imported.launches.len(), imported.known.len()), (0, 4));
+    let later = import().expect("imported");
+    assert_eq!((later.launches, later.repetitions), (vec![3], 1));
+    assert_eq!(later.known.len(), 3);
+    let unchanged = import().expect("nothing new");
+    assert_eq!((unchanged.launches.len(), unchanged.known.len()), (0, 4));
     assert_eq!(times().len(), 3);
 }
 
@@ -122,7 +122,7 @@ fn a_folder_without_a_file_that_can_be_imported_is_refused_with_the_first_reason
     let error = import().expect_err("a wrong line").to_string();
     assert!(error.contains("nights/2:3: `nan`"), "{error}");
     write(&desk, &[("1", "nothing"), ("2", "")]);
-    let error = import().expect_err("nothing to import");
-    assert!(matches!(error, ImportError::Empty { .. }), "{error}");
+    let empty = import().expect_err("nothing to import");
+    assert!(matches!(empty, ImportError::Empty { .. }), "{empty}");
     assert!(!desk.path("a.db").exists());
 }

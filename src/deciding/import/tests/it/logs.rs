@@ -100,8 +100,8 @@ fn tables_of_other_numbers_of_ranks_are_left_out_and_can_be_imported_for_their_s
         nodes: Some(1),
         ..osu()
     };
-    let imported = desk.import(&log, &on_one).expect("the other shape");
-    assert_eq!(imported.repetitions, 1);
+    let other_shape = desk.import(&log, &on_one).expect("the other shape");
+    assert_eq!(other_shape.repetitions, 1);
     assert_eq!(times(&desk), [125, 250, 275]);
     desk.import(&log, &on_one).expect_err("twice");
     let on_three = ImportOptions {
@@ -348,13 +348,13 @@ fn labels_before_the_lines_are_recognised() {
         refusal.starts_with("times:1: `out` before the title is not a label"),
         "{refusal}"
     );
-    let refusal = Desk::new().refusal(
+    let unlabelled = Desk::new().refusal(
         "[1,0]<stdout>:# OSU MPI Allreduce Latency Test v5.8\n# Size  Avg Latency(us)\n4 1.25\n",
         &osu(),
     );
     assert!(
-        refusal.starts_with("times:1: no rows have the label `[1,0]<stdout>:` of this title"),
-        "{refusal}"
+        unlabelled.starts_with("times:1: no rows have the label `[1,0]<stdout>:` of this title"),
+        "{unlabelled}"
     );
 }
 
@@ -397,15 +397,15 @@ fn lines_of_other_programs_are_counted_and_never_taken_for_rows() {
     );
     // Other encodings than UTF-8, and a row that the end of the file has cut.
     let desk = Desk::new();
-    let mut log = output("1.25").into_bytes();
-    log.extend(b"Zeit\xfcberschreitung\n2048   1.5");
-    std::fs::write(desk.path("times"), log).expect("written");
-    let imported =
+    let mut bytes = output("1.25").into_bytes();
+    bytes.extend(b"Zeit\xfcberschreitung\n2048   1.5");
+    std::fs::write(desk.path("times"), bytes).expect("written");
+    let of_bytes =
         import::import_files(&desk.path("times"), &desk.path("a.db"), &osu()).expect("read");
     assert_eq!(times(&desk), [125]);
-    assert_eq!(imported.other_lines.len(), 1);
+    assert_eq!(of_bytes.other_lines.len(), 1);
     assert_eq!(
-        shown(&imported.skipped),
+        shown(&of_bytes.skipped),
         ["5: the file ends within this row"]
     );
 }
@@ -440,8 +440,8 @@ fn titles_without_rows_and_rows_without_titles_are_named() {
     );
     // Another program's table after one of OSU.
     let other = "# OMB-Py MPI Allreduce Latency Test\n# Size       Avg Latency(us)\n2048  9.99\n";
-    let imported = check(&format!("{whole}{other}"), &[125]);
-    assert_eq!(imported.skipped.len(), 1, "{imported:?}");
+    let with_other = check(&format!("{whole}{other}"), &[125]);
+    assert_eq!(with_other.skipped.len(), 1, "{with_other:?}");
 }
 
 /// A table of IMB with its head.

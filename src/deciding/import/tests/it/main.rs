@@ -132,23 +132,23 @@ fn without_a_default_a_measured_baseline_must_be_named() {
         baseline: Some(name.to_owned()),
         ..csv()
     };
-    let refusal = desk.refusal(text, &with("mvapich:rng"));
+    let unknown = desk.refusal(text, &with("mvapich:rng"));
     assert!(
-        refusal.contains("no times of the baseline `mvapich:rng`"),
-        "{refusal}"
+        unknown.contains("no times of the baseline `mvapich:rng`"),
+        "{unknown}"
     );
     let mixed = format!("{text}bcast,default,,4,8,1e-6\n");
-    let refusal = desk.refusal(&mixed, &with("mvapich:ring"));
+    let both = desk.refusal(&mixed, &with("mvapich:ring"));
     assert!(
-        refusal.starts_with("times:5: both the default and the baseline were measured"),
-        "{refusal}"
+        both.starts_with("times:5: both the default and the baseline were measured"),
+        "{both}"
     );
     let cut = "collective,library,algorithm,ppn,bytes,segment_bytes,seconds\n\
         bcast,mvapich,ring,4,8,,1e-6\nbcast,mvapich,ring,4,8,4,1e-6\n";
-    let refusal = desk.refusal(cut, &with("mvapich:ring"));
+    let segmented = desk.refusal(cut, &with("mvapich:ring"));
     assert!(
-        refusal.contains("mvapich:bcast/ring[segment_bytes=4] here"),
-        "{refusal}"
+        segmented.contains("mvapich:bcast/ring[segment_bytes=4] here"),
+        "{segmented}"
     );
 }
 
@@ -299,9 +299,9 @@ fn a_barrier_has_no_size_and_no_algorithm_of_ours() {
         refusal.starts_with("times:2: bytes: `8` is not the size of a barrier"),
         "{refusal}"
     );
-    let refusal = desk.refusal(&format!("{header}alltoall,ours,ring,4,8,3e-6\n"), &csv());
+    let no_algorithm = desk.refusal(&format!("{header}alltoall,ours,ring,4,8,3e-6\n"), &csv());
     assert!(
-        refusal.contains("no algorithm `alltoall/ring`"),
-        "{refusal}"
+        no_algorithm.contains("no algorithm `alltoall/ring`"),
+        "{no_algorithm}"
     );
 }

@@ -343,7 +343,9 @@ fn mixed_outputs_of_imb_are_left_out() {
             .take(shift)
             .chain(two.lines().map(Some));
         let pairs = behind.zip(before.chain([None; 8]));
-        let lines = pairs.flat_map(|(one, two)| [one, two]).flatten();
+        let lines = pairs
+            .flat_map(|(of_one, of_two)| [of_one, of_two])
+            .flatten();
         lines.map(|line| format!("{line}\n")).collect::<String>()
     };
     for shift in 0..3 {
@@ -358,10 +360,10 @@ fn mixed_outputs_of_imb_are_left_out() {
         "{refusal}"
     );
     let other = rows(["1.50", "1.60", "1.70"]).replace("= 8\n", "= 8\n# #processes = 4\n");
-    let refusal = Desk::new().refusal(&imb(&other), &of_imb(4));
+    let elsewhere = Desk::new().refusal(&imb(&other), &of_imb(4));
     assert!(
-        refusal.starts_with("times:6: this line stands in another table"),
-        "{refusal}"
+        elsewhere.starts_with("times:6: this line stands in another table"),
+        "{elsewhere}"
     );
 }
 
@@ -437,10 +439,10 @@ fn two_traced_commands_leave_it_open_which_of_several_tables_is_whose() {
         "{refusal}"
     );
     check(&format!("{traced}{one}"), &[125]);
-    let refusal = Desk::new().refusal(&format!("{set}4\n{run}{set}0\n{one}"), &osu());
+    let without_run = Desk::new().refusal(&format!("{set}4\n{run}{set}0\n{one}"), &osu());
     assert!(
-        refusal.contains("line 1 says that an algorithm"),
-        "{refusal}"
+        without_run.contains("line 1 says that an algorithm"),
+        "{without_run}"
     );
     let same = "+ mpirun -np 8 ./osu_allreduce\n";
     check(&format!("{same}{same}{one}{two}"), &[125, 250]);
@@ -465,12 +467,15 @@ fn warnings_of_tables_that_are_left_out_are_not_stored() {
     let stored = &starts[0].1.environment.warnings;
     assert!(stored.iter().all(is_imported), "{stored:?}");
     // A title without rows is no reason to trust those of other tables less.
-    let log = format!("# OSU MPI Allreduce Latency Test v5.8\n# Size  Avg Latency(us)\n{whole}");
-    let imported = Desk::new().import(&log, &osu()).expect("the second table");
+    let rowless =
+        format!("# OSU MPI Allreduce Latency Test v5.8\n# Size  Avg Latency(us)\n{whole}");
+    let imported_whole = Desk::new()
+        .import(&rowless, &osu())
+        .expect("the second table");
     assert!(
-        imported.warnings.iter().all(is_imported),
+        imported_whole.warnings.iter().all(is_imported),
         "{:?}",
-        imported.warnings
+        imported_whole.warnings
     );
 }
 
@@ -533,8 +538,8 @@ fn a_table_without_a_shape_is_left_out_of_a_file_with_several() {
         shown(&imported.skipped)[0],
         "1: the log does not say on which shape this table ran, and others ran on other shapes"
     );
-    let log = format!("{one}+ mpirun -np 8 ./osu\n{three}");
-    check(&log, &[125, 375]);
+    let same_shape = format!("{one}+ mpirun -np 8 ./osu\n{three}");
+    check(&same_shape, &[125, 375]);
 }
 
 /// The number of nodes is only a bound in IMB, so another one does not make other tables.

@@ -109,12 +109,12 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
 /// The cells of some collectives on numbers of nodes, with 2 ranks on each, and sizes.
 pub(crate) fn results(
     collectives: &[Collective],
-    nodes: impl Iterator<Item = u32> + Clone,
+    node_counts: impl Iterator<Item = u32> + Clone,
     sizes: impl Iterator<Item = u64> + Clone,
 ) -> Vec<CellDecision> {
     let mut results = Vec::new();
     for collective in collectives {
-        for nodes in nodes.clone() {
+        for nodes in node_counts.clone() {
             let shape = CommShape { nodes, ppn: 2 };
             results.extend(sizes.clone().map(|bytes| result(*collective, shape, bytes)));
         }

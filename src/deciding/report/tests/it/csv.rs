@@ -23,9 +23,9 @@ fn every_cell_has_a_row_for_every_candidate() {
     let text = render_csv(&view).expect("written");
     insta::assert_snapshot!(text.lines().take(12).collect::<Vec<_>>().join("\n"));
     let rows = read(&text);
-    let timed: Vec<&Ranked> = view.cells.iter().flat_map(|r| &r.ranking).collect();
-    assert_eq!(rows.len(), timed.len());
-    for (row, timed) in rows.iter().zip(timed) {
+    let all_timed: Vec<&Ranked> = view.cells.iter().flat_map(|r| &r.ranking).collect();
+    assert_eq!(rows.len(), all_timed.len());
+    for (row, timed) in rows.iter().zip(all_timed) {
         assert_eq!(row.len(), 23);
         assert_eq!(row["candidate"], timed.candidate.to_string());
         assert_eq!(
@@ -35,7 +35,7 @@ fn every_cell_has_a_row_for_every_candidate() {
         );
         let speedup = timed.speedup.map(|speedup| speedup.median);
         assert_eq!(row["speedup"].parse().ok(), speedup);
-        let launches = timed.speedup.map(|speedup| speedup.launches);
+        let launches = timed.speedup.map(|ratio| ratio.launches);
         assert_eq!(row["speedup_launches"].parse().ok(), launches);
     }
     let chosen = rows.iter().filter(|row| row["chosen_colltune"] == "yes");

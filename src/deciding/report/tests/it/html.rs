@@ -117,8 +117,8 @@ fn guidelines_are_judged_before_and_after() {
     );
     assert!(page.contains(&told), "{told}");
     assert!(page.contains(" id=\"bcast-guidelines\""));
-    let page = check(&cells::empty());
-    assert!(page.contains("No mock-ups were measured"));
+    let empty_page = check(&cells::empty());
+    assert!(empty_page.contains("No mock-ups were measured"));
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn nothing_measured_is_a_page_too() {
         ),
         ..cells::empty()
     };
-    let page = check(&one_shape);
+    let one_shape_page = check(&one_shape);
     assert!(
-        page.contains("The collective has no data")
-            && page.contains("There is no time against ranks")
+        one_shape_page.contains("The collective has no data")
+            && one_shape_page.contains("There is no time against ranks")
     );
 }
 
@@ -376,16 +376,16 @@ fn choices_that_are_not_deployed_are_hatched() {
         ("low, confirmed: true", "low confidence"),
         ("high", "not confirmed"),
     ] {
-        let page = check(&deployment::view(rule));
+        let hatched_page = check(&deployment::view(rule));
         // The hatched field, and the one in the legend.
-        assert_eq!(page.matches("url(#hatched)").count(), 2);
+        assert_eq!(hatched_page.matches("url(#hatched)").count(), 2);
         for text in [
             "not deployed: low confidence or not confirmed</text>".to_owned(),
             format!("<td>chosen; not deployed: {reason}</td>"),
             format!("<td>no: {reason}</td>"),
             "confirm the choices: none of them is deployed".to_owned(),
         ] {
-            assert!(page.contains(&text), "{text}");
+            assert!(hatched_page.contains(&text), "{text}");
         }
     }
 }

@@ -78,8 +78,8 @@ fn cold_caches_are_mentioned() {
         last_level_bytes: 480 << 20,
         is_assumed: false,
     });
-    let told = |view: &View| {
-        let text = render_markdown(view);
+    let told = |current: &View| {
+        let text = render_markdown(current);
         let mut lines = text.lines().map(str::to_owned);
         lines.find(|line| line.starts_with("- caches: "))
     };
@@ -103,7 +103,8 @@ fn calls_that_do_not_begin_together_are_mentioned() {
 #[test]
 fn from_older_stores_only_the_time_in_calls_is_known() {
     let mut view = example::view();
-    let told = |view: &View| render_markdown(view).contains("measuring, 70.6 % in the calls, in 6");
+    let told =
+        |current: &View| render_markdown(current).contains("measuring, 70.6 % in the calls, in 6");
     assert!(!told(&view));
     view.cost.shares = None;
     assert!(told(&view));
@@ -157,8 +158,8 @@ fn nodes_are_named_below_their_switches() {
 fn cell(view: &View, row: &str, column: usize) -> String {
     let text = render_markdown(view);
     let mut rows = text.lines().filter(|line| line.starts_with(row));
-    let row = rows.next().expect("a row");
-    row.split('|')
+    let line = rows.next().expect("a row");
+    line.split('|')
         .nth(column)
         .expect("a cell")
         .trim()
@@ -286,8 +287,8 @@ fn the_use_of_both_directions_is_stated_if_launches_agree() {
 #[test]
 fn the_time_of_launches_beside_measuring_is_told() {
     let mut view = example::view();
-    let told = |view: &View| {
-        let summary = render_summary(view);
+    let told = |current: &View| {
+        let summary = render_summary(current);
         let lines = summary.lines().map(str::to_owned);
         lines
             .filter(|line| line.starts_with("Measuring took"))
@@ -307,9 +308,9 @@ fn the_time_of_launches_beside_measuring_is_told() {
 #[test]
 fn a_search_without_a_gain_and_nothing_saved_are_not_told() {
     let mut view = example::view();
-    let told = |view: &View| {
-        let text = render_markdown(view);
-        let search = render_summary(view).contains("The search took");
+    let told = |current: &View| {
+        let text = render_markdown(current);
+        let search = render_summary(current).contains("The search took");
         assert_eq!(text.contains("The search took"), search);
         (search, text.contains("saved about"))
     };
@@ -394,10 +395,10 @@ fn a_default_that_was_not_beaten_is_reported() {
     assert!(!text.contains("loses"), "{text}");
     view.comparisons.truncate(1);
     view.comparisons[0].sizes.truncate(1);
-    let text = render_summary(&view);
+    let one_point = render_summary(&view);
     assert!(
-        text.contains("was not beaten at the one measured point."),
-        "{text}"
+        one_point.contains("was not beaten at the one measured point."),
+        "{one_point}"
     );
 }
 
@@ -418,10 +419,10 @@ fn collectives_without_data_have_no_sizes() {
         "{told}"
     );
     view.comparisons[0].sizes[0].verdict = Verdict::WithinNoise;
-    let told = render_summary(&view);
+    let held = render_summary(&view);
     assert!(
-        told.contains("  barrier on 1x2: the default holds\n"),
-        "{told}"
+        held.contains("  barrier on 1x2: the default holds\n"),
+        "{held}"
     );
 }
 
@@ -470,8 +471,8 @@ fn each_class_of_operators_counts_where_it_was_measured() {
     view.comparisons.insert(1, again);
     // In a table alone, the entries of two classes may come from one measurement.
     let mut alone = [example::view(), view.clone()];
-    for view in &mut alone {
-        view.basis = Basis::TableAlone;
+    for of_table in &mut alone {
+        of_table.basis = Basis::TableAlone;
     }
     let [once, both] = alone.each_ref().map(render_summary);
     assert_eq!(once.lines().next(), both.lines().next());

@@ -15,13 +15,13 @@ fn broadcasts(nodes: &[u32], sizes: &[u64]) -> Vec<CellDecision> {
 }
 
 /// The ticks of a figure with their places, those of the horizontal axis and those of the vertical one.
-fn axes(cells: Vec<CellDecision>, figure: &str) -> [Vec<(f64, String)>; 2] {
+fn axes(cells: Vec<CellDecision>, id: &str) -> [Vec<(f64, String)>; 2] {
     let view = View {
         cells,
         ..cells::empty()
     };
     let page = render_html(&view);
-    let start = format!("<figure id=\"{figure}\"");
+    let start = format!("<figure id=\"{id}\"");
     let (_, figure) = page.split_once(&start).expect("a figure");
     let (picture, _) = figure.split_once("</svg>").expect("a picture");
     let ticks = |end: &str, place: &str| {
@@ -67,8 +67,8 @@ fn timed(mut cells: Vec<CellDecision>, times: [f64; 2]) -> Vec<CellDecision> {
 fn ticks_are_round_and_few() {
     let [sizes, _] = axes(broadcasts(&[1], &[8, 1024]), "bcast-time-1x2");
     check(&sizes, &["8", "16", "32", "64", "128", "256", "512", "1K"]);
-    let [sizes, _] = axes(broadcasts(&[1], &[8, 4 << 20]), "bcast-time-1x2");
-    check(&sizes, &["8", "64", "512", "4K", "32K", "256K", "2M"]);
+    let [wide_sizes, _] = axes(broadcasts(&[1], &[8, 4 << 20]), "bcast-time-1x2");
+    check(&wide_sizes, &["8", "64", "512", "4K", "32K", "256K", "2M"]);
     let [ranks, _] = axes(broadcasts(&[1, 32], &[1 << 20]), "bcast-strong");
     check(&ranks, &["2", "4", "8", "16", "32", "64"]);
     let two = || broadcasts(&[1], &[8, 1024]);

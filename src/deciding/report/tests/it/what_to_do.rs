@@ -22,8 +22,7 @@ fn advice(of_colltune: &str, of_library: &str) -> [String; 2] {
 ",
             match rule {
                 "" => String::new(),
-                rule =>
-                    format!("\n          - {{from: 1500, candidate: {rule}, confidence: high}}"),
+                _ => format!("\n          - {{from: 1500, candidate: {rule}, confidence: high}}"),
             }
         )
     };

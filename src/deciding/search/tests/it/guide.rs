@@ -421,9 +421,9 @@ fn a_schedule_measured_under_another_name_is_not_measured_again() {
     let all = old
         .into_iter()
         .chain([16, 32, 64].map(|kib| chain(kib << 10)));
-    let old: Vec<Candidate> = all.chain([Candidate::Default]).collect();
+    let measured: Vec<Candidate> = all.chain([Candidate::Default]).collect();
     for launch in 1..3 {
-        for candidate in &old {
+        for candidate in &measured {
             let seconds = between_two(&cell, candidate);
             trial.known.add_time(cell, candidate, launch, seconds);
         }
@@ -431,14 +431,18 @@ fn a_schedule_measured_under_another_name_is_not_measured_again() {
     trial.launches = 2;
     trial.run(&between_two, &Model(Some(&between_two)), 0.0);
     let standings = trial.known.standings(&cell);
-    for standing in standings.iter().filter(|s| !old.contains(&s.candidate)) {
+    for standing in standings
+        .iter()
+        .filter(|s| !measured.contains(&s.candidate))
+    {
         let is_known = |other: &Candidate| cell.are_alike(other, &standing.candidate);
-        assert!(!old.iter().any(is_known), "{standing:?}");
+        assert!(!measured.iter().any(is_known), "{standing:?}");
     }
     // Of two equal candidates, only the simpler one was measured again.
     let launches = |name: &str| {
-        let mut all = standings.iter();
-        all.find(|s| s.candidate.algorithm() == name)
+        let mut listed = standings.iter();
+        listed
+            .find(|s| s.candidate.algorithm() == name)
             .map_or(0, |s| s.launches)
     };
     assert_eq!(launches("bcast/binomial"), 2);

@@ -71,7 +71,8 @@ impl Direction {
         let is_over = at.receive(from, message, |offset, piece| {
             assert_eq!(offset, expected);
             expected += piece.len();
-            let wrong = (0..piece.len()).find(|&at| piece[at] != byte(*index, offset + at));
+            let wrong =
+                (0..piece.len()).find(|&place| piece[place] != byte(*index, offset + place));
             assert_eq!(wrong, None, "message {index} at {offset}");
         });
         let is_over = is_over.unwrap();
@@ -165,11 +166,11 @@ fn offers_of_another_length_are_errors() {
     for expected in [0, 8, 299_999, 300_001] {
         let mut message = TransferProgress::new(300_000, 1).readable_at(source.as_ptr(), true);
         ranks[0].send(1, &mut message, |_, _| panic!("it is offered"));
-        let mut message = TransferProgress::new(expected, 1);
-        let outcome = ranks[1].receive(0, &mut message, |_, _| ());
+        let mut received = TransferProgress::new(expected, 1);
+        let outcome = ranks[1].receive(0, &mut received, |_, _| ());
         assert_eq!(outcome, Err(Mismatch), "{expected}");
-        let outcome = ranks[1].peer(0).receive_packet(expected, |_| Ok(()));
-        assert_eq!(outcome, Err(Mismatch), "{expected}");
+        let packet_outcome = ranks[1].peer(0).receive_packet(expected, |_| Ok(()));
+        assert_eq!(packet_outcome, Err(Mismatch), "{expected}");
     }
 }
 
@@ -310,10 +311,14 @@ fn a_length_that_differs_from_the_sender_is_an_error() {
         let outcome = second.receive(0, &mut message, |_, _| ());
         assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
         if MessageSize::new(expected, 1).is_packet() {
-            let [mut first, mut second] = two(1 << 20);
-            assert!(first.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
-            let outcome = second.peer(0).receive_packet(expected, |_| Ok(()));
-            assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
+            let [mut sender, mut receiver] = two(1 << 20);
+            assert!(sender.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
+            let packet_outcome = receiver.peer(0).receive_packet(expected, |_| Ok(()));
+            assert_eq!(
+                packet_outcome,
+                Err(Mismatch),
+                "{sent} instead of {expected}"
+            );
         }
     }
 }
@@ -337,14 +342,14 @@ fn single_packets_are_messages() {
         });
         assert_eq!((has_come, &lengths[..]), (Ok(true), &[length][..]));
         for _ in 1..sent {
-            let has_come = second.peer(0).receive_packet(length, |packet| {
+            let packet_has_come = second.peer(0).receive_packet(length, |packet| {
                 assert!(is_right(packet));
                 Ok::<(), Mismatch>(())
             });
-            assert_eq!(has_come, Ok(true));
+            assert_eq!(packet_has_come, Ok(true));
         }
-        let has_come = second.peer(0).receive_packet(length, |_| Ok(()));
-        assert_eq!(has_come, Ok::<bool, Mismatch>(false));
+        let has_more = second.peer(0).receive_packet(length, |_| Ok(()));
+        assert_eq!(has_more, Ok::<bool, Mismatch>(false));
         let is_sent = first.peer(1).send_packet(length, fill);
         assert!(is_sent, "there is room again");
     }
@@ -392,17 +397,18 @@ fn overwritten_memory_causes_no_wrong_access() {
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
             // Overwrites the number of a buffer, or an offer, or how much of it has been read.
-            let word = random.u64(..) >> [0, 44, 60][random.usize(0..3)];
-            file.write_at(&word.to_ne_bytes(), head + 8 * random.u64(1..8))
+            let field = random.u64(..) >> [0, 44, 60][random.usize(0..3)];
+            file.write_at(&field.to_ne_bytes(), head + 8 * random.u64(1..8))
                 .unwrap();
             let rank = random.usize(0..2);
-            let length = match random.u8(0..16) {
+            let message_length = match random.u8(0..16) {
                 0 => source.len(),
                 _ => random.usize(0..2000) >> random.u32(0..12),
             };
-            let mut message = TransferProgress::new(length, 1).readable_at(source.as_ptr(), true);
+            let mut message =
+                TransferProgress::new(message_length, 1).readable_at(source.as_ptr(), true);
             let piece_is_inside = |offset: usize, piece: usize| {
-                assert!(offset + piece <= length && piece <= layout.largest_unit());
+                assert!(offset + piece <= message_length && piece <= layout.largest_unit());
             };
             if random.bool() {
                 channels[rank].send(1 - rank, &mut message, |offset, piece| {

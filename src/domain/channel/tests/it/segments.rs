@@ -56,8 +56,11 @@ fn a_file_that_is_closed_can_neither_be_opened_nor_reserved() {
         SegmentError::Foreign { .. } | SegmentError::Open { .. }
     );
     assert!(is_refused, "{error}");
-    let error = Channels::new(segment, layout(), 0).unwrap_err();
-    assert!(matches!(error, SegmentError::Reserve { .. }), "{error}");
+    let reserve_error = Channels::new(segment, layout(), 0).unwrap_err();
+    assert!(
+        matches!(reserve_error, SegmentError::Reserve { .. }),
+        "{reserve_error}"
+    );
 }
 
 #[test]

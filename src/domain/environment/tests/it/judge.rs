@@ -137,8 +137,8 @@ fn nodes_on_different_networks_cause_a_warning() {
     check(&quiet(vec![a, b]), &[unlike]);
     // Unknown networks may be the same.
     let same = on("c", "Omni-Path 100 Gb/s (hfi1)");
-    let a = on("a", "Omni-Path 100 Gb/s (hfi1)");
-    check(&quiet(vec![a, same, node("d", 2)]), &[]);
+    let omni_path = on("a", "Omni-Path 100 Gb/s (hfi1)");
+    check(&quiet(vec![omni_path, same, node("d", 2)]), &[]);
 }
 
 #[test]

@@ -36,8 +36,8 @@ impl Devices {
         let device = format!("devices/{bus}/{slot}");
         let target = format!("../../../bus/{bus}/drivers/{driver}");
         self.link(&format!("{device}/driver"), Path::new(&target));
-        let target = format!("../../../bus/{bus}");
-        self.link(&format!("{device}/subsystem"), Path::new(&target));
+        let subsystem = format!("../../../bus/{bus}");
+        self.link(&format!("{device}/subsystem"), Path::new(&subsystem));
         self.path().join(device)
     }
 
@@ -127,11 +127,11 @@ fn a_port_that_is_down_or_slower_makes_no_difference_beside_one_that_works() {
     let node = Devices::new();
     node.mellanox("mlx5_0", "0000:21:00.0", "InfiniBand", &[slow]);
     node.check(&["InfiniBand 100 Gb/s (mlx5_core MT4123)"]);
-    let node = Devices::new();
-    node.mellanox("mlx5_0", "0000:21:00.0", "InfiniBand", &[DOWN]);
-    let device = node.device("0000:01:00.0", "pci", "ixgbe");
-    node.interface("eno1", Some(&device), "up", "10000");
-    node.check(&["Ethernet 10 Gb/s (ixgbe)"]);
+    let disconnected = Devices::new();
+    disconnected.mellanox("mlx5_0", "0000:21:00.0", "InfiniBand", &[DOWN]);
+    let device = disconnected.device("0000:01:00.0", "pci", "ixgbe");
+    disconnected.interface("eno1", Some(&device), "up", "10000");
+    disconnected.check(&["Ethernet 10 Gb/s (ixgbe)"]);
 }
 
 #[test]
@@ -153,29 +153,29 @@ fn different_networks_differ() {
     omni_path.check(&["Omni-Path 100 Gb/s (hfi1)"]);
     // EFA beside the Ethernet of the cloud, whose rate is unknown.
     let efa = Devices::new();
-    let device = efa.device("0000:00:06.0", "pci", "efa");
-    efa.rdma("rdmap0s6", &device, "Unspecified", &link);
-    let device = efa.device("0000:00:05.0", "pci", "ena");
-    efa.interface("ens5", Some(&device), "up", "-1");
+    let efa_device = efa.device("0000:00:06.0", "pci", "efa");
+    efa.rdma("rdmap0s6", &efa_device, "Unspecified", &link);
+    let ena_device = efa.device("0000:00:05.0", "pci", "ena");
+    efa.interface("ens5", Some(&ena_device), "up", "-1");
     efa.check(&["EFA 100 Gb/s (efa)"]);
     // RoCE, whose interface is the same port.
     let roce = Devices::new();
-    let link = [("4: ACTIVE", "25 Gb/sec (1X EDR)")];
-    roce.mellanox("mlx5_bond_0", "0000:3b:00.0", "Ethernet", &link);
-    let device = roce.path().join("devices/pci/0000:3b:00.0");
-    roce.interface("ens1f0np0", Some(&device), "up", "25000");
+    let roce_link = [("4: ACTIVE", "25 Gb/sec (1X EDR)")];
+    roce.mellanox("mlx5_bond_0", "0000:3b:00.0", "Ethernet", &roce_link);
+    let roce_device = roce.path().join("devices/pci/0000:3b:00.0");
+    roce.interface("ens1f0np0", Some(&roce_device), "up", "25000");
     roce.check(&["RoCE 25 Gb/s (mlx5_core MT4123)"]);
     // Two ports of plain Ethernet, one of which is not connected.
     let ethernet = Devices::new();
     for (name, state, speed) in [("enp4s0f0", "up", "10000"), ("enp4s0f1", "down", "-1")] {
-        let device = ethernet.device(&format!("0000:04:{name}"), "pci", "ixgbe");
-        ethernet.interface(name, Some(&device), state, speed);
+        let port = ethernet.device(&format!("0000:04:{name}"), "pci", "ixgbe");
+        ethernet.interface(name, Some(&port), state, speed);
     }
     ethernet.check(&["2 x Ethernet 10 Gb/s (ixgbe)"]);
     // A virtual machine.
     let cloud = Devices::new();
-    let device = cloud.device("virtio2", "virtio", "virtio_net");
-    cloud.interface("eth0", Some(&device), "up", "-1");
+    let virtio_device = cloud.device("virtio2", "virtio", "virtio_net");
+    cloud.interface("eth0", Some(&virtio_device), "up", "-1");
     cloud.check(&["Ethernet (virtio_net)"]);
 }
 

@@ -150,7 +150,7 @@ fn files_of_rules_are_reported_with_their_other_settings() {
     let components = ("OMPI_MCA_coll", "^han");
     check(&[file, components], &[components.0, file.0]);
     check(&[components], &[]);
-    let file = (
+    let selection_file = (
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
         "/etc/selection.json",
     );
@@ -160,10 +160,10 @@ fn files_of_rules_are_reported_with_their_other_settings() {
     ];
     let forced = ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree");
     check(
-        &[file, devices, bcast, forced],
-        &[bcast.0, file.0, devices.0],
+        &[selection_file, devices, bcast, forced],
+        &[bcast.0, selection_file.0, devices.0],
     );
     // Without a file they are the user's own settings.
     check(&[devices, bcast, forced], &[]);
-    check(&[(file.0, ""), devices], &[file.0]);
+    check(&[(selection_file.0, ""), devices], &[selection_file.0]);
 }

@@ -91,14 +91,14 @@ fn the_remedy_is_one_list_that_keeps_existing_settings() {
             assert_eq!(remedy, format!("OMPI_MCA_coll={expected}"), "{coll}");
         }
         // With the remedy no further variable must be set.
-        let all = open_mpi(&[
+        let remedied = open_mpi(&[
             ("coll_han_priority", "35"),
             ("coll_sm_priority", "90"),
             ("coll", expected),
         ]);
         assert!(
-            all.iter().all(|entry| entry.remedy.is_none()),
-            "{coll}: {all:?}"
+            remedied.iter().all(|entry| entry.remedy.is_none()),
+            "{coll}: {remedied:?}"
         );
     };
     check("", "^hcoll,han,sm");

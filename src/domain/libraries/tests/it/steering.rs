@@ -119,7 +119,7 @@ fn misspelt_settings_have_no_effect() {
 fn settings_without_their_switch_have_no_effect() {
     let needs = |effect: Effect, setting: &str| match effect {
         Effect::Nothing(NoEffect::Unmet(needed)) => assert_eq!(needed.setting, setting),
-        effect => panic!("{effect:?}"),
+        other => panic!("{other:?}"),
     };
     let switch = ("coll_tuned_use_dynamic_rules", "true");
     let (file, forced) = ((RULES, "/a"), ("coll_tuned_alltoall_algorithm", "pairwise"));
@@ -134,11 +134,11 @@ fn settings_without_their_switch_have_no_effect() {
         open_mpi(&[switch]),
         Effect::Nothing(NoEffect::NothingToEnable)
     );
-    let (file, switch) = (
+    let (han_file, han_switch) = (
         ("coll_han_dynamic_rules_filename", "/a"),
         ("coll_han_use_dynamic_file_rules", "true"),
     );
-    needs(open_mpi(&[file]), switch.0);
+    needs(open_mpi(&[han_file]), han_switch.0);
     let devices = "MPIR_CVAR_DEVICE_COLLECTIVES";
     let compositions = ("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "/a");
     assert_eq!(effect("mpich", &MPICH, &[compositions]), Effect::Steers);

@@ -169,9 +169,9 @@ fn balance_gains_as_the_formula_predicts_if_bytes_cost_more_than_start_ups() {
             let expected = folding::expected(nodes * ranks, ratio).unwrap();
             assert!((gain / expected - 1.0).abs() < 0.005, "{gain} {expected}");
             let begins = folding::break_even(&machine, level).unwrap();
-            let simulated = |machine: &Machine| {
-                let cluster = Cluster::new(machine, nodes, ranks);
-                folding::crossing(&cluster).unwrap() as f64 / begins
+            let simulated = |variant: &Machine| {
+                let variant_cluster = Cluster::new(variant, nodes, ranks);
+                folding::crossing(&variant_cluster).unwrap() as f64 / begins
             };
             let none_eager = simulated(&folding::without_eager(&machine));
             assert!((0.999..1.005).contains(&none_eager), "{none_eager}");

@@ -81,9 +81,12 @@ fn the_shared_link_replaces_the_node_link() {
         "shared.gamma"
     );
     let text = FULL.replace(r#""node": {"#, r#""node": {"gamma": 1e-11, "#);
-    let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+    let with_node_gamma: Machine = serde_json::from_str(&text).expect("well-formed");
     let key = "node.gamma";
-    assert_eq!(machine.validate(), Err(InvalidMachine::GammaOfMpi { key }));
+    assert_eq!(
+        with_node_gamma.validate(),
+        Err(InvalidMachine::GammaOfMpi { key })
+    );
 }
 
 #[test]
@@ -154,10 +157,10 @@ fn values_out_of_range_are_named() {
     };
     assert_eq!(machine.validate(), Err(above));
 
-    let mut machine: Machine = serde_json::from_str(FULL).expect("valid");
-    machine.node = None;
-    machine.network = None;
-    assert_eq!(machine.validate(), Err(InvalidMachine::NoLink));
+    let mut linkless: Machine = serde_json::from_str(FULL).expect("valid");
+    linkless.node = None;
+    linkless.network = None;
+    assert_eq!(linkless.validate(), Err(InvalidMachine::NoLink));
 }
 
 const REFERENCE: &str = include_str!("../../../../../tuning/machines/reference.yaml");

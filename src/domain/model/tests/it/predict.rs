@@ -220,8 +220,8 @@ fn predictions_need_their_parameters() {
 
 /// The compositions of an algorithm, each inner algorithm with the default of the other, with blocks if it takes them.
 fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
-    let cut = |algorithm: &Algorithm| Parameters {
-        blocks: algorithm
+    let cut = |given: &Algorithm| Parameters {
+        blocks: given
             .takes(Parameter::Blocks)
             .then_some(Blocks::Count(blocks)),
         ..Parameters::default()

@@ -21,7 +21,7 @@ fn check_row(cells: &[String]) {
 
 /// Checks that the report contains these sentences, ignoring line breaks.
 fn check_sentences(text: &str) {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = |wrapped: &str| wrapped.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words(REPORT).contains(&words(text)),
         "reports/pipelines.md does not say: {text}"
@@ -65,10 +65,10 @@ fn a_search_finds_better_blocks_than_the_lemma_only_where_they_are_eager() {
 fn the_steady_states_agree_with_the_closed_form() {
     for ratio in combining::RATIOS {
         let steady = PIPELINED.map(|id| combining::steady(id, ratio).unwrap());
-        for steady in steady {
+        for state in steady {
             assert!(
-                (steady.simulated / steady.expected - 1.0).abs() < 1e-9,
-                "{ratio}: {steady:?}"
+                (state.simulated / state.expected - 1.0).abs() < 1e-9,
+                "{ratio}: {state:?}"
             );
         }
         let [pipelined, doubly, dual] = steady.map(|steady| steady.expected);
@@ -159,8 +159,8 @@ fn the_simulated_machine_is_as_close_to_the_published_figures_as_the_report_says
         "{last:?}"
     );
     for row in &rows {
-        let [measured, simulated] = row.gains();
-        assert!(simulated > 1.0, "{row:?}");
+        let [measured, simulated_gain] = row.gains();
+        assert!(simulated_gain > 1.0, "{row:?}");
         assert_eq!(measured > 1.0, row.elements > 1000, "{row:?}");
         let is_middling = (25_000..=250_000).contains(&row.elements);
         assert_eq!(row.is_misjudged(), is_middling, "{row:?}");

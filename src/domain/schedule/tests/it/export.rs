@@ -52,20 +52,20 @@ fn run(ranks: &[Vec<Statement>]) -> Total {
     let mut done = 0;
     loop {
         let before = done;
-        for (rank, own) in ranks.iter().enumerate() {
-            for (index, statement) in own.iter().enumerate() {
-                if ends[rank][index].is_some() {
+        for (own_rank, own) in ranks.iter().enumerate() {
+            for (own_index, statement) in own.iter().enumerate() {
+                if ends[own_rank][own_index].is_some() {
                     continue;
                 }
                 let begin = |rank: usize, index: usize| {
                     let after = ranks[rank][index].after.iter();
                     after
-                        .map(|before| ends[rank][*before])
+                        .map(|earlier| ends[rank][*earlier])
                         .try_fold(0, |latest: u64, end| Some(latest.max(end?)))
                 };
                 let both = statement
                     .message
-                    .map_or(vec![(rank, index)], |m| places[&m].clone());
+                    .map_or(vec![(own_rank, own_index)], |m| places[&m].clone());
                 let begins: Option<Vec<u64>> = both
                     .iter()
                     .map(|(rank, index)| begin(*rank, *index))

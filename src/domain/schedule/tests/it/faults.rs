@@ -112,8 +112,8 @@ fn the_input_must_not_be_written() {
             vec![send(0, other.in_buffer(OUTPUT))],
         ],
     ];
-    let fault = at(0, 1, programs[0][1][0], Misdeed::Forbidden);
-    check(&scatter, &programs, fault);
+    let scatter_fault = at(0, 1, programs[0][1][0], Misdeed::Forbidden);
+    check(&scatter, &programs, scatter_fault);
 }
 
 /// The root's buffer may be in memory that cannot be written.
@@ -179,12 +179,12 @@ fn only_messages_may_wrap_around() {
         vec![join(0, rest, rest(OUTPUT))],
     ];
     check_rank(&pair(), 0, rounds, 1, &Misdeed::ShapeMismatch);
-    let rounds = vec![
+    let copying = vec![
         vec![join(0, all, all(SCRATCH))],
         vec![copy(around(SCRATCH), around(OUTPUT))],
         vec![copy(rest(SCRATCH), rest(OUTPUT))],
     ];
-    check_rank(&pair(), 0, rounds, 2, &Misdeed::ShapeMismatch);
+    check_rank(&pair(), 0, copying, 2, &Misdeed::ShapeMismatch);
     // Messages may wrap around.
     let wrapped = |rank: Rank| {
         let transfers = |piece: &dyn Fn(Buffer) -> Span| {
@@ -266,11 +266,11 @@ fn actions_of_a_round_must_not_access_memory_that_another_one_writes() {
     check(&pair_in_place(), &programs, fault);
     assert_eq!(verdict(&pair(), &programs), Ok(()));
     // Two reads of the same units do not conflict.
-    let program = vec![
+    let reading = vec![
         vec![copy(input, output), send(1, input), recv(1, scratch)],
         vec![right],
     ];
-    assert_eq!(verdict(&pair(), &[program, honest(1)]), Ok(()));
+    assert_eq!(verdict(&pair(), &[reading, honest(1)]), Ok(()));
 }
 
 #[test]

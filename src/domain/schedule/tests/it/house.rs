@@ -15,7 +15,7 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() && !["tests", "benches", "examples", "target"].contains(&name) {
             files(&path, extension, found);
-        } else if name != "tests.rs" && path.extension().is_some_and(|found| found == extension) {
+        } else if name != "tests.rs" && path.extension().is_some_and(|own| own == extension) {
             found.push(path);
         }
     }

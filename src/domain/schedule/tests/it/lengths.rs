@@ -76,7 +76,7 @@ fn runs_overlap_if_a_unit_is_in_both() {
         count,
         stride: if count > 1 { stride } else { 0 },
     };
-    let units = |run: Run| run.pieces().flatten().collect::<Vec<u64>>();
+    let units = |given: Run| given.pieces().flatten().collect::<Vec<u64>>();
     let mut all = vec![Run::default()];
     for (start, length, count) in
         (0..9).flat_map(|s| (1..4).flat_map(move |l| (1..4).map(move |c| (s, l, c))))

@@ -204,8 +204,8 @@ fn nodes_of_any_sizes_are_supported() {
                 for place in (1..labels.len()).rev() {
                     labels.swap(place, random.below(place as u64 + 1) as usize);
                 }
-                let nodes = Nodes::from_labels(&labels);
-                prove_call(algorithm, random.pick(&choices), &nodes, 3, second);
+                let shuffled = Nodes::from_labels(&labels);
+                prove_call(algorithm, random.pick(&choices), &shuffled, 3, second);
             }
         }
     }
@@ -294,16 +294,16 @@ fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive
         "reduce_scatter_block/leaders",
         "reduce_scatter_block/lanes",
     ] {
-        let algorithm = find_algorithm(name).unwrap();
+        let found = find_algorithm(name).unwrap();
         let of = |placed| Request {
             commutative: false,
             placed,
             ..Request::among_ranks(12)
         };
-        let in_block = schedule(algorithm, &of(Placed::Block { per_node: 4 }));
+        let in_block = schedule(found, &of(Placed::Block { per_node: 4 }));
         assert!(verify_schedule(&in_block).unwrap().ordered);
-        let cyclic = Schedule::new(algorithm, &of(Placed::Cyclic { nodes: 3 }));
-        let collective = algorithm.collective;
+        let cyclic = Schedule::new(found, &of(Placed::Cyclic { nodes: 3 }));
+        let collective = found.collective;
         let algorithm = name.to_owned();
         let expected = match collective {
             Collective::ReduceScatter => Unsupported::UnlikeNodes { algorithm },

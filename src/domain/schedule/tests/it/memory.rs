@@ -31,7 +31,7 @@ pub(crate) fn results<T: Clone>(
     // Even parts, the larger ones first.
     let part = |rank: usize| {
         let length = schedule.vector_units() as usize;
-        let start = |rank: usize| rank * (length / ranks) + rank.min(length % ranks);
+        let start = |number: usize| number * (length / ranks) + number.min(length % ranks);
         start(rank)..start(rank + 1)
     };
     let result = |rank: usize| match collective {

@@ -103,8 +103,8 @@ fn mutate(how: Break, place: usize, actions: &mut Vec<Action>) {
     match (how, &mut actions[place]) {
         (Break::Drop | Break::Delay | Break::Hurry, _) => drop(actions.remove(place)),
         (Break::Repeat, action) => {
-            let action = *action;
-            actions.insert(place, action);
+            let repeated = *action;
+            actions.insert(place, repeated);
         }
         (Break::SwapOperands, Action::Combine { left, right, .. }) => std::mem::swap(left, right),
         (
@@ -191,8 +191,8 @@ fn is_own(schedule: &Schedule, rank: Rank, span: &Span) -> bool {
         chunks: 1,
     };
     let layout = schedule.layout(rank);
-    let units = |span: &Span| {
-        let [run, _] = layout.locate(span)?.runs;
+    let units = |part: &Span| {
+        let [run, _] = layout.locate(part)?.runs;
         (run.count == 1).then_some(run.start..run.start + run.length)
     };
     let own = units(&Span::block(span.buffer, parts, rank.into()));
@@ -226,11 +226,11 @@ struct Trial {
 fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
     let ranks = schedule.shape().ranks;
     let victim = random.below(ranks.into()) as Rank;
-    let program = schedule.program(victim);
-    let at = random.below(program.rounds().max(1));
+    let original = schedule.program(victim);
+    let at = random.below(original.rounds().max(1));
     let mut round = Round::default();
-    if at < program.rounds() {
-        program.round(at, &mut round);
+    if at < original.rounds() {
+        original.round(at, &mut round);
     }
     if round.actions().is_empty() {
         return None;

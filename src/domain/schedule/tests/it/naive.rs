@@ -96,7 +96,7 @@ pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn P
         letters.collect()
     };
     let given: Vec<_> = (0..ranks).map(|_| vector()).collect();
-    let joined = |unit: usize| given.iter().map(|vector| vector[unit]).reduce(Word::join);
+    let joined = |unit: usize| given.iter().map(|letters| letters[unit]).reduce(Word::join);
     let whole: Vec<Word> = (0..units as usize).filter_map(joined).collect();
     let expected = results(schedule, &given, &whole);
     let orders = [
@@ -106,8 +106,8 @@ pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn P
         Delivery::Random,
     ];
     orders.into_iter().enumerate().all(|(turn, delivery)| {
-        let random = Random::named(&format!("order {turn}"));
-        outputs(schedule, programs, &given, delivery, random).as_ref() == Some(&expected)
+        let of_turn = Random::named(&format!("order {turn}"));
+        outputs(schedule, programs, &given, delivery, of_turn).as_ref() == Some(&expected)
     })
 }
 
@@ -168,8 +168,8 @@ fn outputs(
     };
     let ranks = schedule.shape().ranks;
     let processes: Vec<_> = (0..ranks).map(start).collect::<Option<_>>()?;
-    let inputs = |processes: &[Process]| -> Vec<_> {
-        let inputs = processes
+    let inputs = |all: &[Process]| -> Vec<_> {
+        let inputs = all
             .iter()
             .map(|process| process.memory[&Buffer::Input].clone());
         inputs.collect()
@@ -301,8 +301,8 @@ impl Interpreter {
         let (leaving, place) = (pair.sends.pop_front()?, pair.recvs.pop_front()?);
         let (values, was_posted) = match leaving {
             Leaving::Copied(values) => (values, false),
-            Leaving::Posted(place) => (
-                read(self.processes.get(from as usize)?, place.as_ref())?,
+            Leaving::Posted(source) => (
+                read(self.processes.get(from as usize)?, source.as_ref())?,
                 true,
             ),
         };

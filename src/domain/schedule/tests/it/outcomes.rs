@@ -61,17 +61,17 @@ fn no_contribution_counts_twice() {
     // The same holds for algorithms that are not ordered.
     let unordered = call("reduce_scatter/ring", 2);
     assert!(!unordered.is_ordered());
-    let [own, received] = [INPUT, SCRATCH].map(|buffer| parts(buffer, 0, 1));
-    let result = own.in_buffer(OUTPUT);
+    let [own_part, received_part] = [INPUT, SCRATCH].map(|buffer| parts(buffer, 0, 1));
+    let result = own_part.in_buffer(OUTPUT);
     let other = parts(INPUT, 1, 1);
     let programs = [
         vec![
-            vec![send(1, other), recv(1, received)],
-            vec![combine(received, own, result)],
-            vec![combine(received, result, result)],
+            vec![send(1, other), recv(1, received_part)],
+            vec![combine(received_part, own_part, result)],
+            vec![combine(received_part, result, result)],
         ],
         vec![
-            vec![send(0, own), recv(0, other.in_buffer(SCRATCH))],
+            vec![send(0, own_part), recv(0, other.in_buffer(SCRATCH))],
             vec![combine(
                 other.in_buffer(SCRATCH),
                 other,
@@ -199,9 +199,9 @@ fn results_must_be_those_of_the_collective() {
     let half = |buffer| some(buffer, 1, 1, 2);
     let joined = combine(half(SCRATCH), half(INPUT), half(OUTPUT));
     wrong(allreduce, [honest(0), with(joined)], 1, 0, "nothing");
-    let half = |buffer| some(buffer, 0, 1, 2);
-    let joined = combine(half(SCRATCH), half(INPUT), half(OUTPUT));
-    wrong(allreduce, [honest(0), with(joined)], 1, 1, "nothing");
+    let first_half = |buffer| some(buffer, 0, 1, 2);
+    let first_joined = combine(first_half(SCRATCH), first_half(INPUT), first_half(OUTPUT));
+    wrong(allreduce, [honest(0), with(first_joined)], 1, 1, "nothing");
     // All data is there, but in the wrong places: the parts of two ranks are two units each.
     let part = |buffer, rank| parts(buffer, rank, 1);
     let leaf = vec![vec![send(0, part(INPUT, 1))]];
@@ -210,14 +210,14 @@ fn results_must_be_those_of_the_collective() {
         vec![recv(1, part(OUTPUT, 0))],
     ];
     wrong("gather/linear", [root, leaf], 0, 0, "unit 2 of ranks 1..=1");
-    let root = vec![
+    let scatter_root = vec![
         vec![copy(part(INPUT, 0), part(OUTPUT, 0))],
         vec![send(1, part(INPUT, 0))],
     ];
-    let leaf = vec![vec![recv(0, part(OUTPUT, 1))]];
+    let scatter_leaf = vec![vec![recv(0, part(OUTPUT, 1))]];
     wrong(
         "scatter/linear",
-        [root, leaf],
+        [scatter_root, scatter_leaf],
         1,
         2,
         "unit 0 of ranks 0..=0",

@@ -35,15 +35,15 @@ fn every_message_is_an_arrow_and_every_combination_a_dot() {
     assert_eq!(count(&svg, "<circle"), timeline.work.len() + 1);
     assert_eq!(count(&svg, ">rank 5</text>"), 1);
 
-    let request = Request {
+    let gather_request = Request {
         units: 4,
         ..Request::among_ranks(5)
     };
-    let (svg, _) = draw("gather/linear_sync", &request, None);
-    assert_eq!(count(&svg, r#"<path class="message signal"#), 4 + 1);
-    assert_eq!(count(&svg, "rank 0 (root)"), 1);
-    let (svg, _) = draw("gather/linear_sync", &request, Some(2));
-    assert_eq!(count(&svg, " faint\" d="), 6);
+    let (gather_svg, _) = draw("gather/linear_sync", &gather_request, None);
+    assert_eq!(count(&gather_svg, r#"<path class="message signal"#), 4 + 1);
+    assert_eq!(count(&gather_svg, "rank 0 (root)"), 1);
+    let (highlighted_svg, _) = draw("gather/linear_sync", &gather_request, Some(2));
+    assert_eq!(count(&highlighted_svg, " faint\" d="), 6);
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn binomial_trees_take_one_message_per_level() {
         let expected = |rank| Work::whole([children(rank), parent(rank)], UNITS, false);
         check(&broadcast, levels, expected);
         let reduce = call("reduce/binomial", ranks, 1);
-        let expected = |rank| Work::whole([parent(rank), children(rank)], UNITS, true);
-        check(&reduce, 2 * levels, expected);
+        let expected_reduce = |rank| Work::whole([parent(rank), children(rank)], UNITS, true);
+        check(&reduce, 2 * levels, expected_reduce);
     }
 }
 

@@ -221,13 +221,13 @@ fn nothing_is_interpolated_past_a_shape_without_times() {
     let mut further = entries[1].clone();
     further.shape.nodes = 32;
     entries.push(further);
-    let is_interpolated = |table: &Table| {
-        let matched = table.lookup(&query(16, 4096)).matched;
+    let is_interpolated = |given: &Table| {
+        let matched = given.lookup(&query(16, 4096)).matched;
         matches!(matched, ShapeMatch::Interpolated(..))
     };
     assert!(is_interpolated(&table));
-    let entries = table.collectives.get_mut(&Collective::Bcast);
-    entries.expect("there")[1].candidates.clear();
+    let of_bcast = table.collectives.get_mut(&Collective::Bcast);
+    of_bcast.expect("there")[1].candidates.clear();
     assert!(!is_interpolated(&table));
 }
 
@@ -236,8 +236,8 @@ fn a_shape_without_neighbours_needs_no_times() {
     let mut table = table(&[]);
     let entries = table.collectives.get_mut(&Collective::Bcast);
     let entries = entries.expect("there");
-    let times = |entries: &[ShapeRules]| -> Vec<usize> {
-        entries.iter().map(|entry| entry.candidates.len()).collect()
+    let times = |kept: &[ShapeRules]| -> Vec<usize> {
+        kept.iter().map(|entry| entry.candidates.len()).collect()
     };
     leave_needed_times(Collective::Bcast, entries);
     assert_eq!(times(entries), [2, 2]);

@@ -202,13 +202,17 @@ fn leaders_are_for_commutative_operators_if_ranks_are_in_cyclic_order() {
     let table = on(2, block, three).expect("three ranks a node");
     let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
     assert_eq!(table, again);
-    for leaders in [0, 4] {
-        let rule = format!("allreduce/leaders, leaders_per_node: {leaders}");
-        let refusal = on(2, block, &rule).expect_err("as many leaders as ranks, at least one");
-        assert!(refusal.contains("leaders_per_node"), "{refusal}");
+    for count in [0, 4] {
+        let rule = format!("allreduce/leaders, leaders_per_node: {count}");
+        let refused_count =
+            on(2, block, &rule).expect_err("as many leaders as ranks, at least one");
+        assert!(
+            refused_count.contains("leaders_per_node"),
+            "{refused_count}"
+        );
     }
-    let refusal = on(2, block, "allreduce/leaders, network: magic").expect_err("unknown");
-    assert!(refusal.contains("network)"), "{refusal}");
+    let unknown_network = on(2, block, "allreduce/leaders, network: magic").expect_err("unknown");
+    assert!(unknown_network.contains("network)"), "{unknown_network}");
 }
 
 /// Compositions with an inner reduce that is not ordered, or ordered only for the first and the last root.

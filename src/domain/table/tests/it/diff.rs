@@ -124,8 +124,8 @@ fn another_candidate_is_worth_the_ratio_of_the_speedups() {
         [(0, Some(1500)), (1500, Some(1 << 20)), (1 << 20, None)]
     );
     let worth: Vec<f64> = diff.changes.iter().filter_map(|c| c.worth).collect();
-    for (worth, expected) in worth.iter().zip([2.0, 2.0 / 1.25, 2.0 / 1.25]) {
-        assert!((worth - expected).abs() < 1e-3, "{diff:?}");
+    for (found, expected) in worth.iter().zip([2.0, 2.0 / 1.25, 2.0 / 1.25]) {
+        assert!((found - expected).abs() < 1e-3, "{diff:?}");
     }
     assert_eq!(worth.len(), 3);
 }
@@ -169,8 +169,7 @@ fn shapes_of_only_one_table_are_named() {
 
 #[test]
 fn changes_of_both_deployments_are_listed_once() {
-    let any = |table: Table| {
-        let mut table = table;
+    let any = |mut table: Table| {
         for entry in table
             .collectives
             .get_mut(&Collective::Bcast)
@@ -210,9 +209,9 @@ fn orders_of_ranks_are_compared_separately() {
     let diff = in_order(unknown).diff(&in_order(cyclic));
     assert!(diff.is_empty(), "{diff:?}");
     assert_eq!(diff.defaults[1].points, 16);
-    let diff = in_order(block).diff(&in_order(cyclic));
-    assert!(diff.changes.is_empty(), "{diff:?}");
-    let only = diff.only_in_one.iter();
+    let known_diff = in_order(block).diff(&in_order(cyclic));
+    assert!(known_diff.changes.is_empty(), "{known_diff:?}");
+    let only = known_diff.only_in_one.iter();
     let only: Vec<_> = only
         .map(|o| (o.group.shape, o.group.order, o.side))
         .collect();

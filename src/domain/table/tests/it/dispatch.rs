@@ -130,13 +130,17 @@ fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
                 let choice = compiled.decide(collective, operators, bytes);
                 let decided = (&choice.candidate, choice.speedup);
                 assert_eq!(decided, (expected.candidate, expected.speedup), "{call}");
-                let choice = of_measured.decide(collective, operators, bytes);
-                let decided = (&choice.candidate, choice.speedup);
+                let measured_choice = of_measured.decide(collective, operators, bytes);
+                let measured_decided = (&measured_choice.candidate, measured_choice.speedup);
                 match expected.matched {
                     ShapeMatch::Measured | ShapeMatch::Model => {
-                        assert_eq!(decided, (expected.candidate, expected.speedup), "{call}");
+                        assert_eq!(
+                            measured_decided,
+                            (expected.candidate, expected.speedup),
+                            "{call}"
+                        );
                     }
-                    _ => assert_eq!(decided, (&Candidate::Default, Some(1.0)), "{call}"),
+                    _ => assert_eq!(measured_decided, (&Candidate::Default, Some(1.0)), "{call}"),
                 }
                 for rules in [&compiled, &of_measured] {
                     assert_eq!(

@@ -165,11 +165,11 @@ fn formats() {
         "1:9 (format)",
         help,
     );
-    let message = "`colltune-table 0` is not the format of a decision table";
+    let zero_message = "`colltune-table 0` is not the format of a decision table";
     check(
         "colltune-table 3",
         "colltune-table 0",
-        message,
+        zero_message,
         "1:9 (format)",
         help,
     );
@@ -303,7 +303,7 @@ fn types() {
         "29:20 (collectives.allreduce.shapes[0].rules[1].from)",
         &format!("write {BYTES}"),
     );
-    let place = "20:59 (collectives.bcast.shapes[0].rules[0].speedup)";
+    let speedup_place = "20:59 (collectives.bcast.shapes[0].rules[0].speedup)";
     let ratio = SPEEDUP.to_string();
     let ratio = ratio.as_str();
     for (bad, expected) in [
@@ -320,11 +320,11 @@ fn types() {
             "speedup: 1.1",
             &format!("speedup: {bad}"),
             &format!("expected {expected}, found `{bad}`"),
-            place,
+            speedup_place,
             &format!("write {expected}"),
         );
     }
-    let place = "33:31 (collectives.allreduce.shapes[0].measured.microseconds[1])";
+    let time_place = "33:31 (collectives.allreduce.shapes[0].measured.microseconds[1])";
     for bad in [
         "0",
         "-0.75",
@@ -341,12 +341,12 @@ fn types() {
         "1_000",
         "1 2",
     ] {
-        let message = format!("expected {TIME}, in microseconds, found `{bad}`");
+        let unfit_time = format!("expected {TIME}, in microseconds, found `{bad}`");
         check(
             "0.75]",
             &format!("{bad}]"),
-            &message,
-            place,
+            &unfit_time,
+            time_place,
             &format!("write {TIME}, in microseconds"),
         );
     }

@@ -64,8 +64,13 @@ fn operator_classes_are_distinguished() {
     use OperatorClass::{Commutative, Noncommutative};
     let rule = "allreduce, 4x2, commutative operators, from 0 bytes";
     check(Collective::Allreduce, Commutative, "allreduce/ring", rule);
-    let rule = "allreduce, 4x2, noncommutative operators, from 0 bytes";
-    check(Collective::Allreduce, Noncommutative, "default", rule);
+    let noncommutative = "allreduce, 4x2, noncommutative operators, from 0 bytes";
+    check(
+        Collective::Allreduce,
+        Noncommutative,
+        "default",
+        noncommutative,
+    );
     // A broadcast has no operator.
     check(
         Collective::Bcast,
@@ -73,8 +78,8 @@ fn operator_classes_are_distinguished() {
         "bcast/chain[blocks=4]",
         "bcast, 1x2, from 100 bytes",
     );
-    let rule = "no rule for reduce with noncommutative operators";
-    check(Collective::Reduce, Noncommutative, "default", rule);
+    let no_rule = "no rule for reduce with noncommutative operators";
+    check(Collective::Reduce, Noncommutative, "default", no_rule);
 }
 
 /// A table with entries for the given shapes only.
@@ -232,8 +237,8 @@ fn json_has_stable_keys() {
       "shape": "measured"
     }
     "#);
-    let decision = ask(&table, Collective::Bcast, (3, 1), 8);
-    insta::assert_json_snapshot!(decision.to_json(), @r#"
+    let of_nearest = ask(&table, Collective::Bcast, (3, 1), 8);
+    insta::assert_json_snapshot!(of_nearest.to_json(), @r#"
     {
       "collective": "bcast",
       "nodes": 3,
@@ -255,8 +260,8 @@ fn json_has_stable_keys() {
       "shape": "nearest 1x2"
     }
     "#);
-    let decision = ask(&table, Collective::Reduce, (1, 2), 8);
-    insta::assert_json_snapshot!(decision.to_json(), @r#"
+    let without_rule = ask(&table, Collective::Reduce, (1, 2), 8);
+    insta::assert_json_snapshot!(without_rule.to_json(), @r#"
     {
       "collective": "reduce",
       "nodes": 1,
@@ -340,13 +345,13 @@ fn rules_of_another_order_count_as_those_of_another_shape() {
     check(&lonely, (4, 1), Cyclic, 2, "measured");
     check(&lonely, (1, 4), Block, 3, "measured");
     // The order counts before the number of nodes and whether ranks are a power of two.
-    let entries = [in_block, entry((3, 3), Cyclic, 4)];
-    check(&entries, (4, 4), Cyclic, 4, "nearest 3x3");
+    let with_cyclic = [in_block, entry((3, 3), Cyclic, 4)];
+    check(&with_cyclic, (4, 4), Cyclic, 4, "nearest 3x3");
     // Both orders of one shape; if no order is requested, the first entry answers.
-    let entries = [entry((4, 4), Cyclic, 5), entry((4, 4), Block, 6)];
-    check(&entries, (4, 4), Cyclic, 5, "measured");
-    check(&entries, (4, 4), Block, 6, "measured");
-    check(&entries, (4, 4), Unknown, 5, "measured");
+    let both_orders = [entry((4, 4), Cyclic, 5), entry((4, 4), Block, 6)];
+    check(&both_orders, (4, 4), Cyclic, 5, "measured");
+    check(&both_orders, (4, 4), Block, 6, "measured");
+    check(&both_orders, (4, 4), Unknown, 5, "measured");
     // Old tables have no orders.
     let old = [entry((4, 4), Unknown, 7)];
     for order in [Block, Cyclic, Other, Unknown] {
@@ -367,8 +372,8 @@ fn deployments_are_distinguished() {
         candidates: Vec::new(),
     };
     let mut table = sample::table();
-    let ask = |table: &Table, collective, deployment| {
-        let decision = table.lookup(&Query {
+    let ask = |asked: &Table, collective, deployment| {
+        let decision = asked.lookup(&Query {
             collective,
             shape: CommShape { nodes: 1, ppn: 2 },
             order: RankOrder::Unknown,
@@ -381,8 +386,8 @@ fn deployments_are_distinguished() {
             decision.rule.to_string(),
         )
     };
-    let check = |table: &Table, collective, deployment, id: &str, rule: &str| {
-        let found = ask(table, collective, deployment);
+    let check = |asked: &Table, collective, deployment, id: &str, rule: &str| {
+        let found = ask(asked, collective, deployment);
         assert_eq!(found, (id.to_owned(), rule.to_owned()));
     };
     use Deployment::{Colltune, Library};
@@ -395,15 +400,21 @@ fn deployments_are_distinguished() {
             entry(Deployments::Library, "chain"),
         ],
     );
-    let rule = "bcast, 1x2, from 0 bytes";
-    check(&table, Collective::Bcast, Colltune, "knomial", rule);
-    let rule = "bcast, 1x2, library deployment, from 0 bytes";
-    check(&table, Collective::Bcast, Library, "chain", rule);
+    let colltune_rule = "bcast, 1x2, from 0 bytes";
+    check(
+        &table,
+        Collective::Bcast,
+        Colltune,
+        "knomial",
+        colltune_rule,
+    );
+    let library_rule = "bcast, 1x2, library deployment, from 0 bytes";
+    check(&table, Collective::Bcast, Library, "chain", library_rule);
     let both = vec![entry(Deployments::Any, "pipeline")];
     table.collectives.insert(Collective::Bcast, both);
-    let rule = "bcast, 1x2, any deployment, from 0 bytes";
+    let any_rule = "bcast, 1x2, any deployment, from 0 bytes";
     for deployment in Deployment::ALL {
-        check(&table, Collective::Bcast, deployment, "pipeline", rule);
+        check(&table, Collective::Bcast, deployment, "pipeline", any_rule);
     }
     let text = table.to_yaml();
     assert!(text.contains("        deployment: any\n"), "{text}");

@@ -246,13 +246,13 @@ proptest! {
                         from_bytes: rule.from_bytes,
                     };
                     let candidate = rule.candidate.clone();
-                    let withheld = lack(rule, policy);
-                    expected.extend(withheld.map(|lack| Withheld { place, candidate, lack }));
+                    let lacking = lack(rule, policy);
+                    expected.extend(lacking.map(|lack| Withheld { place, candidate, lack }));
                 }
                 for (before, after) in entry.measured.iter().zip(&other.measured) {
                     let is_kept = lack(at(entry, before.bytes), policy).is_none();
-                    let expected = if is_kept { *before } else { MeasuredPoint { seconds: before.default_seconds, speedup: 1.0, ..*before } };
-                    prop_assert_eq!(*after, expected);
+                    let wanted = if is_kept { *before } else { MeasuredPoint { seconds: before.default_seconds, speedup: 1.0, ..*before } };
+                    prop_assert_eq!(*after, wanted);
                 }
                 // With the original rules and points it equals the original entry.
                 restored.push(ShapeRules {

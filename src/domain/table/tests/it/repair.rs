@@ -40,7 +40,7 @@ fn check(sizes: Range<u64>, expected: &[(u64, &str)], defaults: &[u64]) {
     let rules: Vec<_> = found.rules.iter().map(name).collect();
     let rules: Vec<_> = rules
         .iter()
-        .map(|(from, name)| (*from, name.as_str()))
+        .map(|(from, candidate)| (*from, candidate.as_str()))
         .collect();
     assert_eq!(rules, expected, "{sizes:?}");
     let kept = found.measured.iter().filter(|point| point.seconds == 2.0);

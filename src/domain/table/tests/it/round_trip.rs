@@ -101,12 +101,12 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
 
 /// Native algorithms, mock-ups, and what was imported.
 fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
-    let parameters = (
+    let any_parameters = (
         prop::option::of(1..=BYTES.largest_value()),
         prop::option::of(1..=u32::MAX),
     );
     let source = select(&["native", "hydra", "a b"][..]);
-    let named = (source, "[a-z_ '#]{1,12}", parameters).prop_map(
+    let named = (source, "[a-z_ '#]{1,12}", any_parameters).prop_map(
         move |(source, id, (segment_bytes, fanout))| {
             let algorithm = format!("{source}:{collective}/{id}");
             let parameters = Parameters {
@@ -141,20 +141,26 @@ fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
 }
 
 fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = ShapeRules> {
-    let rule = (
+    let any_rule = (
         candidate(collective, operators),
         prop::option::of(positive()),
         select(vec![Confidence::High, Confidence::Medium, Confidence::Low]),
         any::<bool>(),
     );
-    let sizes = btree_set(size(), 0..4);
+    let any_sizes = btree_set(size(), 0..4);
     let times = (positive(), positive(), prop::option::of(positive()));
-    let points = btree_map(size(), times, 0..20);
-    let deployments = select(&DEPLOYMENTS[..]);
-    let source = select(vec![RuleSource::Measured, RuleSource::Model]);
+    let any_points = btree_map(size(), times, 0..20);
+    let any_deployments = select(&DEPLOYMENTS[..]);
+    let any_source = select(vec![RuleSource::Measured, RuleSource::Model]);
     use RankOrder::{Block, Cyclic, Other, Unknown};
-    let order = select(&[Block, Cyclic, Other, Unknown][..]);
-    let parts = (sizes, vec(rule, 4), points, (deployments, source), order);
+    let any_order = select(&[Block, Cyclic, Other, Unknown][..]);
+    let parts = (
+        any_sizes,
+        vec(any_rule, 4),
+        any_points,
+        (any_deployments, any_source),
+        any_order,
+    );
     parts.prop_map(
         move |(sizes, rules, points, (deployments, source), order)| {
             let is_offered = rules
@@ -185,7 +191,8 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
             let candidates = given.map(|candidate| {
                 let every = |nth: usize| (0..points.len()).map(move |place| place % nth == 0);
                 let seconds = points.iter().zip(every(3));
-                let seconds = seconds.map(|(point, is_none)| (!is_none).then_some(point.seconds));
+                let seconds = seconds
+                    .map(|(measured_point, is_none)| (!is_none).then_some(measured_point.seconds));
                 table::CandidateTimes::new(candidate.clone(), seconds.collect(), every(2).collect())
             });
             let candidates = candidates.collect();
@@ -298,13 +305,13 @@ fn provenance() -> impl Strategy<Value = Provenance> {
     let texts = (text(), text(), text(), text(), text(), text(), text());
     let patterns = [Pattern::Together, Pattern::Repeated, Pattern::Skewed];
     let confidences = [Confidence::Low, Confidence::Medium, Confidence::High];
-    let launches = (
+    let any_launches = (
         any::<u32>(),
         select(patterns.to_vec()),
         select(confidences.to_vec()),
     );
     let lists = [20, 3, 3].map(|most| vec(text(), 0..most));
-    (texts, launches, lists).prop_map(
+    (texts, any_launches, lists).prop_map(
         |((campaign, store, name, version, colltune, date, cpu), measured, lists)| {
             let (launches, pattern, min_confidence) = measured;
             let [hosts, networks, warnings] = lists;
@@ -354,8 +361,8 @@ proptest! {
         let good = crate::sample::table().to_yaml();
         let at = cut.index(good.len());
         let spliced = format!("{}{text}{}", &good[..at], &good[at..]);
-        for text in [text.as_str(), &good[..at], &spliced] {
-            if let Err(error) = Table::parse(text, Path::new("t.yaml")) {
+        for yaml in [text.as_str(), &good[..at], &spliced] {
+            if let Err(error) = Table::parse(yaml, Path::new("t.yaml")) {
                 prop_assert!(error.to_string().contains("help: "), "{error}");
             }
         }

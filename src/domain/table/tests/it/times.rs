@@ -89,15 +89,15 @@ fn check(
     default_seconds: f64,
     beyond: bool,
 ) {
-    let found = times(rules, measured, bytes);
+    let answer = times(rules, measured, bytes);
     let near = |found: Option<f64>, expected: Option<f64>| match (found, expected) {
         (Some(found), Some(expected)) => (found / expected - 1.0).abs() < 1e-12,
         (found, expected) => found == expected,
     };
-    assert!(near(found.0, seconds.into()), "{bytes} bytes: {found:?}");
+    assert!(near(answer.0, seconds.into()), "{bytes} bytes: {answer:?}");
     let default_seconds = Some(default_seconds);
-    assert!(near(found.1, default_seconds), "{bytes} bytes: {found:?}");
-    assert_eq!(found.2, beyond, "{bytes} bytes");
+    assert!(near(answer.1, default_seconds), "{bytes} bytes: {answer:?}");
+    assert_eq!(answer.2, beyond, "{bytes} bytes");
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn below_the_smallest_size_of_another_rule() {
     ];
     check(&rules, &points, 8, 4.0, 16.0, false);
     check(&rules, &points, 1024, 8.0, 16.0, false);
-    let rules = [rule(0, None), rule(1024, Some((B, Some(2.0))))];
-    check(&rules, &points, 8, 16.0, 16.0, false);
+    let from_default = [rule(0, None), rule(1024, Some((B, Some(2.0))))];
+    check(&from_default, &points, 8, 16.0, 16.0, false);
 }
 
 /// A point has the ratio that decided, which may differ from the ratio of its times.

@@ -99,8 +99,8 @@ fn verdicts_are_read_back_as_they_were() {
     // The format's version stays the same.
     assert!(text.contains("format: colltune-table 3\n"));
     table.collectives.clear();
-    let same = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("a table");
-    assert_eq!(same, table);
+    let emptied = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("a table");
+    assert_eq!(emptied, table);
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn assert_left_to_the_default(verdicts: &[Verdict], expected: &[(u64, &str)]) {
         let decision = judged.lookup(&query);
         let is_used = decision.reason_withheld(everything).is_none();
         let in_force = deployed.lookup(&query).candidate;
-        let expected = if is_used {
+        let wanted = if is_used {
             decision.candidate
         } else {
             &Candidate::Default
         };
-        assert_eq!(in_force, expected, "{bytes}");
+        assert_eq!(in_force, wanted, "{bytes}");
     }
     assert!(judged.to_yaml().starts_with(&table().to_yaml()));
     judged.verdicts.clear();

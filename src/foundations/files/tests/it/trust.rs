@@ -37,8 +37,8 @@ impl Place {
 }
 
 /// The name of what a refusal names.
-fn refused(path: &Path) -> String {
-    let error = check_folder(path).expect_err("refused");
+fn refused(checked: &Path) -> String {
+    let error = check_folder(checked).expect_err("refused");
     assert!(error.help().is_some_and(|help| !help.is_empty()));
     let named = match &error {
         UntrustedFolder::OfAnother { path, owner } => {

@@ -66,7 +66,7 @@ fn a_new_file_is_written_with_its_folder() {
     assert_eq!(names(&at.path().join("a/b")), ["new"]);
     let plain = at.path().join("plain");
     fs::write(&plain, "").expect("written");
-    let mode = |path: &Path| fs::metadata(path).expect("there").mode();
+    let mode = |file: &Path| fs::metadata(file).expect("there").mode();
     assert_eq!(mode(&path), mode(&plain), "as any new file");
 }
 

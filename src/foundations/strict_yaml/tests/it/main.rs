@@ -322,10 +322,10 @@ fn keys_get_other_values_and_the_rest_stays() {
     let text = "# Größe\nfirst: [1,\n  2]\nsecond:  # two\n  - a\n  - b\nthird: x\n";
     let expected = "# Größe\nfirst: [1,\n  2]\nsecond: 7\nthird: x\n";
     assert_eq!(changed(text, &[("second", "7")]).as_deref(), Some(expected));
-    let expected =
+    let extended =
         "# Größe\nfirst: 1\nsecond:  # two\n  - a\n  - b\nthird: \"y\"\nfourth: {a: 1}\n";
     let values = [("third", "\"y\""), ("fourth", "{a: 1}"), ("first", "1")];
-    assert_eq!(changed(text, &values).as_deref(), Some(expected));
+    assert_eq!(changed(text, &values).as_deref(), Some(extended));
     assert_eq!(
         changed("  a: 1\n  b: 2", &[("a", "3"), ("c", "4")]).as_deref(),
         Some("  a: 3\n  b: 2\n  c: 4\n")

@@ -181,7 +181,7 @@ fn failed_candidates_are_not_called_again() {
         ]);
         let (measured, _) = script.run(Some(1)).expect("no error");
         assert_eq!(measured.len(), 1, "{moment:?}");
-        let of_it = |asked: &&Asked| match asked {
+        let of_it = |question: &&Asked| match question {
             Asked::Turn(index) | Asked::Prepare(index) | Asked::FirstCall(index) => *index == 1,
             Asked::Repeat(index, ..) | Asked::Failed(index, _) => *index == 1,
             Asked::Residual => false,

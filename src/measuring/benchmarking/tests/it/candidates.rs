@@ -38,9 +38,9 @@ fn slow_contenders_leave_and_the_default_stays() {
     let left = race(Some(racing)).eliminations_by_entrant(&[3, 4, 6, 9]);
     let has_left = left.iter().map(Option::is_some).collect::<Vec<_>>();
     assert_eq!(has_left, [true, false, false, true]);
-    for left in left.iter().flatten() {
-        assert_eq!(left.leader, 6);
-        assert!((1.8..2.2).contains(&left.ratio) && left.saved_seconds > 0.0);
+    for elimination in left.iter().flatten() {
+        assert_eq!(elimination.leader, 6);
+        assert!((1.8..2.2).contains(&elimination.ratio) && elimination.saved_seconds > 0.0);
     }
 }
 

@@ -92,8 +92,8 @@ fn medians_of_rough_launches_are_covered() {
         draw.launch_median(1.0, launch, REPETITIONS, &ROUGH)
     };
     // There is no formula for this distribution's median.
-    let mut draw = Draw::with_seed(0);
-    let many: Vec<f64> = (0..200_000).map(|_| draw_launch(&mut draw)).collect();
+    let mut truth_draw = Draw::with_seed(0);
+    let many: Vec<f64> = (0..200_000).map(|_| draw_launch(&mut truth_draw)).collect();
     let truth = median(&many).expect("values");
     check(
         "spikes, drift, slow launches",
@@ -131,11 +131,11 @@ fn repetitions_of_one_launch_do_not_cover_the_median_over_launches() {
 #[test]
 fn paired_ratios_are_covered_although_launches_are_bimodal() {
     const REPETITIONS: usize = 15;
-    let noise = Noise {
+    let quiet = Noise {
         spikes: 0.0,
         ..ROUGH
     };
-    for (name, noise) in [("quiet pairs", noise), ("pairs with spikes", ROUGH)] {
+    for (name, noise) in [("quiet pairs", quiet), ("pairs with spikes", ROUGH)] {
         check(name, &SOME, 1.1, |draw, count| {
             let (mut ours, mut default) = (Vec::new(), Vec::new());
             for launch in 0..count as u32 {

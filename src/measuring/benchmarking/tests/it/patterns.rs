@@ -129,11 +129,11 @@ fn arrivals_take_turns_with_three_orders() {
         seed: 5,
     };
     let ranks = 7;
-    let offsets = |arrivals: &Arrivals, place| -> Vec<f64> {
+    let offsets = |given: &Arrivals, place| -> Vec<f64> {
         let ranks = 0..ranks;
         let len = ranks.len() as u32;
         ranks
-            .map(|rank| arrivals.offset_seconds(place, rank, len))
+            .map(|rank| given.offset_seconds(place, rank, len))
             .collect()
     };
     let mut late = std::collections::BTreeSet::new();

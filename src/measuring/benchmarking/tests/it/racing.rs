@@ -287,13 +287,13 @@ fn leaving_biases_close_candidates_which_rarely_leave() {
         }
     });
     let mut over_launches = Vec::new();
-    for (ratio, found) in ratios.iter().zip(&found).filter(|(_, f)| !f.is_empty()) {
-        let sum: f64 = found.iter().sum();
+    for (ratio, biases) in ratios.iter().zip(&found).filter(|(_, f)| !f.is_empty()) {
+        let sum: f64 = biases.iter().sum();
         println!(
             "slower by {:.0} %: left in {} of 1000 launches, its median then biased by {:+.2} %",
             100.0 * (ratio - 1.0),
-            found.len(),
-            100.0 * sum / found.len() as f64
+            biases.len(),
+            100.0 * sum / biases.len() as f64
         );
         over_launches.push(sum / 1000.0);
     }
@@ -321,9 +321,9 @@ fn choices_are_as_good_with_racing() {
             let mut medians = vec![Vec::new(); seconds.len()];
             for launch in 0..6 {
                 let race = field.run(&mut Draw::with_seed(campaign * 6 + launch), is_race);
-                for (entrant, medians) in medians.iter_mut().enumerate() {
+                for (entrant, entrant_medians) in medians.iter_mut().enumerate() {
                     let median = median(race.progress(entrant).seconds()).expect("times");
-                    medians.push((launch as u32, median));
+                    entrant_medians.push((launch as u32, median));
                 }
             }
             let ratio = |entrant: usize| {

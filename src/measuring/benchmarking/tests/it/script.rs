@@ -143,7 +143,7 @@ impl Script {
         };
         match &self.rank {
             None => Ok(mine),
-            Some(rank) => rank.agree_on_failure(mine),
+            Some(ranks) => ranks.agree_on_failure(mine),
         }
     }
 }

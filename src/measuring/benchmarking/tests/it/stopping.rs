@@ -44,11 +44,13 @@ fn stop(noise: &Noise, truth: f64, trials: usize) -> [Outcome; 2] {
         counts.push(progress.seconds().len());
         progress.seconds().to_vec()
     });
-    let mut draw = Draw::with_seed(2);
+    let mut unseen_draw = Draw::with_seed(2);
     let mut counts = counts.into_iter();
     let unseen = outcome(trials, truth, || {
         let count = counts.next().expect("as many trials");
-        (0..count).map(|_| draw.repetition(1.0, noise)).collect()
+        (0..count)
+            .map(|_| unseen_draw.repetition(1.0, noise))
+            .collect()
     });
     [stopped, unseen]
 }

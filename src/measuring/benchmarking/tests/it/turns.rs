@@ -171,10 +171,10 @@ fn calls_too_short_for_the_clock_are_batched_alike() {
     };
     let mut script = Script::new(&[takes(50e-6), takes(7e-6)]);
     let (measured, _) = benchmark.measure_candidates(&mut script).expect("no error");
-    for (measured, seconds) in measured.iter().zip([50e-6, 7e-6]) {
-        assert_eq!(measured.batch, 8);
+    for (timed, seconds) in measured.iter().zip([50e-6, 7e-6]) {
+        assert_eq!(timed.batch, 8);
         let is_a_call = |found: &f64| (0.65..1.35).contains(&(found / seconds));
-        assert!(measured.seconds.iter().all(is_a_call), "{measured:?}");
+        assert!(timed.seconds.iter().all(is_a_call), "{timed:?}");
     }
     let batched = |asked: &Asked| !matches!(asked, Asked::Repeat(_, _, calls) if *calls != Calls::Together(8));
     assert!(race(&script).iter().all(batched));
@@ -192,13 +192,16 @@ fn invalid_repetitions_are_kept_but_decide_nothing() {
     assert!(valid >= 60, "{valid} of {}", measured.seconds.len());
     assert!(measured.invalid.is_sorted() && measured.invalid.len() > valid);
     // If nearly all repetitions are invalid, one turn of six times as many suffices.
-    let mut script = Script::new(&[Role {
+    let mut rarely_valid = Script::new(&[Role {
         valid_of: 100_000,
         ..takes(1e-3)
     }]);
-    let (measured, _) = script.run(None).expect("no error");
-    assert_eq!(measured[0].seconds.len(), measured[0].invalid.len());
-    assert_eq!(turns(race(&script)), [0]);
+    let (mostly_invalid, _) = rarely_valid.run(None).expect("no error");
+    assert_eq!(
+        mostly_invalid[0].seconds.len(),
+        mostly_invalid[0].invalid.len()
+    );
+    assert_eq!(turns(race(&rarely_valid)), [0]);
 }
 
 #[test]

@@ -15,9 +15,9 @@ fn step(command: &[&str]) -> Result<String, LaunchError> {
     let fakes = Fakes::new();
     fakes.write_script("srun", "exit 0");
     let line = read(&fakes, command)?;
-    let command =
+    let prepared =
         line.with_variables(&[(PRELOADING, "ours.so".into()), ("TABLE", "a,b".into())])?;
-    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let words: Vec<_> = prepared.get_args().map(OsStr::to_string_lossy).collect();
     Ok(words.join(" "))
 }
 
@@ -121,10 +121,10 @@ fn variables_that_srun_would_export_are_exported() {
             told.contains(&format!("SLURM_EXPORT_ENV={word} exports no variable")),
             "{told}"
         );
-        let told = refusal(with("A=1", &[&format!("--export={word}"), "a"]));
+        let told_of_option = refusal(with("A=1", &[&format!("--export={word}"), "a"]));
         assert!(
-            told.contains(&format!("--export={word} exports no variable")),
-            "{told}"
+            told_of_option.contains(&format!("--export={word} exports no variable")),
+            "{told_of_option}"
         );
     }
 }
@@ -137,8 +137,9 @@ fn variables_that_env_assigns_are_used() {
     let path = format!("PATH={}", launcher.parent().expect("a folder").display());
     let line = read(&fakes, &["env", &path, "mpirun", "a"]).expect("understood");
     assert_eq!(line.launcher(), launcher);
-    let line = read(&fakes, &["env", "--", "LD_PRELOAD=x.so", "mpirun", "a"]).expect("understood");
-    assert_eq!(line.variable(PRELOADING), Some("x.so".into()));
+    let preloading =
+        read(&fakes, &["env", "--", "LD_PRELOAD=x.so", "mpirun", "a"]).expect("understood");
+    assert_eq!(preloading.variable(PRELOADING), Some("x.so".into()));
     assert!(read(&fakes, &["env", "--", "mpirun", "a"]).is_ok());
     for option in ["-u", "-i", "-"] {
         let told = refusal(read(&fakes, &["env", option, "X", "mpirun", "a"]));

@@ -127,14 +127,14 @@ fn cores_are_those_of_a_node() {
         matches!(error, LaunchError::Crowded { shape } if shape == crowded),
         "{error}"
     );
-    let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Auto);
-    let launcher = local(LibraryName::OpenMpi, script, options);
+    let auto_options = on_hosts(&fakes, Placement::Block, Oversubscribe::Auto);
+    let auto_launcher = local(LibraryName::OpenMpi, script, auto_options);
     assert_eq!(
-        launcher.determine_binding(fitting).expect("asked"),
+        auto_launcher.determine_binding(fitting).expect("asked"),
         Binding::Bound
     );
     assert_eq!(
-        launcher.determine_binding(crowded).expect("asked"),
+        auto_launcher.determine_binding(crowded).expect("asked"),
         Binding::Free
     );
 }

@@ -191,33 +191,36 @@ fn impossible_launches_are_refused() {
         log: fakes.path("mpirun/log"),
         ..job(&fakes, 2)
     };
-    let error = refused(&launcher, &no_log);
-    assert!(matches!(error, LaunchError::Log { .. }), "{error}");
+    let log_error = refused(&launcher, &no_log);
+    assert!(matches!(log_error, LaunchError::Log { .. }), "{log_error}");
 
     let never = LocalOptions {
         oversubscribe: Oversubscribe::Never,
         ..LocalOptions::default()
     };
-    let launcher = local(LibraryName::OpenMpi, fakes.path("mpirun"), never);
-    let error = refused(&launcher, &job(&fakes, 5));
+    let never_crowding = local(LibraryName::OpenMpi, fakes.path("mpirun"), never);
+    let cores_error = refused(&never_crowding, &job(&fakes, 5));
     assert!(
         matches!(
-            error,
+            cores_error,
             LaunchError::TooFewCores {
                 ranks: 5,
                 cores: CORES
             }
         ),
-        "{error}"
+        "{cores_error}"
     );
 
-    let launcher = local(
+    let gone = local(
         LibraryName::OpenMpi,
         fakes.path("gone"),
         LocalOptions::default(),
     );
-    let error = refused(&launcher, &job(&fakes, 2));
-    assert!(matches!(error, LaunchError::Start { .. }), "{error}");
+    let start_error = refused(&gone, &job(&fakes, 2));
+    assert!(
+        matches!(start_error, LaunchError::Start { .. }),
+        "{start_error}"
+    );
 }
 
 #[test]

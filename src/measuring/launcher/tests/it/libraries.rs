@@ -117,11 +117,20 @@ fn the_wanted_library_is_selected() {
         "{error}"
     );
     assert!(error.to_string().contains("mpich-4.0.2"), "{error}");
-    let error = refused(choice(Some(Mpich), "", Some(&newer)));
-    assert!(matches!(error, LaunchError::OtherLibrary { .. }), "{error}");
-    let error = refused(choice(None, "", Some(Path::new("/nowhere/mpirun"))));
-    assert!(matches!(error, LaunchError::Unusable { .. }), "{error}");
-    assert!(error.to_string().contains("/nowhere/mpirun"), "{error}");
+    let other_library = refused(choice(Some(Mpich), "", Some(&newer)));
+    assert!(
+        matches!(other_library, LaunchError::OtherLibrary { .. }),
+        "{other_library}"
+    );
+    let unusable = refused(choice(None, "", Some(Path::new("/nowhere/mpirun"))));
+    assert!(
+        matches!(unusable, LaunchError::Unusable { .. }),
+        "{unusable}"
+    );
+    assert!(
+        unusable.to_string().contains("/nowhere/mpirun"),
+        "{unusable}"
+    );
 }
 
 #[test]

@@ -52,10 +52,10 @@ pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> PlannedT
 pub(crate) fn experiment(
     id: u32,
     kind: ExperimentKind,
-    shape: (u32, u32),
+    nodes_and_ppn: (u32, u32),
     bytes: u64,
 ) -> PlannedTask {
-    let (nodes, ppn) = shape;
+    let (nodes, ppn) = nodes_and_ppn;
     let shape = CommShape { nodes, ppn };
     PlannedTask {
         id,

@@ -86,6 +86,11 @@ fn thresholds_count_the_whole_vector() {
     check(Allgather, (4, 4), 32 << 10, ["ring", "recursive_doubling"]);
     check(Allgather, (4, 4), 31 << 10, ["recursive_doubling", "ring"]);
     check(Allgather, (5, 4), 1024, ["bruck", "ring"]);
-    let [pairwise, halving] = ["pairwise", "recursive_halving"];
-    check(ReduceScatterBlock, (4, 4), 32 << 10, [pairwise, halving]);
+    let [pairwise, recursive_halving] = ["pairwise", "recursive_halving"];
+    check(
+        ReduceScatterBlock,
+        (4, 4),
+        32 << 10,
+        [pairwise, recursive_halving],
+    );
 }

@@ -141,9 +141,9 @@ fn experiments_show_the_machine() {
             / 64.0,
     ];
     assert_eq!(bench.seconds().len(), expected.len());
-    for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
+    for (expected_seconds, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
         assert!(
-            (seconds[0] / expected - 1.0).abs() < 1e-12,
+            (seconds[0] / expected_seconds - 1.0).abs() < 1e-12,
             "{task}: {seconds:?}"
         );
     }
@@ -359,18 +359,24 @@ fn plans_for_other_machines_and_versions_are_refused() {
     let mut bench = Bench::new(tasks());
     bench.plan.version += 1;
     assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
-    let mut bench = Bench::new(tasks());
-    bench.plan.cache = CacheState::Cold;
-    assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
-    let mut bench = Bench::new(tasks());
-    bench.plan.library = Library {
+    let mut cold_bench = Bench::new(tasks());
+    cold_bench.plan.cache = CacheState::Cold;
+    assert_eq!(
+        cold_bench.run(),
+        (Outcome::Code(exit_code::PLAN), Vec::new())
+    );
+    let mut foreign_bench = Bench::new(tasks());
+    foreign_bench.plan.library = Library {
         name: "openmpi".to_owned(),
         version: "4.1.4".to_owned(),
     };
-    assert_eq!(bench.run(), (Outcome::Code(exit_code::LIBRARY), Vec::new()));
-    let mut bench = Bench::new(tasks());
-    bench.plan.spool = "/dev/null/spool".into();
-    assert_eq!(bench.run().0, Outcome::Code(exit_code::FAILED));
+    assert_eq!(
+        foreign_bench.run(),
+        (Outcome::Code(exit_code::LIBRARY), Vec::new())
+    );
+    let mut unwritable_bench = Bench::new(tasks());
+    unwritable_bench.plan.spool = "/dev/null/spool".into();
+    assert_eq!(unwritable_bench.run().0, Outcome::Code(exit_code::FAILED));
 }
 
 #[test]

@@ -109,8 +109,9 @@ fn noise_depends_only_on_seed_subject_and_candidate() {
     assert_eq!(all, whole.seconds());
     // The same task alone, with another number.
     let piece = Bench::new(vec![task(0, 8192)]).with_noise(noise);
-    let of = |all: &[((u32, u32), Vec<f64>)], key| -> Vec<f64> {
-        all.iter()
+    let of = |measured: &[((u32, u32), Vec<f64>)], key| -> Vec<f64> {
+        measured
+            .iter()
             .find(|(found, _)| *found == key)
             .expect("measured")
             .1

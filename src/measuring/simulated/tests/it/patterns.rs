@@ -32,10 +32,10 @@ fn gaps_keep_messages_of_a_node_apart() {
             // The rank's own port separates messages more than two rails do.
             2.0 * alpha + message + 3.0 * (port + gap) / f64::from(rails),
         ];
-        for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
+        for (expected_seconds, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
             assert!(
-                (seconds[0] / expected - 1.0).abs() < 1e-9,
-                "{task} on {rails}: {seconds:?}, not {expected}"
+                (seconds[0] / expected_seconds - 1.0).abs() < 1e-9,
+                "{task} on {rails}: {seconds:?}, not {expected_seconds}"
             );
         }
     }
@@ -70,9 +70,9 @@ fn patterns_of_messages_show_the_machine() {
         2.0 * network.alpha + 32.0 * shared * bytes,
     ];
     assert_eq!(bench.seconds().len(), expected.len());
-    for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
+    for (expected_seconds, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
         assert!(
-            (seconds[0] / expected - 1.0).abs() < 1e-12,
+            (seconds[0] / expected_seconds - 1.0).abs() < 1e-12,
             "{task}: {seconds:?}"
         );
     }
@@ -125,12 +125,13 @@ fn a_fan_takes_the_time_of_a_schedule_and_an_empty_message() {
         ]);
         let seconds = bench.seconds();
         let of_task = |task| seconds.iter().filter(move |((of, _), _)| *of == task);
-        let first = |(_, seconds): &(_, Vec<f64>)| seconds[0];
+        let first = |(_, times): &(_, Vec<f64>)| times[0];
         let schedules: Vec<f64> = of_task(1).map(first).collect();
         let fan = of_task(0).map(first).next().expect("measured");
         let link = bench.machine.link(Level::of_nodes(nodes));
         let alpha = link.expect("a link").alpha;
-        let is_fan = |seconds: &f64| (fan / (seconds + alpha) - 1.0).abs() < 1e-12;
+        let is_fan =
+            |schedule_seconds: &f64| (fan / (schedule_seconds + alpha) - 1.0).abs() < 1e-12;
         assert!(
             schedules.iter().any(is_fan),
             "{kind:?} {nodes}x{ppn}: {fan} and {schedules:?}"

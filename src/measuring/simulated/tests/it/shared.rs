@@ -56,10 +56,10 @@ fn messages_through_shared_memory_follow_the_machine() {
     let expected = [message, message, combined, combined];
     let found = bench(Some(shared)).seconds();
     assert_eq!(found.len(), expected.len());
-    for (expected, ((task, _), seconds)) in expected.iter().zip(found) {
+    for (expected_seconds, ((task, _), seconds)) in expected.iter().zip(found) {
         assert!(
-            (seconds[0] / expected - 1.0).abs() < 1e-12,
-            "{task}: {seconds:?} {expected}"
+            (seconds[0] / expected_seconds - 1.0).abs() < 1e-12,
+            "{task}: {seconds:?} {expected_seconds}"
         );
     }
 }

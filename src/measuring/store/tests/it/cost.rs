@@ -92,7 +92,11 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
     for (number, (name, launches, expected)) in cases.into_iter().enumerate() {
         let path: PathBuf = folder.path().join(format!("{number}.db"));
         let store = store_with(&path, launches);
-        let cost = |name| store.spent_seconds(&library(name), None).expect("readable");
+        let cost = |library_name| {
+            store
+                .spent_seconds(&library(library_name), None)
+                .expect("readable")
+        };
         assert_eq!(cost("openmpi"), expected, "{name}");
         assert_eq!(cost("mpich"), 0.0, "{name}");
     }

@@ -93,9 +93,9 @@ fn times_of_different_patterns_are_separate() {
     );
     let check = |pattern, subject: Option<(Subject, f64)>| {
         let mut expected: Vec<Sample> = Vec::new();
-        if let Some((subject, seconds)) = subject {
-            expected.push(sample(1, subject, Candidate::Default, &[seconds]));
-            expected.push(sample(1, subject, dual_root(), &[seconds]));
+        if let Some((subject, expected_seconds)) = subject {
+            expected.push(sample(1, subject, Candidate::Default, &[expected_seconds]));
+            expected.push(sample(1, subject, dual_root(), &[expected_seconds]));
         }
         expected.push(experiment.clone());
         let library = library("openmpi");
@@ -129,12 +129,12 @@ fn exploring_and_confirming_launches_are_separate() {
     let launches = |samples: Vec<Sample>| samples.iter().map(|s| s.launch).collect::<Vec<_>>();
     let samples = store.samples(&library, pattern).expect("readable");
     assert_eq!(launches(samples), [1, 1]);
-    let samples = store
+    let confirming = store
         .confirming_samples(&library, pattern)
         .expect("readable");
-    assert_eq!(launches(samples), [2, 2]);
+    assert_eq!(launches(confirming), [2, 2]);
     let counts = store.launch_counts(&library, pattern).expect("readable");
-    assert!(counts.values().all(|launches| *launches == 1), "{counts:?}");
+    assert!(counts.values().all(|count| *count == 1), "{counts:?}");
     let seconds = |purpose| {
         store
             .measuring_seconds(&library, purpose)
@@ -449,8 +449,8 @@ fn failures_of_launches_with_too_few_ranks_are_none() {
             .ingest_record(&plan, &fails(kind, too_few))
             .expect("stored");
     }
-    let kinds = |store: &Store| -> Vec<FailureKind> {
-        let failures = store.failures(&library("openmpi")).expect("readable");
+    let kinds = |current: &Store| -> Vec<FailureKind> {
+        let failures = current.failures(&library("openmpi")).expect("readable");
         failures.iter().map(|failure| failure.kind).collect()
     };
     assert_eq!(kinds(&store), [FailureKind::Crash]);

@@ -10,9 +10,9 @@ use crate::fixture::{
 
 #[test]
 fn launches_are_numbered_begun_and_ended_once() {
-    let mut store = in_memory();
-    assert_eq!(store.next_launch().expect("readable"), 1);
-    let error = store
+    let mut empty = in_memory();
+    assert_eq!(empty.next_launch().expect("readable"), 1);
+    let error = empty
         .begin_launch(&first_plan(1))
         .expect_err("no campaign yet");
     assert!(
@@ -22,12 +22,12 @@ fn launches_are_numbered_begun_and_ended_once() {
 
     let mut store = store_with(&first_plan(1));
     assert_eq!(store.next_launch().expect("readable"), 2);
-    let error = store
+    let begun_before = store
         .begin_launch(&first_plan(1))
         .expect_err("begun before");
     assert!(
-        matches!(error, StoreError::LaunchExists { launch: 1, .. }),
-        "{error:?}"
+        matches!(begun_before, StoreError::LaunchExists { launch: 1, .. }),
+        "{begun_before:?}"
     );
     store.begin_launch(&first_plan_as(2)).expect("begun");
     let unfinished = store.unfinished_launches().expect("readable");
@@ -41,10 +41,12 @@ fn launches_are_numbered_begun_and_ended_once() {
         .end_launch(2, &Finish::Deadline.into())
         .expect("ended");
     for number in [1, 3] {
-        let error = store
+        let not_under_way = store
             .end_launch(number, &LaunchOutcome::Interrupted)
             .expect_err("not under way");
-        assert!(matches!(error, StoreError::NotUnderWay { launch, .. } if launch == number));
+        assert!(
+            matches!(not_under_way, StoreError::NotUnderWay { launch, .. } if launch == number)
+        );
     }
     assert!(store.unfinished_launches().expect("readable").is_empty());
     let launches = store.launches().expect("readable");
@@ -88,13 +90,13 @@ fn an_unfinished_launch_is_finished_from_its_spool() {
             .ingest_record(&plan, &done(task, &[times(task, 0, 5)]))
             .expect("stored");
     }
-    for plan in store.unfinished_launches().expect("readable") {
-        let mut spool = SpoolReader::new(&plan.spool);
+    for unfinished in store.unfinished_launches().expect("readable") {
+        let mut spool = SpoolReader::new(&unfinished.spool);
         while let Some(record) = spool.next_record().expect("readable") {
-            store.ingest_record(&plan, &record).expect("stored");
+            store.ingest_record(&unfinished, &record).expect("stored");
         }
         store
-            .end_launch(plan.launch, &LaunchOutcome::Interrupted)
+            .end_launch(unfinished.launch, &LaunchOutcome::Interrupted)
             .expect("ended");
     }
     let samples = store
@@ -112,8 +114,8 @@ fn an_unfinished_launch_is_finished_from_its_spool() {
 fn the_rest_of_an_interrupted_launch_is_known_until_a_launch_is_complete() {
     let plan = first_plan(3);
     let mut store = store_with(&plan);
-    let undone = |store: &Store| -> Vec<u32> {
-        let tasks = store.unfinished_tasks(&library("openmpi"), "digest");
+    let undone = |current: &Store| -> Vec<u32> {
+        let tasks = current.unfinished_tasks(&library("openmpi"), "digest");
         tasks
             .expect("readable")
             .iter()

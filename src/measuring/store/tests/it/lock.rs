@@ -79,9 +79,9 @@ fn a_second_process_is_refused_until_the_first_is_killed() {
 fn a_probe_by_a_driver_does_not_block_the_lock() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let store = folder.path().join("a.db");
-    let lock = Lock::acquire(&store).expect("free").path().to_owned();
+    let lock_path = Lock::acquire(&store).expect("free").path().to_owned();
     let probe = || {
-        let file = File::open(&lock).expect("there");
+        let file = File::open(&lock_path).expect("there");
         Flock::lock(file, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno)
     };
     let probing = probe().expect("no other holds it");
@@ -101,16 +101,16 @@ fn a_probe_by_a_driver_does_not_block_the_lock() {
 fn accounts_that_share_a_store_exclude_each_other_and_others_cannot_hold_its_lock() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let store = folder.path().join("a.db");
-    let path = store.with_extension("db.lock");
+    let lock_path = store.with_extension("db.lock");
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o7777;
-    let set_mode = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    let set_mode = |path: &Path, bits| {
+        fs::set_permissions(path, fs::Permissions::from_mode(bits)).expect("set");
     };
     // An earlier version made the lock, before there was a store.
-    fs::write(&path, "").expect("written");
-    set_mode(&path, 0o644);
+    fs::write(&lock_path, "").expect("written");
+    set_mode(&lock_path, 0o644);
     drop(Lock::acquire(&store).expect("free"));
-    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(&lock_path), 0o600);
     fs::write(&store, "").expect("written");
     for (of_store, expected) in [
         (0o600, 0o600),
@@ -122,12 +122,12 @@ fn accounts_that_share_a_store_exclude_each_other_and_others_cannot_hold_its_loc
     ] {
         set_mode(&store, of_store);
         drop(Lock::acquire(&store).expect("free"));
-        assert_eq!(mode(&path), expected, "{of_store:o}");
+        assert_eq!(mode(&lock_path), expected, "{of_store:o}");
     }
     // As another user, in the group of the store.
     const GROUP: u32 = 4321;
     set_mode(folder.path(), 0o755);
-    let name = path.to_str().expect("text");
+    let name = lock_path.to_str().expect("text");
     let hold = ["flock", "--conflict-exit-code", "7", "-n", name, "true"];
     let is_refused = |code| {
         let mut command = process::as_another_user(GROUP, &hold)?;

@@ -48,9 +48,11 @@ fn creates_folders_and_keeps_content() {
     let path = folder.path().join("deep/er/a.db");
     assert!(matches!(Store::open(&path), Err(StoreError::Absent { .. })));
     assert!(!path.exists());
-    let mut store = Store::open_or_create(&path).expect("created");
-    store.record_campaign("d", "a", "name: a").expect("stored");
-    drop(store);
+    let mut created = Store::open_or_create(&path).expect("created");
+    created
+        .record_campaign("d", "a", "name: a")
+        .expect("stored");
+    drop(created);
     for store in [Store::open(&path), Store::open_or_create(&path)] {
         let campaigns = store.and_then(|store| store.campaigns()).expect("readable");
         assert_eq!(campaigns.len(), 1);
@@ -256,11 +258,17 @@ fn names_the_place_where_nothing_can_be_written() {
     let error = Store::open_or_create(Path::new("/proc/a.db")).expect_err("refused");
     assert!(matches!(error, StoreError::NotWritable { .. }), "{error:?}");
     assert!(error.to_string().contains("/proc/a.db"), "{error}");
-    let error = Lock::acquire(Path::new("/proc/a.db")).expect_err("refused");
-    assert!(error.to_string().contains("/proc/a.db.lock"), "{error}");
+    let lock_error = Lock::acquire(Path::new("/proc/a.db")).expect_err("refused");
+    assert!(
+        lock_error.to_string().contains("/proc/a.db.lock"),
+        "{lock_error}"
+    );
 
-    let error = Store::open_or_create(folder.path()).expect_err("a folder");
-    assert!(matches!(error, StoreError::File { .. }), "{error:?}");
+    let folder_error = Store::open_or_create(folder.path()).expect_err("a folder");
+    assert!(
+        matches!(folder_error, StoreError::File { .. }),
+        "{folder_error:?}"
+    );
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn launches_in_another_order_are_refused() {
     let cyclic = in_order(RankOrder::Cyclic);
     store.ingest_record(&plan, &cyclic).expect("stored");
     let second = begin(&mut store, 2, "openmpi");
-    let count = |store: &Store| {
-        store
+    let count = |current: &Store| {
+        current
             .samples(&library("openmpi"), Pattern::Together)
             .expect("readable")
             .len()

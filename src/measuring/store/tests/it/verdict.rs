@@ -69,17 +69,17 @@ fn verdicts_are_kept_with_the_newest_launch() {
         .expect("stored");
     drop(store);
 
-    let store = Store::open(&path).expect("opened");
-    let after = |launch, verdict: Verdict| Verdict {
-        newest_launch: Some(launch),
+    let reopened = Store::open(&path).expect("opened");
+    let after = |newest, verdict: Verdict| Verdict {
+        newest_launch: Some(newest),
         ..verdict
     };
     assert_eq!(
-        store.verdicts(&library("openmpi")).expect("readable"),
+        reopened.verdicts(&library("openmpi")).expect("readable"),
         [after(0, verdict("openmpi")), after(2, failed)]
     );
     assert_eq!(
-        store.verdicts(&library("mpich")).expect("readable"),
+        reopened.verdicts(&library("mpich")).expect("readable"),
         [after(0, verdict("mpich"))]
     );
 }

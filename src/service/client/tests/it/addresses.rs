@@ -71,9 +71,9 @@ fn channels_are_read_with_and_without_the_interface() {
         "machines/a/libraries/b/channels/c",
     ] {
         // `?x` is part of the last name, which no channel has.
-        if let Ok((_, channel)) = ChannelAddress::from_url(text) {
-            assert_eq!(channel.channel, "c?x");
-            assert!(channel.path().ends_with("/c%3Fx"));
+        if let Ok((_, accepted)) = ChannelAddress::from_url(text) {
+            assert_eq!(accepted.channel, "c?x");
+            assert!(accepted.path().ends_with("/c%3Fx"));
         }
     }
 }

@@ -73,19 +73,19 @@ fn problems_have_the_services_message() {
                 .ends_with(&format!("/api/v1/tasks: Long. ({status})")),
             "{error}"
         );
-        let error = refused(status, "{\"title\": \"Short\"}");
-        assert!(error.to_string().contains("Short"), "{error}");
-        let error = refused(status, "<html>");
-        assert_eq!(error.kind(), outcome, "{status}");
-        assert!(!error.to_string().contains("html"), "{error}");
+        let title_error = refused(status, "{\"title\": \"Short\"}");
+        assert!(title_error.to_string().contains("Short"), "{title_error}");
+        let html_error = refused(status, "<html>");
+        assert_eq!(html_error.kind(), outcome, "{status}");
+        assert!(!html_error.to_string().contains("html"), "{html_error}");
     }
     let error = refused(409, "{\"detail\": \"\\u001b[2J\\u0085\\u202e\\u2028\"}").to_string();
     assert!(
         error.contains(r"\u001b[2J\u0085\u202e\u2028 (409)"),
         "{error}"
     );
-    let error = refused(422, "{\"detail\": \"one\\n  two\"}").to_string();
-    assert!(error.contains("one\n  two (422)"), "{error}");
+    let two_lines = refused(422, "{\"detail\": \"one\\n  two\"}").to_string();
+    assert!(two_lines.contains("one\n  two (422)"), "{two_lines}");
     let long = refused(409, &format!("{{\"detail\": \"{}\"}}", "x".repeat(9999))).to_string();
     assert!(long.len() < 1200, "{}", long.len());
 }
@@ -98,8 +98,8 @@ fn answers_without_json_are_invalid() {
         .unwrap_err();
     assert!(matches!(error, RemoteError::Unexpected { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Environment);
-    let server = Server::start(|_| Reply::new(204, &[], ""));
-    let answer = remote(&server, None)
+    let empty_server = Server::start(|_| Reply::new(204, &[], ""));
+    let answer = remote(&empty_server, None)
         .request_json(Ask::delete("/tokens/1"))
         .unwrap();
     assert_eq!(answer, json!(null));

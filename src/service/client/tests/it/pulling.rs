@@ -27,8 +27,8 @@ fn tables_are_fetched_once_and_those_of_running_jobs_stay() {
     assert_eq!(mode & 0o777, 0o444);
 
     // Nothing is fetched again.
-    let pulled = place.pull().unwrap();
-    assert!(!pulled.is_new);
+    let again = place.pull().unwrap();
+    assert!(!again.is_new);
     let asked = place.server.requests();
     assert_eq!(asked.len(), 3, "{asked:?}");
     assert_eq!(asked[2].headers["if-none-match"], "\"1\"");
@@ -256,7 +256,7 @@ fn the_last_good_table_stays_after_any_answer() {
 
 #[test]
 fn manifests_of_other_channels_are_refused() {
-    let digest = "0".repeat(64);
+    let zeros = "0".repeat(64);
     let manifest = |machine: &str, digest: &str, keep: &str| {
         format!(
             "{{\"machine\": \"{machine}\", \"library\": \"openmpi-4.1.4\", \"channel\": \"production\", \
@@ -264,19 +264,19 @@ fn manifests_of_other_channels_are_refused() {
         )
     };
     for (body, part) in [
-        (manifest("there", &digest, &digest), "another channel"),
+        (manifest("there", &zeros, &zeros), "another channel"),
         (
-            manifest("here", "../../../../etc/passwd", &digest),
+            manifest("here", "../../../../etc/passwd", &zeros),
             "is not a digest",
         ),
         (
-            manifest("here", &digest.to_uppercase().replace('0', "A"), &digest),
+            manifest("here", &zeros.to_uppercase().replace('0', "A"), &zeros),
             "is not a digest",
         ),
-        (manifest("here", &digest, "../x"), "is not a digest"),
-        (manifest("here", &digest[1..], &digest), "is not a digest"),
+        (manifest("here", &zeros, "../x"), "is not a digest"),
+        (manifest("here", &zeros[1..], &zeros), "is not a digest"),
         (
-            manifest("here", &digest, &format!("{digest}\\n")),
+            manifest("here", &zeros, &format!("{zeros}\\n")),
             "is not a digest",
         ),
     ] {
@@ -320,11 +320,14 @@ fn an_unreachable_service_is_distinguished_from_one_that_refuses() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let error = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Environment);
-    assert!(error.to_string().contains("is unavailable"), "{error}");
-    let error = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Environment, "{error}");
+    let unavailable = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
+    assert_eq!(unavailable.kind(), ErrorKind::Environment);
+    assert!(
+        unavailable.to_string().contains("is unavailable"),
+        "{unavailable}"
+    );
+    let unresolved = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
+    assert_eq!(unresolved.kind(), ErrorKind::Environment, "{unresolved}");
 }
 
 #[test]

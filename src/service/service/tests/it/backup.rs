@@ -100,18 +100,18 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
         (mode("service"), mode("service/service.db")),
         (0o711, 0o600)
     );
-    let service = place.open();
-    let tokens = service.list_tokens(&admin()).expect("listed");
+    let restored = place.open();
+    let tokens = restored.list_tokens(&admin()).expect("listed");
     let names: Vec<&str> = tokens.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["owner", "ci"]);
     assert!(
-        service
+        restored
             .authenticate_token(&secret)
             .expect("asked")
             .is_some()
     );
     assert!(
-        service
+        restored
             .authenticate_session(session.expose(), SessionHolder::Anyone)
             .expect("asked")
             .is_none(),
@@ -122,7 +122,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
         b"one table"
     );
     // The backup is unchanged and can be restored again; so can the copy of a service that is not running.
-    drop(service);
+    drop(restored);
     write_backup(&place.state(), &place.path("backups/2")).expect("backed up");
     restore_backup(&place.path("backups/2"), &place.path("again")).expect("restored");
     restore_backup(&place.path("backups/1"), &place.path("once more")).expect("restored");
@@ -208,10 +208,10 @@ fn a_state_with_damaged_tables_is_not_backed_up() {
     );
     fs::write(place.blob(&one), b"one table").expect("written");
     fs::remove_file(place.blob(&other)).expect("removed");
-    let refused = write_backup(&place.state(), &place.path("next"))
+    let missing = write_backup(&place.state(), &place.path("next"))
         .expect_err("refused")
         .to_string();
-    assert_eq!(refused, format!("there is no table `{other}`"));
+    assert_eq!(missing, format!("there is no table `{other}`"));
     // `service` and `backup`.
     assert_eq!(names(&place.path(".")), 2);
 }
@@ -226,9 +226,9 @@ fn nothing_is_overwritten() {
         let expected = format!("cannot create {}: it already exists", target.display());
         let refused = write_backup(&place.state(), &target).expect_err("refused");
         assert_eq!(refused.to_string(), expected);
-        let refused = restore_backup(&place.path("backup"), &target).expect_err("refused");
-        assert_eq!(refused.to_string(), expected);
-        assert!(refused.help().is_some());
+        let restore_refused = restore_backup(&place.path("backup"), &target).expect_err("refused");
+        assert_eq!(restore_refused.to_string(), expected);
+        assert!(restore_refused.help().is_some());
     }
     let nothing = write_backup(&place.path("nothing"), &place.path("new"))
         .expect_err("refused")

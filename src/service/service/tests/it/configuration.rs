@@ -14,9 +14,9 @@ fn load(text: &str) -> Result<Configuration, String> {
     match Configuration::load(&path) {
         Ok(configuration) => Ok(configuration),
         // Without the folder's name, which differs in each run.
-        Err(ServiceError::Configuration(text)) => {
+        Err(ServiceError::Configuration(message)) => {
             let folder = folder.path().display().to_string();
-            Err(text.replace(&format!("{folder}/"), ""))
+            Err(message.replace(&format!("{folder}/"), ""))
         }
         Err(error) => panic!("{error}"),
     }
@@ -311,11 +311,11 @@ fn missing_files_and_folders_are_named() {
         refused.starts_with(&format!("cannot read {}: ", path.display())),
         "{refused}"
     );
-    let refused = Configuration::for_folder(&path)
+    let refused_folder = Configuration::for_folder(&path)
         .expect_err("refused")
         .to_string();
     assert!(
-        refused.starts_with(&format!("cannot open the folder {}: ", path.display())),
-        "{refused}"
+        refused_folder.starts_with(&format!("cannot open the folder {}: ", path.display())),
+        "{refused_folder}"
     );
 }

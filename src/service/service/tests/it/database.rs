@@ -191,16 +191,16 @@ fn a_state_without_its_database_is_not_taken_for_a_new_one() {
             "token",
             "service.db-wal",
         ] {
-            let place = Place::new();
-            fs::create_dir_all(place.state().join(name)).expect("made");
-            fs::write(place.state().join(name).join("a file"), "").expect("written");
-            assert!(place.try_open().is_err(), "{name}");
+            let new_place = Place::new();
+            fs::create_dir_all(new_place.state().join(name)).expect("made");
+            fs::write(new_place.state().join(name).join("a file"), "").expect("written");
+            assert!(new_place.try_open().is_err(), "{name}");
             let first = name.split('/').next().expect("a name");
-            fs::remove_dir_all(place.state().join(first)).expect("still there");
+            fs::remove_dir_all(new_place.state().join(first)).expect("still there");
             if name.contains('/') {
-                fs::create_dir(place.state().join(first)).expect("made");
+                fs::create_dir(new_place.state().join(first)).expect("made");
             }
-            place
+            new_place
                 .try_open()
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -271,9 +271,9 @@ fn a_database_that_lost_its_tables_is_refused() {
         place.database().execute_batch(loss).expect("changed");
         let refused = place.try_open().expect_err("refused").to_string();
         assert!(refused.ends_with(expected), "{refused}");
-        let refused = service::write_backup(&place.state(), &place.path("backup"));
+        let refused_backup = service::write_backup(&place.state(), &place.path("backup"));
         assert!(
-            refused
+            refused_backup
                 .expect_err("refused")
                 .to_string()
                 .ends_with(expected)
@@ -319,8 +319,8 @@ fn releases_of_the_first_version_keep_their_distances() {
     }
     drop(database);
     place.open();
-    let database = place.database();
-    let mut served = database
+    let migrated = place.database();
+    let mut served = migrated
         .prepare("SELECT served FROM release ORDER BY sequence")
         .expect("sound");
     let served = served
@@ -331,7 +331,7 @@ fn releases_of_the_first_version_keep_their_distances() {
         .collect();
     assert_eq!(hours, [-9, -2, -2, -1, 0]);
     assert!(
-        database
+        migrated
             .execute("UPDATE release SET served = 0", [])
             .is_err()
     );
@@ -372,8 +372,8 @@ fn the_audit_is_read_in_pages_by_administrators() {
         service.make_token(&admin(), &token(name)).expect("made");
     }
     let slice = |before, limit| Slice { before, limit };
-    let page = |slice| {
-        let page = service.read_audit(&admin(), slice).expect("read");
+    let page = |asked_slice| {
+        let page = service.read_audit(&admin(), asked_slice).expect("read");
         let subjects: Vec<String> = page.items.into_iter().map(|row| row.subject).collect();
         (subjects.join(" "), page.next)
     };

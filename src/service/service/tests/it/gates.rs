@@ -32,10 +32,10 @@ fn check_gates(
     assert_eq!(gates.len(), 5);
     assert_eq!(closed(&gates), expected, "{gates:?}");
     let reasons: Vec<String> = gates.iter().map(Gate::to_string).collect();
-    for said in said {
+    for phrase in said {
         assert!(
-            reasons.iter().any(|reason| reason.contains(said)),
-            "{said}: {reasons:#?}"
+            reasons.iter().any(|reason| reason.contains(phrase)),
+            "{phrase}: {reasons:#?}"
         );
     }
 }
@@ -122,8 +122,9 @@ fn the_newest_validation_counts() {
     let bed = Bed::new();
     let digest = bed.validated(&choosing("chain"));
     bed.validate(&digest, 0, 1);
-    let gates = |bed: &Bed| {
-        bed.service()
+    let gates = |asked_bed: &Bed| {
+        asked_bed
+            .service()
             .evaluate_gates(&production(), &digest)
             .expect("gates")
     };
@@ -168,9 +169,19 @@ fn each_deployment_that_a_release_activates_is_validated() {
             .contains("(deployment `library`; 1 point not judged)")
     );
 
-    let digest = bed.added(&both);
-    check(&digest, some, false, "with the deployment `colltune`");
-    check(&digest, of_colltune, true, "(deployment `colltune`); task");
+    let digest_of_both = bed.added(&both);
+    check(
+        &digest_of_both,
+        some,
+        false,
+        "with the deployment `colltune`",
+    );
+    check(
+        &digest_of_both,
+        of_colltune,
+        true,
+        "(deployment `colltune`); task",
+    );
 }
 
 #[test]
@@ -242,28 +253,28 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
         bed.service()
             .make_release(&actor("ann", who), &production(), &request, None)
     };
-    let error = ask(&[Scope::Publish], "why").expect_err("forbidden");
+    let forbidden = ask(&[Scope::Publish], "why").expect_err("forbidden");
     assert!(
         matches!(
-            error,
+            forbidden,
             ServiceError::Forbidden {
                 scope: Scope::Admin,
                 ..
             }
         ),
-        "{error}"
+        "{forbidden}"
     );
     for reason in ["", "  ", &"x".repeat(1001)] {
-        let error = ask(&[Scope::Admin], reason).expect_err("no reason");
+        let invalid = ask(&[Scope::Admin], reason).expect_err("no reason");
         assert!(
             matches!(
-                error,
+                invalid,
                 ServiceError::Invalid {
                     field: "reason",
                     ..
                 }
             ),
-            "{error}"
+            "{invalid}"
         );
     }
     // Nothing has been released so far.

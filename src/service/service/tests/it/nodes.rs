@@ -10,14 +10,15 @@ use crate::bed::{Bed, MACHINE, choosing, production};
 fn nodes_keep_tables_that_running_jobs_may_use() {
     let bed = Bed::new();
     let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
-    let keep = |bed: &Bed| {
-        bed.service()
+    let keep = |asked_bed: &Bed| {
+        asked_bed
+            .service()
             .channel_manifest(&production())
             .expect("a manifest")
             .keep
     };
-    let on_disk = |bed: &Bed| -> Vec<String> {
-        let versions = export::deploy::list_all_versions(&bed.channel())
+    let on_disk = |asked_bed: &Bed| -> Vec<String> {
+        let versions = export::deploy::list_all_versions(&asked_bed.channel())
             .expect("versions")
             .into_iter();
         let digest = |version: export::deploy::DeployedVersion| {
@@ -59,7 +60,7 @@ fn nodes_keep_tables_that_running_jobs_may_use() {
 /// As when the system's clock is set ahead by a year after a release, or was a year behind when it was made.
 #[test]
 fn tables_in_use_are_kept_if_the_clock_is_set() {
-    let bed = Bed::new();
+    let mut bed = Bed::new();
     let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
     bed.release(&a).expect("released");
     bed.release(&b).expect("released");
@@ -72,7 +73,6 @@ fn tables_in_use_are_kept_if_the_clock_is_set() {
     let year = 365 * 86_400_000_i64;
     let date = bed.channel().join("history");
     let lines = std::fs::read_to_string(&date).expect("a history");
-    let mut bed = bed;
     for (change, distance) in [("-", year), ("+", 2 * year)] {
         let moved = format!(
             "DROP TRIGGER release_is_final; UPDATE release SET at = at {change} {distance}; {trigger}"

@@ -173,14 +173,16 @@ fn check_fails(bed: &Bed, what: &str) {
         bed.current(),
         bed.service().channel_manifest(&production()).ok(),
     );
-    let audit = |bed: &Bed| -> i64 {
+    let audit = |asked_bed: &Bed| -> i64 {
         let count = "SELECT count(*) FROM audit WHERE action LIKE 'release.%'";
-        bed.database()
+        asked_bed
+            .database()
             .query_row(count, [], |row| row.get(0))
             .expect("a count")
     };
-    let rows = |bed: &Bed| {
-        bed.service()
+    let rows = |asked_bed: &Bed| {
+        asked_bed
+            .service()
             .list_releases(&production(), Slice::default())
             .expect("rows")
             .items
@@ -380,10 +382,10 @@ fn every_table_that_is_added_can_be_released() {
         let folder = bed.service().channel_folder(&key);
         let path = export::deploy::table_of(&folder).expect("a version");
         // Names with a suffix of any service are possible as well.
-        let version = path.parent().and_then(Path::file_name).expect("a name");
+        let version_name = path.parent().and_then(Path::file_name).expect("a name");
         assert!(
-            version.len() + ".aside--1795876289113000".len() <= 255,
-            "{version:?}"
+            version_name.len() + ".aside--1795876289113000".len() <= 255,
+            "{version_name:?}"
         );
         for format in export::FORMATS {
             // A table that a format cannot express is refused with a reason; the text itself never stops it.

@@ -30,16 +30,16 @@ fn only_publishers_of_the_machine_release() {
             .make_release(&publisher(), &key, &request, None)
             .expect_err("refused")
     };
-    let error = other(|key| key.machine = "other".to_owned());
+    let unknown_machine = other(|key| key.machine = "other".to_owned());
     assert!(
         matches!(
-            error,
+            unknown_machine,
             ServiceError::NotFound {
                 kind: "machine",
                 ..
             }
         ),
-        "{error}"
+        "{unknown_machine}"
     );
     for library in ["../../x-1", "x", "-1", "x-", "a/b-1", ".-1"] {
         let mut key = production();
@@ -71,12 +71,12 @@ fn only_publishers_of_the_machine_release() {
         ),
         "{error}"
     );
-    let error = bed
+    let unknown_table = bed
         .release(&service::Digest::of_bytes(b"none"))
         .expect_err("unknown");
     assert!(
-        matches!(error, ServiceError::NotFound { kind: "table", .. }),
-        "{error}"
+        matches!(unknown_table, ServiceError::NotFound { kind: "table", .. }),
+        "{unknown_table}"
     );
     assert!(!bed.state().join("channels").exists());
 }
@@ -129,17 +129,26 @@ fn rollbacks_go_back_step_by_step() {
     back(&a);
     bed.release(&d).expect("released");
     back(&a);
-    let error = bed.act(Rollback, None, None).expect_err("nothing before");
-    assert!(matches!(error, ServiceError::Conflict(_)), "{error}");
-    assert!(error.to_string().contains("`withdraw`"), "{error}");
+    let nothing_before = bed.act(Rollback, None, None).expect_err("nothing before");
+    assert!(
+        matches!(nothing_before, ServiceError::Conflict(_)),
+        "{nothing_before}"
+    );
+    assert!(
+        nothing_before.to_string().contains("`withdraw`"),
+        "{nothing_before}"
+    );
     // To a table by its digest: also one that was rolled back.
     bed.act(Rollback, Some(&c), None).expect("rolled back");
     assert_eq!(current(), c);
     let never = bed.validated(&choosing("linear"));
-    let error = bed
+    let never_there = bed
         .act(Rollback, Some(&never), None)
         .expect_err("never there");
-    assert!(matches!(error, ServiceError::Conflict(_)), "{error}");
+    assert!(
+        matches!(never_there, ServiceError::Conflict(_)),
+        "{never_there}"
+    );
     let request = asking(Rollback, None);
     let error = bed
         .service()
@@ -191,18 +200,21 @@ fn after_a_withdrawal_the_library_decides_every_call() {
     assert!(table.collectives.is_empty());
     assert_eq!(table.provenance.library.to_string(), "openmpi-4.1.4");
     assert_eq!(bed.current().as_deref(), Some(release.digest.as_str()));
-    let error = bed.act(Withdraw, None, None).expect_err("again");
-    assert!(matches!(error, ServiceError::Conflict(_)), "{error}");
-    let error = bed.act(Withdraw, Some(&digest), None).expect_err("a table");
+    let withdrawn_again = bed.act(Withdraw, None, None).expect_err("again");
+    assert!(
+        matches!(withdrawn_again, ServiceError::Conflict(_)),
+        "{withdrawn_again}"
+    );
+    let digest_refused = bed.act(Withdraw, Some(&digest), None).expect_err("a table");
     assert!(
         matches!(
-            error,
+            digest_refused,
             ServiceError::Invalid {
                 field: "digest",
                 ..
             }
         ),
-        "{error}"
+        "{digest_refused}"
     );
     std::fs::write(&file, text).expect("written");
     assert_eq!(

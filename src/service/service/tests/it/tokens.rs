@@ -74,14 +74,14 @@ fn only_tokens_are_recognised() {
 
     let text = secret.expose();
     assert_eq!((text.len(), &text[..9]), (73, "colltune_"));
-    let changed = (9..73).map(|place| {
+    let changed = (9..73).map(|position| {
         let mut text = text.to_owned();
-        let digit = if &text[place..=place] == "0" {
+        let digit = if &text[position..=position] == "0" {
             "1"
         } else {
             "0"
         };
-        text.replace_range(place..=place, digit);
+        text.replace_range(position..=position, digit);
         text
     });
     let others = [
@@ -124,11 +124,11 @@ fn secrets_are_not_kept_nor_shown() {
     for name in ["service.db", "service.db-wal"] {
         bytes.extend(fs::read(place.state().join(name)).expect("read"));
     }
-    for secret in [&secret, &session] {
-        let digits = &secret.expose().as_bytes()[9..];
+    for hidden in [&secret, &session] {
+        let digits = &hidden.expose().as_bytes()[9..];
         assert!(!bytes.windows(digits.len()).any(|window| window == digits));
-        assert_eq!(format!("{secret:?}"), "SecretToken(...)");
-        assert!(!format!("{service:?}").contains(secret.expose()));
+        assert_eq!(format!("{hidden:?}"), "SecretToken(...)");
+        assert!(!format!("{service:?}").contains(hidden.expose()));
     }
     let listed = format!("{:?}", service.list_tokens(&admin()).expect("listed"));
     assert!(listed.contains("ci") && !listed.contains(&secret.expose()[9..]));
@@ -143,13 +143,13 @@ fn an_unknown_scope_permits_nothing_and_affects_no_other() {
     drop(service);
     let update = r#"UPDATE token SET scopes = '["agent", "read"]' WHERE id = ?1"#;
     place.database().execute(update, [id]).expect("set");
-    let service = place.open();
-    let actor = service.authenticate_token(secret.expose()).expect("asked");
+    let reopened = place.open();
+    let actor = reopened.authenticate_token(secret.expose()).expect("asked");
     assert_eq!(actor.expect("it holds").scopes, [Scope::Read]);
-    let listed = service.list_tokens(&admin()).expect("listed");
+    let listed = reopened.list_tokens(&admin()).expect("listed");
     assert!(listed.iter().any(|row| row.id == id));
-    service.revoke_token(&admin(), id).expect("revoked");
-    assert_eq!(who(&service, &secret), None);
+    reopened.revoke_token(&admin(), id).expect("revoked");
+    assert_eq!(who(&reopened, &secret), None);
 }
 
 #[test]
@@ -251,48 +251,48 @@ fn expired_tokens_and_sessions_are_refused() {
             .expect("set");
     };
     expire("token", 60_000);
-    let service = place.open();
-    assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
+    let restarted = place.open();
+    assert_eq!(who(&restarted, &secret).as_deref(), Some("ci"));
     assert!(
-        is_session(&service, &session),
+        is_session(&restarted, &session),
         "sessions outlast the service"
     );
-    let (_, holds) = begin(&service, &secret);
+    let (_, holds) = begin(&restarted, &secret);
     assert!(
         holds <= Duration::from_secs(60),
         "no longer than the token: {holds:?}"
     );
-    drop(service);
+    drop(restarted);
     expire("session", -1);
-    let service = place.open();
-    assert!(!is_session(&service, &session));
-    assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
-    drop(service);
+    let without_session = place.open();
+    assert!(!is_session(&without_session, &session));
+    assert_eq!(who(&without_session, &secret).as_deref(), Some("ci"));
+    drop(without_session);
 
     // They expire while they are cached: first the session, then the token.
     expire("token", 60_000);
     expire("session", 1500);
-    let service = place.open();
-    assert!(is_session(&service, &session));
+    let session_expiring = place.open();
+    assert!(is_session(&session_expiring, &session));
     std::thread::sleep(Duration::from_millis(1600));
-    assert!(!is_session(&service, &session));
-    drop(service);
+    assert!(!is_session(&session_expiring, &session));
+    drop(session_expiring);
     expire("token", 1500);
     expire("session", 60_000);
-    let service = place.open();
-    assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
-    assert!(is_session(&service, &session));
+    let token_expiring = place.open();
+    assert_eq!(who(&token_expiring, &secret).as_deref(), Some("ci"));
+    assert!(is_session(&token_expiring, &session));
     std::thread::sleep(Duration::from_millis(1600));
-    assert_eq!(who(&service, &secret), None);
-    assert!(!is_session(&service, &session));
+    assert_eq!(who(&token_expiring, &secret), None);
+    assert!(!is_session(&token_expiring, &session));
     assert!(
-        service
+        token_expiring
             .begin_session(secret.expose(), HOLDER)
             .expect("asked")
             .is_none()
     );
     // Its name is free again.
-    make(&service, "ci");
+    make(&token_expiring, "ci");
 }
 
 #[test]
@@ -301,8 +301,7 @@ fn sessions_end_and_are_bounded() {
     let service = place.open();
     let (secret, _) = make(&service, "ci");
     let sessions: Vec<SecretToken> = (0..18).map(|_| begin(&service, &secret).0).collect();
-    let hold =
-        |sessions: &[SecretToken]| sessions.iter().filter(|s| is_session(&service, s)).count();
+    let hold = |counted: &[SecretToken]| counted.iter().filter(|s| is_session(&service, s)).count();
     assert_eq!(hold(&sessions), 16);
     let last = &sessions[17];
     assert!(is_session(&service, last));
@@ -469,10 +468,10 @@ fn only_administrators_of_all_machines_manage_tokens() {
             service.list_tokens(&actor).map(drop),
             service.revoke_token(&actor, id),
         ];
-        for refused in refused {
+        for answer in refused {
             assert!(
-                matches!(refused, Err(ServiceError::Forbidden { .. })),
-                "{refused:?}"
+                matches!(answer, Err(ServiceError::Forbidden { .. })),
+                "{answer:?}"
             );
         }
     }
@@ -523,7 +522,7 @@ fn the_owners_token_is_kept_while_it_is_valid() {
     );
 
     type Spoiling<'a> = (&'a str, &'a dyn Fn(&Service));
-    let spoil: [Spoiling<'_>; 5] = [
+    let spoilings: [Spoiling<'_>; 5] = [
         ("removed", &|_| fs::remove_file(&path).expect("removed")),
         ("others can read it", &|_| {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
@@ -542,7 +541,7 @@ fn the_owners_token_is_kept_while_it_is_valid() {
         }),
     ];
     let mut before = first;
-    for (how, spoil) in spoil {
+    for (how, spoil) in spoilings {
         let service = place.open();
         spoil(&service);
         let token = service.owner_token().expect("made");

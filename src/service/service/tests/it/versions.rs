@@ -58,11 +58,14 @@ fn texts_that_are_no_tables_are_refused() {
     };
     let error = refused("format: colltune-table 2\nname: x\n");
     assert!(matches!(error, ServiceError::Table(_)), "{error}");
-    let error = refused(&good.replace("native:bcast/chain", "bcast/none"));
-    assert!(error.to_string().contains("table.yaml"), "{error}");
+    let unknown_candidate = refused(&good.replace("native:bcast/chain", "bcast/none"));
+    assert!(
+        unknown_candidate.to_string().contains("table.yaml"),
+        "{unknown_candidate}"
+    );
     // The library becomes the name of a folder.
     for name in ["../x", "x/y", "..", "x y"] {
-        let error = refused(
+        let invalid_name = refused(
             &good
                 .replace("name: openmpi", &format!("name: {name}"))
                 .replace("native:bcast/chain", "default")
@@ -73,41 +76,44 @@ fn texts_that_are_no_tables_are_refused() {
         );
         assert!(
             matches!(
-                error,
+                invalid_name,
                 ServiceError::Invalid {
                     field: "provenance.library",
                     ..
                 }
             ),
-            "{error}"
+            "{invalid_name}"
         );
     }
     let long = good.clone() + &"#".repeat(17 << 20);
-    let error = refused(&long);
+    let too_long = refused(&long);
     assert!(
-        matches!(error, ServiceError::Invalid { field: "table", .. }),
-        "{error}"
+        matches!(too_long, ServiceError::Invalid { field: "table", .. }),
+        "{too_long}"
     );
 
     let reader = actor("ann", &[Scope::Read, Scope::Submit]);
-    let error = bed
+    let forbidden = bed
         .service()
         .add_table(&reader, MACHINE, &good)
         .expect_err("refused");
-    assert!(matches!(error, ServiceError::Forbidden { .. }), "{error}");
-    let error = bed
+    assert!(
+        matches!(forbidden, ServiceError::Forbidden { .. }),
+        "{forbidden}"
+    );
+    let unknown_machine = bed
         .service()
         .add_table(&publisher(), "other", &good)
         .expect_err("refused");
     assert!(
         matches!(
-            error,
+            unknown_machine,
             ServiceError::NotFound {
                 kind: "machine",
                 ..
             }
         ),
-        "{error}"
+        "{unknown_machine}"
     );
     assert!(all(&bed).is_empty());
     assert!(!bed.state().join("blobs").exists());
@@ -122,7 +128,8 @@ fn tables_of_the_folder_are_found() {
     fs::write(tables.join("notes.yaml"), "a: 1\n").expect("written");
     fs::write(tables.join("night.yaml.bak"), choosing("pipeline")).expect("written");
     let bed = bed.opened();
-    let names = |bed: &Bed| -> Vec<String> { all(bed).into_iter().map(|v| v.name).collect() };
+    let names =
+        |asked_bed: &Bed| -> Vec<String> { all(asked_bed).into_iter().map(|v| v.name).collect() };
     assert_eq!(names(&bed), ["night"]);
     assert!(bed.service().list_problems().is_empty());
     // A second search finds nothing new.

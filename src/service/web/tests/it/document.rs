@@ -158,10 +158,11 @@ fn conditions_do_not_change_how_requests_are_refused() {
                 .replace("{format}", "openmpi")
                 .replace("{id}", "12");
             let line = format!("{method} {path}");
-            for token in [&bearer, &elsewhere] {
+            for authorization in [&bearer, &elsewhere] {
                 let send = |condition: &str| {
                     let body = if method == "POST" { withdraw } else { "" };
-                    site.send(&line, &[token, json, condition], body).status
+                    site.send(&line, &[authorization, json, condition], body)
+                        .status
                 };
                 let plain = send("X-None: 1");
                 if ![401, 403, 404].contains(&plain) {

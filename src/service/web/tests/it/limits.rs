@@ -12,8 +12,8 @@ fn requests_that_are_too_large_are_refused() {
     let site = Site::new();
     let long = format!("GET /api/v1/tasks?campaign={}", "a".repeat(5000));
     site.send(&long, &[], "").expect(414);
-    let long = format!("X-Long: {}", "a".repeat(40_000));
-    assert_eq!(site.send("GET /healthz", &[&long], "").status, 431);
+    let long_header = format!("X-Long: {}", "a".repeat(40_000));
+    assert_eq!(site.send("GET /healthz", &[&long_header], "").status, 431);
     let many: Vec<_> = (0..100).map(|index| format!("X-{index}: a")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     assert_eq!(site.send("GET /healthz", &many, "").status, 431);

@@ -20,17 +20,17 @@ fn fixture(name: &str) -> PathBuf {
 fn put(from: &Path, to: &Path, site: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
-        let from = entry.unwrap().path();
-        let to = to.join(from.file_name().unwrap());
-        if from.is_symlink() {
-            symlink(fs::read_link(&from).unwrap(), &to).unwrap();
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_symlink() {
+            symlink(fs::read_link(&path).unwrap(), &to).unwrap();
             continue;
         }
-        if from.is_dir() {
-            put(&from, &to, site);
+        if path.is_dir() {
+            put(&path, &to, site);
             continue;
         }
-        let text = fs::read_to_string(&from).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
         let text = text.replace("@DIR@", site.to_str().unwrap());
         if to.extension().is_some_and(|ending| ending == "sql") {
             Connection::open(to.with_extension(""))
@@ -68,8 +68,13 @@ fn compare(place: &str, expected: &Value, found: &Value, differences: &mut Vec<S
             }
         }
         (Value::Array(expected), Value::Array(found)) if expected.len() == found.len() => {
-            for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
-                compare(&format!("{place}/{index}"), expected, found, differences);
+            for (index, (expected_item, found_item)) in expected.iter().zip(found).enumerate() {
+                compare(
+                    &format!("{place}/{index}"),
+                    expected_item,
+                    found_item,
+                    differences,
+                );
             }
         }
         _ if expected == found => {}
@@ -85,10 +90,10 @@ fn a_state_of_the_first_version_is_shown_unchanged() {
     let expected: BTreeMap<String, Value> = serde_json::from_str(&expected).unwrap();
     assert!(expected.len() > 20);
     let mut differences = Vec::new();
-    for (path, expected) in &expected {
+    for (path, expected_answer) in &expected {
         let answer = site.send(&format!("GET /api/v1{path}"), &[&site.bearer()], "");
         let found = answer.expect(200).json();
-        compare(path, expected, &found, &mut differences);
+        compare(path, expected_answer, &found, &mut differences);
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

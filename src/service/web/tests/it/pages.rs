@@ -308,20 +308,20 @@ fn a_table_is_released_rolled_back_and_withdrawn() {
         !page.contains(&release),
         "gates are closed for those who may not pass over them"
     );
-    let fields = [
+    let release_fields = [
         ("machine", "local"),
         ("library", "openmpi-4.1.4"),
         ("channel", "candidate"),
         ("expected", "0"),
         ("reason", "a try"),
     ];
-    let refused = publisher.submit(&release, &fields);
+    let refused = publisher.submit(&release, &release_fields);
     assert_eq!(refused.status, 409, "{}", refused.body);
     check(&refused);
 
     let browser = busy.browser(&[Scope::Admin]);
     assert_eq!(field(&browser.page(&table), "expected"), "0");
-    let overriding = [&fields[..], &[("override", "yes")]].concat();
+    let overriding = [&release_fields[..], &[("override", "yes")]].concat();
     let answer = browser.submit(&release, &overriding);
     let channel = "/channels/local/openmpi-4.1.4/candidate";
     assert_eq!(
@@ -335,33 +335,36 @@ fn a_table_is_released_rolled_back_and_withdrawn() {
     check(&stale);
     assert!(stale.body.contains("a try"), "what was entered stays");
 
-    let page = browser.page(CHANNEL);
-    let expected = field(&page, "expected");
-    assert!(page.contains(busy.old.as_str()), "there is a way back");
+    let channel_page = browser.page(CHANNEL);
+    let expected = field(&channel_page, "expected");
+    assert!(
+        channel_page.contains(busy.old.as_str()),
+        "there is a way back"
+    );
     let back = format!("{CHANNEL}/rollback");
     let fields = [
         ("expected", expected.as_str()),
         ("digest", busy.old.as_str()),
     ];
-    let refused = browser.submit(&back, &fields);
-    assert_eq!(refused.status, 422, "a reason is needed");
-    check(&refused);
+    let refused_rollback = browser.submit(&back, &fields);
+    assert_eq!(refused_rollback.status, 422, "a reason is needed");
+    check(&refused_rollback);
     let fields = [&fields[..], &[("reason", HOSTILE)]].concat();
-    let answer = browser.submit(&back, &fields);
+    let rolled_back = browser.submit(&back, &fields);
     assert_eq!(
-        (answer.status, location(&answer)),
+        (rolled_back.status, location(&rolled_back)),
         (303, CHANNEL),
         "{}",
-        answer.body
+        rolled_back.body
     );
     assert_eq!(browser.submit(&back, &fields).status, 412);
-    let expected = field(&browser.page(CHANNEL), "expected");
-    let fields = [("expected", expected.as_str()), ("reason", "it hangs")];
-    let answer = browser.submit(&format!("{CHANNEL}/withdraw"), &fields);
-    assert_eq!(answer.status, 303, "{}", answer.body);
-    let page = browser.page(CHANNEL);
-    assert!(page.contains("it hangs") && page.contains("an empty table"));
-    assert!(!page.contains("/withdraw\""), "it is withdrawn");
+    let expected_next = field(&browser.page(CHANNEL), "expected");
+    let withdraw_fields = [("expected", expected_next.as_str()), ("reason", "it hangs")];
+    let withdrawn = browser.submit(&format!("{CHANNEL}/withdraw"), &withdraw_fields);
+    assert_eq!(withdrawn.status, 303, "{}", withdrawn.body);
+    let withdrawn_page = browser.page(CHANNEL);
+    assert!(withdrawn_page.contains("it hangs") && withdrawn_page.contains("an empty table"));
+    assert!(!withdrawn_page.contains("/withdraw\""), "it is withdrawn");
     browser.page("/");
 }
 
@@ -391,11 +394,11 @@ fn a_token_is_shown_once_and_revoked() {
     let page = browser.page("/tokens");
     assert!(!page.contains(secret) && page.contains("read, submit"));
     let all = busy.site.service.list_tokens(&admin()).unwrap();
-    let made = all.iter().find(|row| row.name == MARKUP).unwrap();
-    let revoked = browser.submit(&format!("/tokens/{}/revoke", made.id), &[]);
+    let listed = all.iter().find(|row| row.name == MARKUP).unwrap();
+    let revoked = browser.submit(&format!("/tokens/{}/revoke", listed.id), &[]);
     assert_eq!((revoked.status, location(&revoked)), (303, "/tokens"));
-    let answer = busy.stranger().send("/login", &[("token", secret)]);
-    assert_eq!(answer.status, 401);
+    let refused = busy.stranger().send("/login", &[("token", secret)]);
+    assert_eq!(refused.status, 401);
     assert_eq!(busy.browser(&[Scope::Read]).get("/tokens").status, 403);
     assert_eq!(busy.stranger().get("/tokens").status, 401);
     check(&busy.stranger().get("/audit"));

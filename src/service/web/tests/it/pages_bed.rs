@@ -252,7 +252,7 @@ pub(crate) fn location(answer: &Answer) -> &str {
 pub(crate) fn percent(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'/' => "/".to_owned(),
-        byte => format!("%{byte:02X}"),
+        other => format!("%{other:02X}"),
     };
     text.bytes().map(byte).collect()
 }

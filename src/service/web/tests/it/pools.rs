@@ -65,10 +65,10 @@ fn expensive_reads_delay_neither_pulls_nor_changes_nor_readiness() {
     let streams: Vec<TcpStream> = reports.iter().map(|of| request_report(&site, of)).collect();
     std::thread::scope(|scope| {
         for stream in &streams {
-            let done = &done;
+            let counter = &done;
             scope.spawn(move || {
                 exchange(stream, b"");
-                done.fetch_add(1, Ordering::Relaxed);
+                counter.fetch_add(1, Ordering::Relaxed);
             });
         }
         std::thread::sleep(Duration::from_millis(50));
@@ -118,12 +118,12 @@ fn expensive_changes_delay_neither_pulls_nor_withdrawals_nor_readiness() {
         ),
     ];
     let withdrawal = json!({"action": "withdraw", "reason": "slow"});
-    for (path, request) in refused {
+    for (path, refused_request) in refused {
         let done = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..12 {
                 scope.spawn(|| {
-                    let answer = site.post(&path, &["If-None-Match: *"], &request);
+                    let answer = site.post(&path, &["If-None-Match: *"], &refused_request);
                     done.fetch_add(1, Ordering::Relaxed);
                     assert_eq!(answer.status / 100, 4, "{answer:?}");
                 });
@@ -139,8 +139,11 @@ fn expensive_changes_delay_neither_pulls_nor_withdrawals_nor_readiness() {
             }
             site.post(&production, &["If-Match: *"], &withdrawal)
                 .expect(201);
-            let ended = done.load(Ordering::Relaxed) - begun;
-            assert!(ended <= 6, "{path}: {ended} of 12 were answered meanwhile");
+            let ended_later = done.load(Ordering::Relaxed) - begun;
+            assert!(
+                ended_later <= 6,
+                "{path}: {ended_later} of 12 were answered meanwhile"
+            );
         });
     }
 }
@@ -160,12 +163,12 @@ fn results_are_kept_and_still_need_permission() {
         format!("/api/v1/tables/{digest}/diff/{other}"),
         format!("/tables/{digest}/diff?to={other}"),
     ];
-    let get = |path: &str, bearer: &str| site.send(&format!("GET {path}"), &[bearer], "");
+    let get = |path: &str, header: &str| site.send(&format!("GET {path}"), &[header], "");
     let answers: Vec<Answer> = paths.iter().map(|path| get(path, &reader)).collect();
-    for digest in [&digest, &other] {
+    for removed in [&digest, &other] {
         let folder = site.folder().join("service/blobs/sha256");
-        let folder = folder.join(&digest.as_str()[..2]);
-        fs::remove_file(folder.join(format!("{digest}.yaml"))).unwrap();
+        let folder = folder.join(&removed.as_str()[..2]);
+        fs::remove_file(folder.join(format!("{removed}.yaml"))).unwrap();
     }
     for (path, first) in paths.iter().zip(answers) {
         assert_eq!(first.status, 200, "{path}: {first:?}");
@@ -196,12 +199,12 @@ fn work_that_nobody_waits_for_ends() {
         .collect();
     std::thread::sleep(Duration::from_millis(50));
     drop(abandoned);
-    let start = Instant::now();
+    let small_start = Instant::now();
     assert_eq!(
         site.get(&format!("/api/v1/tables/{small}/report")).status,
         200
     );
     // Two of this client were being made; eleven would have taken five or six times as long as one.
-    let took = start.elapsed();
+    let took = small_start.elapsed();
     assert!(took < one * 7 / 2, "{took:?}, and one takes {one:?}");
 }

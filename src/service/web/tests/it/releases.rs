@@ -244,8 +244,8 @@ fn the_same_number_with_another_table_is_another_state() {
         "{}",
         refused.body
     );
-    let tag = after.header("etag").unwrap();
-    release(&second, &format!("If-Match: {tag}"), &withdraw).expect(201);
+    let current_tag = after.header("etag").unwrap();
+    release(&second, &format!("If-Match: {current_tag}"), &withdraw).expect(201);
     // Users give the number alone.
     release(&first, "If-Match: \"1\"", &withdraw).expect(201);
 }
@@ -282,7 +282,7 @@ fn the_released_table_answers_queries() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|answer| &answer["algorithm"])
+        .map(|entry| &entry["algorithm"])
         .collect();
     assert_eq!(chosen, ["dual_root", "default"]);
     site.post(&lookup, &[], &Value::Array(vec![one("8"); 1000]))
@@ -315,13 +315,13 @@ fn missed_events_are_sent_first() {
     drop(events);
     release(&site, "If-Match: *", &overridden(&second)).expect(201);
     release(&site, "If-Match: *", &overridden(&first)).expect(201);
-    let mut events = Events::open(
+    let mut resumed = Events::open(
         &site,
         "/api/v1/events",
         &format!("Last-Event-ID: {seen}\r\n"),
     );
     for digest in [&second, &first] {
-        let data: Value = serde_json::from_str(&events.field("data")).unwrap();
+        let data: Value = serde_json::from_str(&resumed.field("data")).unwrap();
         assert_eq!(data["release"]["digest"].as_str(), Some(digest.as_str()));
     }
 }

@@ -69,13 +69,13 @@ fn bodies_are_read_strictly() {
     send(&[media, media], "{}").expect(400);
     let found = send(&[media], "{\n  \"name\": }").expect(400).json();
     assert_eq!((&found["line"], &found["column"]), (&json!(2), &json!(11)));
-    let found = send(&[media], "{\"name\": \"a\", \"colour\": \"red\"}")
+    let unknown_key = send(&[media], "{\"name\": \"a\", \"colour\": \"red\"}")
         .expect(422)
         .json();
-    assert_eq!(found["line"], 1);
+    assert_eq!(unknown_key["line"], 1);
     assert!(
-        found["detail"].as_str().unwrap().contains("colour"),
-        "{found}"
+        unknown_key["detail"].as_str().unwrap().contains("colour"),
+        "{unknown_key}"
     );
     send(
         &[media],

@@ -26,8 +26,9 @@ fn a_session_needs_its_form_token_for_changes() {
         "{cookie}"
     );
     let pair = cookie.split(';').next().unwrap();
-    let cookie = format!("Cookie: other=1; {pair}; more=2");
-    site.send("GET /api/v1/tokens", &[&cookie], "").expect(200);
+    let cookie_header = format!("Cookie: other=1; {pair}; more=2");
+    site.send("GET /api/v1/tokens", &[&cookie_header], "")
+        .expect(200);
     assert!(
         !begun.json()["form_token"]
             .as_str()
@@ -44,7 +45,7 @@ fn a_session_needs_its_form_token_for_changes() {
     let mut make = |headers: &[&str]| {
         let name = format!("token {}", names.next().unwrap());
         let new = json!({"name": name, "scopes": ["read"]}).to_string();
-        let mut all = vec![cookie.as_str(), media];
+        let mut all = vec![cookie_header.as_str(), media];
         all.extend(headers);
         site.send("POST /api/v1/tokens", &all, &new)
     };
@@ -60,13 +61,14 @@ fn a_session_needs_its_form_token_for_changes() {
     make(&[&form_token, "Sec-Fetch-Site: cross-site"]).expect(403);
     make(&[&form_token, "Sec-Fetch-Site: same-site"]).expect(403);
 
-    site.send("DELETE /api/v1/session", &[&cookie], "")
+    site.send("DELETE /api/v1/session", &[&cookie_header], "")
         .expect(403);
     let ended = site
-        .send("DELETE /api/v1/session", &[&cookie, &form_token], "")
+        .send("DELETE /api/v1/session", &[&cookie_header, &form_token], "")
         .expect(204);
     assert!(ended.header("set-cookie").unwrap().contains("Max-Age=0"));
-    site.send("GET /api/v1/tokens", &[&cookie], "").expect(401);
+    site.send("GET /api/v1/tokens", &[&cookie_header], "")
+        .expect(401);
 }
 
 #[test]

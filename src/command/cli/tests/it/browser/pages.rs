@@ -29,19 +29,19 @@ pub(super) fn assert_pages_fit(
 ) {
     let address = |path: &str| format!("{}{path}", site.address);
     let folder = std::env::var_os("COLLTUNE_SCREENSHOTS").map(PathBuf::from);
-    let check = |name: &str, address: &str| {
-        browser.open(address);
+    let check = |name: &str, url: &str| {
+        browser.open(url);
         for width in WIDTHS {
             let grounds = ["light", "dark"].map(|scheme| {
                 browser.show_as(width, scheme);
                 assert_eq!(
                     overflow(browser, width),
                     None,
-                    "{address}, {width} wide, {scheme}"
+                    "{url}, {width} wide, {scheme}"
                 );
                 browser.evaluate("return getComputedStyle(document.body).backgroundColor")
             });
-            assert_ne!(grounds[0], grounds[1], "{address} looks alike");
+            assert_ne!(grounds[0], grounds[1], "{url} looks alike");
             if let Some(folder) = folder.as_ref().filter(|_| !name.is_empty()) {
                 browser.show_as(width, "light");
                 let picture = browser.picture(width, most_high(name, width));

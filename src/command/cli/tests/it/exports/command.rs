@@ -75,11 +75,11 @@ fn a_stock_file_warns_only_that_it_has_no_rules() {
         "warning: The table was measured with openmpi-4.1.4, so none of its rules is written: openmpi-5.0.3 \
          decides as without this file.\n"
     );
-    let printed = place.run(&["export", "tables/night.yaml", "--format", "openmpi"]);
+    let with_rules = place.run(&["export", "tables/night.yaml", "--format", "openmpi"]);
     assert!(
-        printed.err.contains("the machine was busy"),
+        with_rules.err.contains("the machine was busy"),
         "{}",
-        printed.err
+        with_rules.err
     );
 }
 

@@ -231,8 +231,8 @@ fn prove(library: &Library, file: Option<&str>) {
                 .iter()
                 .map(|(index, _)| calls[*index].clone())
                 .collect();
-            let expected = traced(library, &place, ranks, &of_choice, &environment);
-            for ((index, id), expected) in chosen.iter().zip(expected) {
+            let traces = traced(library, &place, ranks, &of_choice, &environment);
+            for ((index, id), expected) in chosen.iter().zip(traces) {
                 let call = &calls[*index];
                 assert_eq!(
                     selected[*index], expected,

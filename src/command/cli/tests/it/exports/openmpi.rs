@@ -40,9 +40,9 @@ fn collectives() -> String {
                         .map_or(String::new(), |(_, rest)| format!(",{rest}"))
                 )
             };
-            let rules = |ids: &[&str]| -> Vec<(u64, String)> {
+            let rules = |choices: &[&str]| -> Vec<(u64, String)> {
                 let first = (0, "default".to_owned());
-                let rest = ids
+                let rest = choices
                     .iter()
                     .zip(1..)
                     .map(|(id, place)| (place * STEP, named(id)));
@@ -261,7 +261,7 @@ fn check(
     assert_eq!((with.len(), without.len()), (calls.len(), calls.len()));
     for ((call, line), own) in calls.iter().zip(with).zip(without) {
         let Some(candidate) = chosen(table, call, ranks, operators) else {
-            let name = |line| function(line, call.collective).map(|(name, _)| name);
+            let name = |text| function(text, call.collective).map(|(name, _)| name);
             let (found, own) = (name(line), name(own));
             assert_eq!(
                 found, own,
@@ -287,8 +287,8 @@ fn prove(library: &Library) {
     let table = write_table(&place, "openmpi", &library.version, &collectives());
     compile(library, &place);
     // The library's own choices; these are all calls.
-    let all = calls(false);
-    let own = RANKS.map(|ranks| traced(library, &place, ranks, &all, false));
+    let all_calls = calls(false);
+    let own = RANKS.map(|ranks| traced(library, &place, ranks, &all_calls, false));
     let mut seen = BTreeSet::new();
     for is_commutative in [false, true] {
         let mut export = vec!["export", "tables/night.yaml", "--format", "openmpi"];
@@ -304,10 +304,10 @@ fn prove(library: &Library) {
             OperatorClass::Noncommutative
         };
         let calls = calls(is_commutative);
-        for (ranks, own) in RANKS.into_iter().zip(&own) {
+        for (ranks, stock) in RANKS.into_iter().zip(&own) {
             let with = traced(library, &place, ranks, &calls, true);
             let of_call = |call| {
-                let mut known = all.iter().zip(own);
+                let mut known = all_calls.iter().zip(stock);
                 known.find(|(known, _)| *known == call).unwrap().1.clone()
             };
             let without: Vec<String> = calls.iter().map(of_call).collect();
@@ -370,9 +370,9 @@ fn openmpi_uses_a_deployed_table_with_its_environment_file() {
         bytes: 64,
         variant: "plain",
     };
-    let ran_on = |ranks, variables: &[(String, OsString)]| {
+    let ran_on = |ranks, settings: &[(String, OsString)]| {
         let calls = std::slice::from_ref(&call);
-        let trace = traced_with(&library, &place, ranks, calls, &[], variables);
+        let trace = traced_with(&library, &place, ranks, calls, &[], settings);
         function(&trace[0], Collective::Bcast).map(|(name, _)| name)
     };
     for (ranks, is_ours) in [(2, true), (3, false), (4, true)] {

@@ -144,7 +144,7 @@ fn disturb(seed: u64, whole: Duration) -> Place {
     let place = place();
     for _ in 0..random.u32(1..5) {
         let mut service = start(&place);
-        let moment = |random: &mut Rng| sleep(whole.mul_f64(random.f64() * 0.6));
+        let moment = |rng: &mut Rng| sleep(whole.mul_f64(rng.f64() * 0.6));
         moment(&mut random);
         if random.bool() {
             let children = children(&place);

@@ -32,9 +32,9 @@ fn jobs_lead_to_a_table_of_two_nodes_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let ran = site.run(&["tune", "small.yaml", "--json"]);
     complete(&ran);
-    let job = ran.err.find(" runs on ").map(|at| &ran.err[at..]);
+    let runs_on = ran.err.find(" runs on ").map(|at| &ran.err[at..]);
     assert!(
-        job.is_some_and(|job| job.contains(&site.bed.node(2))),
+        runs_on.is_some_and(|job| job.contains(&site.bed.node(2))),
         "{ran:?}"
     );
 

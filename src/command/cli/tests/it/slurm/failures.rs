@@ -39,10 +39,10 @@ fn measurements_are_kept_when_a_job_or_its_ranks_are_killed_under_openmpi() {
     site.run(&["cancel", "9999"])
         .bad(2, &["no job 9999", "colltune jobs"]);
 
-    let told = site.run(&["tune", "small.yaml", "--json"]).json();
-    assert_eq!(told["done"], told["total"], "{told}");
+    let finished = site.run(&["tune", "small.yaml", "--json"]).json();
+    assert_eq!(finished["done"], finished["total"], "{finished}");
     // At most the killed rank's candidate: Open MPI says that a rank died, but not what killed it.
-    assert!(told["failures"].as_u64() <= Some(1), "{told}");
+    assert!(finished["failures"].as_u64() <= Some(1), "{finished}");
     assert_eq!(outcomes(&site).len(), 4);
 }
 
@@ -86,8 +86,8 @@ fn errors_quote_why_slurm_refuses_a_job_under_openmpi() {
     assert_eq!(queue, "");
     // The corrected campaign continues.
     site.place.write("small.yaml", CAMPAIGN);
-    let ran = site.run(&["measure", "small.yaml", "--detach", "--json"]);
-    assert_eq!(ran.json()["job"]["launch"], 2, "{ran:?}");
+    let detached = site.run(&["measure", "small.yaml", "--detach", "--json"]);
+    assert_eq!(detached.json()["job"]["launch"], 2, "{detached:?}");
     site.run(&["cancel", "small.yaml"]).good();
     assert_eq!(site.queue(), "");
 }

@@ -102,19 +102,22 @@ fn a_service_submits_jobs_that_continue_without_it_and_cancels_them_under_openmp
     running.until(id, |task| task.reason.starts_with("job "));
     running.stop();
 
-    let running = Running::start(&site);
-    let task = running.until(id, |task| {
+    let restarted = Running::start(&site);
+    let finished = restarted.until(id, |task| {
         !matches!(task.state, TaskState::Waiting | TaskState::Running)
     });
-    assert_eq!(task.state, TaskState::Done, "{task:?}");
-    assert!(task.made.is_some() && task.node_seconds > 0.0, "{task:?}");
-    let outcome = task.outcome.unwrap();
+    assert_eq!(finished.state, TaskState::Done, "{finished:?}");
+    assert!(
+        finished.made.is_some() && finished.node_seconds > 0.0,
+        "{finished:?}"
+    );
+    let outcome = finished.outcome.unwrap();
     assert_eq!(outcome["done"], outcome["total"], "{outcome}");
 
-    let id = running.tune("other");
-    running.until(id, |task| task.reason.starts_with("job "));
-    running.service.cancel_task(&actor(), id).unwrap();
-    let task = running.until(id, |task| task.state == TaskState::Cancelled);
+    let other_id = restarted.tune("other");
+    restarted.until(other_id, |task| task.reason.starts_with("job "));
+    restarted.service.cancel_task(&actor(), other_id).unwrap();
+    let task = restarted.until(other_id, |task| task.state == TaskState::Cancelled);
     assert!(task.reason.contains("with its jobs"), "{task:?}");
     let jobs = site.jobs();
     let of_other = jobs.iter().filter(|job| job["campaign"] == "other");
@@ -126,5 +129,5 @@ fn a_service_submits_jobs_that_continue_without_it_and_cancels_them_under_openmp
                 .all(|state| !["queued", "running"].contains(state)),
         "{jobs:?}"
     );
-    running.stop();
+    restarted.stop();
 }

@@ -59,12 +59,12 @@ fn check(bed: &Bed, name: &str, mpi: &str, library: &Library, libdir: &Path) {
         ];
         colltune.extend(command);
         let folder = format!("COLLTUNE_LIBDIR={}", libdir.display());
-        let command = [&["env", &folder], &colltune[..]].concat();
-        let mut ran = bed.run(&place.path(""), &command);
+        let env_command = [&["env", &folder], &colltune[..]].concat();
+        let mut ran = bed.run(&place.path(""), &env_command);
         // Seen once in 800 launches: a rank crashes in Open MPI 4.1.4's own MPI_Init, before it runs any code of ours.
         if ran.err.contains("Signal: Segmentation fault") {
             eprintln!("launched again: {ran:?}");
-            ran = bed.run(&place.path(""), &command);
+            ran = bed.run(&place.path(""), &env_command);
         }
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran.out

@@ -122,9 +122,9 @@ fn explanations(rows: &[Row], first: &Gain, last: &Gain) -> Fallible<String> {
 /// The fitted parameters, and the gain that they predict for long vectors.
 fn fitted(rates: Rates, gains: &[Gain]) -> Fallible<String> {
     let [one, two] = Pipeline::both()?;
-    let ratio = |rates: Rates| -> Fallible<f64> {
+    let ratio = |fitted_rates: Rates| -> Fallible<f64> {
         let bytes = (BLOCK * ELEMENT_BYTES) as f64;
-        Ok(steady(one, rates, bytes)? / steady(two, rates, bytes)?)
+        Ok(steady(one, fitted_rates, bytes)? / steady(two, fitted_rates, bytes)?)
     };
     let [error_one, error_two] = residuals(gains).map(percent);
     Ok(format!(

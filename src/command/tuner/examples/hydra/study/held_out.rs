@@ -63,7 +63,7 @@ fn scores(analysis: &CampaignAnalysis) -> Fallible<Vec<Vec<String>>> {
 /// The wrong choice at a count, with the times of its neighbours.
 fn reason(rows: &[Row], point: &Point) -> String {
     let place = rows.iter().position(|row| *row == point.row).unwrap_or(0);
-    let of = |place: usize| rows.get(place);
+    let of = |neighbour: usize| rows.get(neighbour);
     let beside = [place.checked_sub(1).and_then(of), of(place + 1)];
     let winners = beside.into_iter().flatten().map(|row| {
         let milliseconds = row.seconds[0] * 1e3;

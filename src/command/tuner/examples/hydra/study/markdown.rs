@@ -6,11 +6,11 @@ use std::fmt::Write;
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
     let lines = || std::iter::once(&header).chain(rows);
-    let width = |column: usize| {
+    let column_width = |column: usize| {
         let cells = lines().filter_map(|line| line.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let widths: Vec<usize> = (0..header.len()).map(column_width).collect();
     let mut text = String::new();
     for (index, line) in lines().enumerate() {
         for (cell, width) in line.iter().zip(&widths) {

@@ -29,8 +29,8 @@ const KINDS: [&str; 2] = ["reduce/rabenseifner_unbalanced", "reduce/rabenseifner
 /// The time of the unbalanced fold divided by that of the balanced one.
 pub(crate) fn gain(cluster: &Cluster, elements: u64) -> Fallible<f64> {
     let mut seconds = [0.0; 2];
-    for (seconds, name) in seconds.iter_mut().zip(KINDS) {
-        *seconds = cluster.run(named(name)?, elements)?.seconds;
+    for (time, name) in seconds.iter_mut().zip(KINDS) {
+        *time = cluster.run(named(name)?, elements)?.seconds;
     }
     Ok(seconds[0] / seconds[1])
 }
@@ -108,7 +108,7 @@ fn against_the_formula() -> Fallible<Table> {
         let none_eager = without_eager(&machine);
         for (nodes, ranks) in ONE_LEVEL {
             let level = Level::of_nodes(nodes);
-            let on = |machine| Cluster::new(machine, nodes, ranks);
+            let on = |either| Cluster::new(either, nodes, ranks);
             let ratio = combining(&machine, level)?;
             table.row(vec![
                 machine.name.clone(),

@@ -157,7 +157,7 @@ fn rows(elements: &[u64], row: impl Fn(&'static str, u64) -> Fallible<Row>) -> F
     let pairs = elements
         .iter()
         .flat_map(|elements| PIPELINED.map(|id| (id, *elements)));
-    pairs.map(|(id, elements)| row(id, elements)).collect()
+    pairs.map(|(id, number)| row(id, number)).collect()
 }
 
 fn table(header: &[&str], rows: &[Row]) -> Table {

@@ -87,9 +87,9 @@ fn on_many() -> Fallible<Vec<Row>> {
 fn rows(clusters: &[Cluster], elements: &[u64], ids: &[&'static str]) -> Fallible<Vec<Row>> {
     let mut rows = Vec::new();
     for cluster in clusters {
-        for elements in elements {
+        for number in elements {
             for id in ids {
-                rows.push(Row::new(cluster, id, *elements)?);
+                rows.push(Row::new(cluster, id, *number)?);
             }
         }
     }

@@ -82,7 +82,8 @@ impl Row {
         for (time, entry) in simulated.iter_mut().zip(entries) {
             *time = cluster.run(entry, elements)?.seconds;
         }
-        let [native, both, single, dual] = published.map(|microseconds| microseconds * 1e-6);
+        let [native_seconds, both, single_seconds, dual_seconds] =
+            published.map(|microseconds| microseconds * 1e-6);
         let one_after_the_other = match chosen(elements) {
             Some(calls) => {
                 let mut seconds = 0.0;
@@ -101,7 +102,7 @@ impl Row {
         };
         Ok(Self {
             elements,
-            published: [native, single, dual],
+            published: [native_seconds, single_seconds, dual_seconds],
             simulated,
             reduce_bcast: one_after_the_other,
         })

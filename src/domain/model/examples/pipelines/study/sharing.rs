@@ -32,8 +32,8 @@ impl Row {
     pub(crate) fn new(machine: &Machine, id: &'static str, elements: u64) -> Fallible<Self> {
         let mut unshared = machine.clone();
         unshared.injection_beta = None;
-        let seconds = |machine: &Machine| -> Fallible<Vec<f64>> {
-            let clusters = RANKS_PER_NODE.map(|ranks| Cluster::new(machine, NODES, ranks));
+        let seconds = |either: &Machine| -> Fallible<Vec<f64>> {
+            let clusters = RANKS_PER_NODE.map(|ranks| Cluster::new(either, NODES, ranks));
             let times = clusters.iter().map(|cluster| run(cluster, id, elements));
             times.map(|time| Ok(time?.seconds)).collect()
         };

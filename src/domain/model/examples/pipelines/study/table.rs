@@ -28,11 +28,11 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = || std::iter::once(&self.header).chain(&self.rows);
-        let width = |column: usize| {
+        let column_width = |column: usize| {
             let cells = lines().filter_map(|line| line.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        let widths: Vec<_> = (0..self.header.len()).map(width).collect();
+        let widths: Vec<_> = (0..self.header.len()).map(column_width).collect();
         for (index, line) in lines().enumerate() {
             for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
                 if column < self.names {

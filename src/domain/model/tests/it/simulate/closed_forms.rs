@@ -207,7 +207,7 @@ fn blocks_of_the_eager_limit_are_tried() {
         topology: Topology::one_rank_per_node(24),
         unit_bytes: UNIT_BYTES,
     };
-    let best = |setting| best_blocks(chain, &case(None).request(), setting);
+    let best = |given| best_blocks(chain, &case(None).request(), given);
     let seconds = |blocks| {
         let schedule = Schedule::new(chain, &case(Some(blocks)).request()).unwrap();
         simulate(&schedule, &setting).unwrap().seconds

@@ -177,7 +177,7 @@ fn the_ranks_of_a_node_share_its_port() {
 
 #[test]
 fn missing_parameters_are_reported() {
-    let machine = machine();
+    let complete = machine();
     let run = |machine: &Machine, topology, name: &str| {
         let setting = Setting {
             machine,
@@ -191,10 +191,10 @@ fn missing_parameters_are_reported() {
         machine: "flat".to_owned(),
         level: Level::Node,
     };
-    assert_eq!(run(&machine, pairs, "bcast/binomial"), Err(no_link));
+    assert_eq!(run(&complete, pairs, "bcast/binomial"), Err(no_link));
     let no_gamma = Machine {
         gamma: None,
-        ..machine.clone()
+        ..complete.clone()
     };
     assert_eq!(
         run(&no_gamma, Topology::one_rank_per_node(4), "bcast/binomial"),
@@ -209,10 +209,10 @@ fn missing_parameters_are_reported() {
     );
     let no_room = SimulationError::NoRoom { ranks: 4, room: 3 };
     assert_eq!(
-        run(&machine, Topology::one_rank_per_node(3), "bcast/binomial"),
+        run(&complete, Topology::one_rank_per_node(3), "bcast/binomial"),
         Err(no_room)
     );
-    let mut late = machine.clone();
+    let mut late = complete.clone();
     late.network.as_mut().unwrap().overhead = Some(2.0 * ALPHA);
     assert!(matches!(
         run(&late, Topology::one_rank_per_node(4), "bcast/binomial"),

@@ -29,8 +29,11 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
         let schedule = schedule(name, ranks);
         let found = simulate(&schedule, &setting).unwrap().seconds;
         assert!((found - together).abs() < 1e-9, "{name}: {found} together");
-        let found = simulate_repeated(&schedule, &setting, 8, 8).unwrap();
-        assert!((found - repeated).abs() < 1e-9, "{name}: {found} repeated");
+        let per_call = simulate_repeated(&schedule, &setting, 8, 8).unwrap();
+        assert!(
+            (per_call - repeated).abs() < 1e-9,
+            "{name}: {per_call} repeated"
+        );
     };
     // A rank of the chain receives one message and sends one; the root goes on at once.
     check("bcast/chain", 8, 7.0 * MESSAGE, 2.0 * MESSAGE);

@@ -126,10 +126,10 @@ fn a_simulation_stops_when_it_is_told_to() {
         let schedule = Schedule::new(algorithm, &request).unwrap();
         let asked = Cell::new(0);
         let most = |most| {
-            let asked = &asked;
+            let counter = &asked;
             move || {
-                asked.set(asked.get() + 1);
-                asked.get() <= most
+                counter.set(counter.get() + 1);
+                counter.get() <= most
             }
         };
         let all = simulate_while(&schedule, &setting, &most(u32::MAX)).unwrap();

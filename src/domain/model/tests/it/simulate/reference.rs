@@ -313,10 +313,10 @@ impl Slow<'_> {
             let beta = machine.injection_beta.unwrap_or(0.0);
             for port in [(out, false), (into, true)] {
                 let rails = vec![0.0; machine.rails.unwrap_or(1) as usize];
-                let free = self.nodes.entry(port).or_insert(rails);
-                free.sort_by(f64::total_cmp);
-                let passed = free[0].max(start + overhead) + beta * bytes;
-                free[0] = passed + machine.injection_gap.unwrap_or(0.0);
+                let rail_times = self.nodes.entry(port).or_insert(rails);
+                rail_times.sort_by(f64::total_cmp);
+                let passed = rail_times[0].max(start + overhead) + beta * bytes;
+                rail_times[0] = passed + machine.injection_gap.unwrap_or(0.0);
                 if passed > freed {
                     freed = passed;
                     delivered = passed + (link.alpha - overhead);
@@ -325,9 +325,9 @@ impl Slow<'_> {
         }
         self.processes[from as usize].send_free = freed;
         self.processes[to as usize].recv_free = freed;
-        let message = self.messages.get_mut(&key).unwrap();
-        message.freed = Some(freed);
-        message.delivered = Some(delivered);
+        let started = self.messages.get_mut(&key).unwrap();
+        started.freed = Some(freed);
+        started.delivered = Some(delivered);
     }
 
     /// When each rank has ended, and when it had its mark; none if messages were taken to be apart, and an eager
@@ -518,13 +518,13 @@ proptest! {
             unit_bytes,
         };
         let is_close = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected;
-        let check = |starts: &[f64], found: Vec<f64>| {
-            let expected = slowly(&schedule, &setting, starts, [0, 1]);
-            for (rank, (found, (expected, _))) in found.iter().zip(&expected).enumerate() {
+        let check = |given: &[f64], finished: Vec<f64>| {
+            let expected_ends = slowly(&schedule, &setting, given, [0, 1]);
+            for (rank, (found, (expected, _))) in finished.iter().zip(&expected_ends).enumerate() {
                 prop_assert!(
                     is_close(*found, *expected),
                     "{:?} {:?} {:?}: rank {} ends at {}, not at {}",
-                    schedule, setting, starts, rank, found, expected
+                    schedule, setting, given, rank, found, expected
                 );
             }
             Ok(())

@@ -112,18 +112,22 @@ fn a_script_that_fails_shows_why() {
     );
     assert_eq!(exit.log, cluster.allocation("0001", "output"));
 
-    let cluster = Cluster::slurm();
+    let plain_cluster = Cluster::slurm();
     let job = Job {
-        driver: cluster.fakes.path("gone"),
-        ..cluster.job(1, "true")
+        driver: plain_cluster.fakes.path("gone"),
+        ..plain_cluster.job(1, "true")
     };
-    let exit = finish(start(&cluster.launcher(), &job).as_mut());
-    assert_eq!(exit.outcome, Outcome::Code(66), "{exit:?}");
-    let told = exit
+    let driverless_exit = finish(start(&plain_cluster.launcher(), &job).as_mut());
+    assert_eq!(
+        driverless_exit.outcome,
+        Outcome::Code(66),
+        "{driverless_exit:?}"
+    );
+    let told = driverless_exit
         .tail
         .last()
         .is_some_and(|line| line.contains("gone is not on this node"));
-    assert!(told, "{exit:?}");
+    assert!(told, "{driverless_exit:?}");
 }
 
 #[test]
@@ -139,8 +143,8 @@ fn a_launch_has_a_time_limit() {
     let pid = cluster.fakes.wait_for_number("pid");
     wait_for("its end", || (!process_exists(pid)).then_some(()));
     // Its job continues.
-    let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
-    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    let next_exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
+    assert_eq!(next_exit.outcome, Outcome::Success, "{next_exit:?}");
     assert_eq!(cluster.submission(2).id, "1");
     launcher.close().expect("closed");
 }
@@ -198,9 +202,9 @@ fn a_job_may_be_restarted() {
     cluster.run("begin", &["1"]);
     let exit = finish(first.as_mut());
     assert_eq!(exit.outcome, Outcome::Code(129), "{exit:?}");
-    let exit = finish(second.as_mut());
-    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
-    assert_eq!(exit.tail, ["second"]);
+    let second_exit = finish(second.as_mut());
+    assert_eq!(second_exit.outcome, Outcome::Success, "{second_exit:?}");
+    assert_eq!(second_exit.tail, ["second"]);
     assert_eq!(cluster.submitted(), 1);
     launcher.close().expect("closed");
 }

@@ -219,12 +219,12 @@ fn an_order_that_comes_too_late_is_given_to_another_job() {
     assert!(!cluster.allocation("0001", "0002.order").exists());
 
     // The same, noticed only after the order was written.
-    let id = cluster.submission(2).id;
-    cluster.run("end", &[&id, "RUNNING", "KILL"]);
-    let mut running = start(&launcher, &cluster.job(3, "true"));
+    let next_id = cluster.submission(2).id;
+    cluster.run("end", &[&next_id, "RUNNING", "KILL"]);
+    let mut next_running = start(&launcher, &cluster.job(3, "true"));
     assert_eq!(cluster.submission(3).id, "2");
     fs::write(cluster.allocation("0002", "closed"), "0\n").expect("written");
-    let exit = finish(running.as_mut());
+    let exit = finish(next_running.as_mut());
     assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::NotBegun), "{exit:?}");
     assert!(!cluster.allocation("0002", "0003.order").exists());
     launcher.close().expect("closed");

@@ -80,8 +80,9 @@ fn a_job_that_becomes_known_late_is_waited_for() {
                 cluster.mark("hidden", "");
                 cluster.mark(file, text);
                 let (launcher, job) = (cluster.launcher(), cluster.job(1, "true"));
-                thread::scope(|scope| {
-                    let started = scope.spawn(|| start(&launcher, &job).id().map(str::to_owned));
+                thread::scope(|launch_scope| {
+                    let started =
+                        launch_scope.spawn(|| start(&launcher, &job).id().map(str::to_owned));
                     thread::sleep(Duration::from_millis(2500));
                     assert!(
                         !started.is_finished(),
@@ -161,9 +162,9 @@ fn jobs_are_cancelled_by_name_alone() {
     cluster
         .fakes
         .write_script("scancel", "echo scancel: error: not you >&2; exit 1");
-    let error = refusal(&cluster).to_string();
-    assert!(error.contains("could not be cancelled"), "{error}");
-    assert!(error.contains("not you"), "{error}");
+    let denied = refusal(&cluster).to_string();
+    assert!(denied.contains("could not be cancelled"), "{denied}");
+    assert!(denied.contains("not you"), "{denied}");
 }
 
 #[test]

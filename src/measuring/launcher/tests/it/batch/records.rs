@@ -25,8 +25,8 @@ fn a_job_is_continued_by_a_later_command() {
     let exit = finish(running.as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
     // It serves further launches, too.
-    let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
-    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    let next_exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
+    assert_eq!(next_exit.outcome, Outcome::Success, "{next_exit:?}");
     assert_eq!(cluster.submission(2).id, "1");
     launcher.close().expect("closed");
 
@@ -35,12 +35,12 @@ fn a_job_is_continued_by_a_later_command() {
         cluster.allocation("0001", "closed").exists().then_some(())
     });
     cluster.forget("1");
-    let mut running = cluster
+    let mut ended = cluster
         .launcher()
         .resume(&job)
         .expect("asked")
         .expect("there");
-    assert_eq!(finish(running.as_mut()).outcome, Outcome::Success);
+    assert_eq!(finish(ended.as_mut()).outcome, Outcome::Success);
     assert_eq!(cluster.submitted(), 1);
 }
 
@@ -173,11 +173,11 @@ fn the_jobs_of_a_folder_are_listed() {
     assert_eq!(states()[2].2, waiting);
     assert_eq!(cancelled(None), ["2"]);
     assert_eq!(cancelled(None), <[String; 0]>::default());
-    let exit = finish(queued.as_mut());
+    let queued_exit = finish(queued.as_mut());
     assert_eq!(
-        exit.outcome,
+        queued_exit.outcome,
         Outcome::Ended(BatchEnd::Cancelled),
-        "{exit:?}"
+        "{queued_exit:?}"
     );
     let ended = RecordedState::Ended(Outcome::Ended(BatchEnd::Cancelled));
     assert_eq!(states()[1].2, ended);

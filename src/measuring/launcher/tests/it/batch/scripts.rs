@@ -170,9 +170,9 @@ fn a_site_may_use_another_template() {
     let mut cluster = Cluster::slurm();
     let text = "#!/bin/bash\n#SBATCH -N {{ nodes }}\nset -euo pipefail\nhosts=(alpha beta)\n\
                 ends=$(($(date +%s) + {{ wall_seconds }}))\necho site {{ campaign | sh }}\n{{ serve }}\n";
-    let own = |text: &str| Template {
+    let own = |content: &str| Template {
         file: Some("site.j2".into()),
-        text: text.to_owned(),
+        text: content.to_owned(),
     };
     cluster.options.job.template = Some(own(text));
     let launcher = cluster.launcher();
@@ -192,10 +192,10 @@ fn a_site_may_use_another_template() {
     let error = cluster.launcher().render_script(&cluster.job(2, "true"));
     let error = error.expect_err("refused").to_string();
     assert!(error.starts_with("site.j2:3: "), "{error}");
-    let error = cluster.launcher().start(&cluster.job(2, "true")).err();
+    let start_error = cluster.launcher().start(&cluster.job(2, "true")).err();
     assert!(
-        matches!(error, Some(LaunchError::Template { line: 3, .. })),
-        "{error:?}"
+        matches!(start_error, Some(LaunchError::Template { line: 3, .. })),
+        "{start_error:?}"
     );
 }
 

@@ -140,12 +140,15 @@ impl Place {
 
 impl Case<'_> {
     pub(crate) fn row(&self) -> Fallible<Row> {
-        let Candidate::Ours { algorithm, .. } = Rules::built_in()?.choose_candidate(&self.cell)?
+        let Candidate::Ours {
+            algorithm: published_id,
+            ..
+        } = Rules::built_in()?.choose_candidate(&self.cell)?
         else {
             return Err("the published choice is none of ours".into());
         };
         let published =
-            schedule::find_algorithm(&algorithm).ok_or("the published choice is unknown")?;
+            schedule::find_algorithm(&published_id).ok_or("the published choice is unknown")?;
         let published = self.timed(self.machine, published, Parameters::default())?;
         let (mut flat, mut aware): (Option<Timed>, Option<Timed>) = (published.clone(), None);
         for algorithm in schedule::algorithms_of(self.cell.collective) {
@@ -193,14 +196,14 @@ impl Case<'_> {
             if ids.is_empty() { vec![None] } else { ids }
         };
         let mut all = Vec::new();
-        let leaders: &[Option<u32>] = if algorithm.takes(Parameter::Leaders) {
+        let leader_counts: &[Option<u32>] = if algorithm.takes(Parameter::Leaders) {
             &[None, Some(2), Some(4)]
         } else {
             &[None]
         };
         for node in choices(Parameter::Node) {
             for network in choices(Parameter::Network) {
-                for &leaders in leaders {
+                for &leaders in leader_counts {
                     let parts = Parameters {
                         node,
                         network,

@@ -133,14 +133,17 @@ fn jobs_are_cancelled_with_their_task() {
     assert_eq!(last, format!("cancel {} --json", file.display()));
 
     // Also if the service did not run meanwhile.
-    let mut bed = self::bed(&format!("case $1 in tune) {};; esac", job("queued", "")));
-    let id = begun(&mut bed, "a", "job 7");
-    bed.stop();
-    bed.behave("true");
-    bed.service().cancel_task(&admin(), id).unwrap();
-    let task = bed.ended(id);
-    assert_eq!(task.state, TaskState::Cancelled, "{task:?}");
-    assert!(bed.calls().pop().unwrap().starts_with("cancel "));
+    let mut stopped_bed = self::bed(&format!("case $1 in tune) {};; esac", job("queued", "")));
+    let stopped_id = begun(&mut stopped_bed, "a", "job 7");
+    stopped_bed.stop();
+    stopped_bed.behave("true");
+    stopped_bed
+        .service()
+        .cancel_task(&admin(), stopped_id)
+        .unwrap();
+    let stopped_task = stopped_bed.ended(stopped_id);
+    assert_eq!(stopped_task.state, TaskState::Cancelled, "{stopped_task:?}");
+    assert!(stopped_bed.calls().pop().unwrap().starts_with("cancel "));
 }
 
 #[test]

@@ -109,9 +109,9 @@ fn only_files_of_the_folder_that_a_machine_names_are_campaigns() {
             ..
         })
     ));
-    let refused = service.submit_task(&admin(), &tune("small"), None);
+    let without_machine = service.submit_task(&admin(), &tune("small"), None);
     assert!(matches!(
-        refused,
+        without_machine,
         Err(ServiceError::Invalid {
             field: "machine",
             ..
@@ -170,8 +170,8 @@ output: {table: tables/production.yaml}";
     assert_eq!(bed.calls(), [format!("tune {} --events", file.display())]);
 
     // Without overrides the campaign stays the same.
-    let id = bed.tune("small");
-    bed.ended(id);
+    let unchanged_id = bed.tune("small");
+    bed.ended(unchanged_id);
     let same = Campaign::load(&bed.path("state/tasks/2/campaign.yaml")).unwrap();
     assert_eq!(same.digest(), before.digest());
 }
@@ -201,11 +201,14 @@ fn overrides_that_give_an_invalid_campaign_are_refused() {
         ..Overrides::default()
     });
     assert!(error.contains("2x2, 4x2"), "{error}");
-    let error = refused(Overrides {
+    let collectives_error = refused(Overrides {
         collectives: Some(vec!["bcast, allreduce".to_owned()]),
         ..Overrides::default()
     });
-    assert!(error.contains("`remote submit --collectives`"), "{error}");
+    assert!(
+        collectives_error.contains("`remote submit --collectives`"),
+        "{collectives_error}"
+    );
     bed.write(
         "tuning/small.yaml",
         "{name: small, launcher: simulated, shapes: [2x2]}",

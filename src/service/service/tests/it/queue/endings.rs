@@ -157,8 +157,8 @@ fn a_task_measures_the_deployment_that_it_names() {
     };
     let asked = [Some(table::Deployment::Library), None];
     let ids = asked.map(|deployment| bed.submit(&request(deployment)).task.id);
-    for (id, deployment) in ids.into_iter().zip(["library", "colltune"]) {
-        let task = bed.ended(id);
+    for (task_id, deployment) in ids.into_iter().zip(["library", "colltune"]) {
+        let task = bed.ended(task_id);
         // Neither waits for the other, as it does different work.
         assert_eq!(task.follows, None, "{task:?}");
         let expected = format!(" --deployment {deployment} --events");
@@ -216,12 +216,17 @@ fn a_cancelled_child_is_interrupted_and_then_killed() {
     // Its descendant ends as well.
     let stubborn =
         "trap '' INT; sleep 100 & echo $! > child; touch begun; while :; do sleep 0.05; done";
-    let mut bed = Bed::new(stubborn);
-    let id = bed.tune("small");
-    bed.until_there("begun");
-    bed.service().cancel_task(&admin(), id).unwrap();
-    assert_eq!(bed.ended(id).state, TaskState::Cancelled);
-    assert!(!is_alive(bed.read("child").trim().parse().unwrap()));
+    let mut stubborn_bed = Bed::new(stubborn);
+    let stubborn_id = stubborn_bed.tune("small");
+    stubborn_bed.until_there("begun");
+    stubborn_bed
+        .service()
+        .cancel_task(&admin(), stubborn_id)
+        .unwrap();
+    assert_eq!(stubborn_bed.ended(stubborn_id).state, TaskState::Cancelled);
+    assert!(!is_alive(
+        stubborn_bed.read("child").trim().parse().unwrap()
+    ));
 }
 
 #[test]
@@ -240,14 +245,14 @@ fn a_service_that_stops_interrupts_tasks_that_measure_here_and_continues_them_la
     );
 
     // A child that ignores the interrupt is killed.
-    let script =
+    let stubborn =
         "if [ $n = 1 ]; then trap '' INT; touch begun; while :; do sleep 0.05; done; fi; end";
-    let mut bed = Bed::new(script);
-    let id = bed.tune("small");
-    bed.until_there("begun");
-    let took = bed.stop();
-    assert!(took < Duration::from_secs(5), "{took:?}");
-    assert_eq!(bed.ended(id).state, TaskState::Done);
+    let mut stubborn_bed = Bed::new(stubborn);
+    let stubborn_id = stubborn_bed.tune("small");
+    stubborn_bed.until_there("begun");
+    let killing_took = stubborn_bed.stop();
+    assert!(killing_took < Duration::from_secs(5), "{killing_took:?}");
+    assert_eq!(stubborn_bed.ended(stubborn_id).state, TaskState::Done);
 }
 
 #[test]

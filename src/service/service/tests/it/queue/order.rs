@@ -159,14 +159,14 @@ fn an_exhausted_account_refuses_new_tasks_with_a_reason() {
     );
     // Months ago.
     bed.stop();
-    let database = rusqlite::Connection::open(bed.path("state/service.db")).unwrap();
-    database
+    let reopened = rusqlite::Connection::open(bed.path("state/service.db")).unwrap();
+    reopened
         .execute(
             "UPDATE task SET ended_at = 1 WHERE ended_at IS NOT NULL",
             [],
         )
         .unwrap();
-    drop(database);
+    drop(reopened);
     assert_eq!(bed.ended(waits.id).state, TaskState::Done);
 }
 

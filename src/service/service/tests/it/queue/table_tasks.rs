@@ -101,8 +101,8 @@ fn an_uploaded_table_is_measured_with_a_campaign_of_the_folder_and_without_a_sto
 fn a_table_that_a_campaign_of_the_machine_made_is_measured_with_it() {
     let mut bed = Bed::new("exit 2");
     let text = of_openmpi("two");
-    for (name, text) in [("one", &of_openmpi("one")), ("two", &text)] {
-        bed.write(&format!("tuning/{name}.yaml"), text);
+    for (name, campaign_text) in [("one", &of_openmpi("one")), ("two", &text)] {
+        bed.write(&format!("tuning/{name}.yaml"), campaign_text);
     }
     let digest = Campaign::parse(&text, "two.yaml".as_ref())
         .expect("valid")

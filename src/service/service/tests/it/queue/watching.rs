@@ -18,8 +18,8 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
         stored(2)
     ));
     let service = bed.service();
-    let (missed, mut receiver) = service.feed().listen_after(None);
-    assert_eq!(missed.map(|missed| missed.len()), Some(0));
+    let (missed_at_first, mut receiver) = service.feed().listen_after(None);
+    assert_eq!(missed_at_first.map(|missed| missed.len()), Some(0));
     let id = bed.tune("small");
     wait_for("the last event", || {
         let last = service.feed().last_progress(id);

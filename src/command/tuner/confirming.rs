@@ -149,11 +149,11 @@ fn estimate_trials(
         let such = rests.values().filter(|rest| rest.is_begun || !is_begun);
         such.map(|rest| rest.launches).max().unwrap_or(0)
     };
-    let slice = |launches_left: u32| {
+    let slice = |among_launches: u32| {
         let work = LaunchWork {
             launches,
             turns: confirmation.turns,
-            launches_left,
+            launches_left: among_launches,
         };
         confirming_slice(campaign, left, work)
     };

@@ -119,7 +119,7 @@ fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
             ),
         ]);
     }
-    pairs.retain(|pair| !pair.points.is_empty());
+    pairs.retain(|kept| !kept.points.is_empty());
     pairs
 }
 

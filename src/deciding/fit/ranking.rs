@@ -87,18 +87,18 @@ pub(crate) fn rank_candidates(
         .into_iter()
         .map(|one| {
             let RankedSummary {
-                mut ranked,
+                ranked: mut candidate,
                 summary,
                 ..
             } = one;
             let behind = fastest.and_then(|fastest| time_ratio(summary, fastest, options));
-            ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
-            let leader = leader.filter(|_| simplest.contains(&ranked.candidate));
-            ranked.acceptable =
+            candidate.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
+            let leader = leader.filter(|_| simplest.contains(&candidate.candidate));
+            candidate.acceptable =
                 leader.is_some_and(|leader| is_as_good_as(leader, summary, options));
-            ranked.tolerable = ranked.acceptable
+            candidate.tolerable = candidate.acceptable
                 || leader.is_some_and(|leader| is_tolerable(leader, summary, options));
-            ranked
+            candidate
         })
         .collect();
     let confidence = ranking_confidence(&candidates, options);

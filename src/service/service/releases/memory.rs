@@ -72,7 +72,7 @@ impl ReleasedTables {
         let ends = steps.iter().skip(1).map(|next| next.served);
         let ended: Vec<_> = steps.iter().zip(ends).collect();
         for (step, end) in ended.into_iter().rev() {
-            let is_known = replaced.iter().any(|table| table.digest == step.digest);
+            let is_known = replaced.iter().any(|known| known.digest == step.digest);
             if end >= since && step.digest != newest.digest && !is_known {
                 replaced.push(ReplacedTable {
                     digest: step.digest.clone(),

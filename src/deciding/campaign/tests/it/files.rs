@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, CampaignError, init_template};
-use testkit::examples;
+use testkit::commented_examples;
 use vocabulary::units::format_seconds;
 
 use crate::parse;
@@ -80,7 +80,7 @@ fn the_reference_states_the_defaults() {
 fn the_examples_in_the_reference_are_valid() {
     let examples = commented_examples(&read("reference.yaml"));
     assert!(examples.len() >= 8, "only {} found", examples.len());
-    for example in commented_examples {
+    for example in examples {
         let text = format!("name: x\n{example}");
         let result = parse_with_hosts(&text, "x.yaml".as_ref()).map_err(|error| error.to_string());
         assert!(result.is_ok(), "{example}\n{result:?}");

@@ -176,7 +176,7 @@ fn filters_select_rows() {
     let reduce_only = vec![Collective::Reduce];
     assert_eq!(
         rows(SampleFilter {
-            reduce_only,
+            collectives: reduce_only,
             ..all()
         }),
         0

@@ -28,10 +28,11 @@ pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> 
         && !call.recv.is_null()
         && call.recv.cast_const() != in_place()
         && is_plain_input(call, nothing);
-    match is_plain {
-        true => None,
-        // SAFETY: the caller's.
-        false => unsafe { check_thoroughly(call, communicator) },
+    if is_plain {
+        None
+    } else {
+        // SAFETY: the caller promises the same of its handles and counts.
+        unsafe { check_thoroughly(call, communicator) }
     }
 }
 

@@ -313,9 +313,10 @@ impl Communicator {
     /// If it has been lost.
     #[inline]
     pub(crate) fn check_usable(&self) -> Result<(), ExecError> {
-        match self.is_lost.get() {
-            true => Err(ExecError::CommunicatorLost),
-            false => Ok(()),
+        if self.is_lost.get() {
+            Err(ExecError::CommunicatorLost)
+        } else {
+            Ok(())
         }
     }
 

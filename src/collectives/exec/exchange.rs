@@ -141,9 +141,10 @@ impl ChannelExchange {
     /// what it reads. This rank does not know what a receiver does. It assumes that receivers combine if it does so
     /// itself in this round, or if it only sends in a reduction.
     fn can_offer(step: Step<'_>, memories: &Memories<'_>, is_exchange: bool) -> bool {
-        match is_exchange {
-            true => step.arrivals().next().is_none(),
-            false => memories.combiner.is_none(),
+        if is_exchange {
+            step.arrivals().next().is_none()
+        } else {
+            memories.combiner.is_none()
         }
     }
 
@@ -217,15 +218,17 @@ impl ChannelExchange {
         let is_crowded = self.channels.are_crowded();
         let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
         if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !pending.is_empty()) {
-            match pending.is_empty() {
+            if pending.is_empty() {
                 // A peer may be waiting for another message of this rank, which needs MPI's progress.
-                true => communicator.make_progress()?,
-                false => pending.test_all().map(drop)?,
+                communicator.make_progress()?;
+            } else {
+                pending.test_all().map(drop)?;
             }
         }
-        match looks > LONG || (is_crowded && looks > spins) {
-            true => std::thread::yield_now(),
-            false => std::hint::spin_loop(),
+        if looks > LONG || (is_crowded && looks > spins) {
+            std::thread::yield_now()
+        } else {
+            std::hint::spin_loop()
         }
         Ok(())
     }
@@ -391,9 +394,10 @@ impl Memories<'_> {
         let bases = self.bases;
         let address = |place: &MemoryPlace| bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
-        let (left, right) = match arrival.is_left {
-            true => (packet.as_ptr(), other),
-            false => (other, packet.as_ptr()),
+        let (left, right) = if arrival.is_left {
+            (packet.as_ptr(), other)
+        } else {
+            (other, packet.as_ptr())
         };
         let addresses = Addresses {
             left,

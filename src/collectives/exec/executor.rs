@@ -184,9 +184,10 @@ impl ScheduleExecutor {
     ) -> Result<(), ExecError> {
         communicator.check_usable()?;
         self.machine.lend_buffers(input, output);
-        let outcome = match self.is_resolved {
-            true => self.run_resolved(communicator),
-            false => self.run_long(communicator),
+        let outcome = if self.is_resolved {
+            self.run_resolved(communicator)
+        } else {
+            self.run_long(communicator)
         };
         // Not returned as a whole: moving a value with room for an error costs measurable time in calls of a few
         // bytes.

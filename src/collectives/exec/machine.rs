@@ -296,9 +296,10 @@ impl Machine {
             has_ended = paused.and_then(|()| self.advance_exchange(exchange, step));
         }
         outcome = outcome.and(has_ended.map(drop));
-        match has_others {
-            true => self.current.finish_or_cancel(outcome, self.wait),
-            false => outcome,
+        if has_others {
+            self.current.finish_or_cancel(outcome, self.wait)
+        } else {
+            outcome
         }
     }
 

@@ -84,9 +84,10 @@ impl MockupCall {
         }
         // In reductions, shares are whole elements.
         let share = call.unit_bytes() * (call.bytes / call.unit_bytes()).div_ceil(ranks.into());
-        let (whole, part) = match call.collective.is_sized_by_part() {
-            true => (call.bytes.saturating_mul(ranks.into()), call.bytes),
-            false => (call.bytes, share),
+        let (whole, part) = if call.collective.is_sized_by_part() {
+            (call.bytes.saturating_mul(ranks.into()), call.bytes)
+        } else {
+            (call.bytes, share)
         };
         // MPICH 4.0 mistakes `MPI_IN_PLACE` for an address at roots other than 0.
         let is_even = part.saturating_mul(ranks.into()) == whole && call.root == 0;
@@ -157,9 +158,10 @@ impl MockupCall {
                 self.calls[1].call(communicator, &[], output)
             }
             Recipe::Allreduce | Recipe::Allgather => {
-                let result = match self.is_root {
-                    true => output,
-                    false => self.scratch.as_mut_slice(),
+                let result = if self.is_root {
+                    output
+                } else {
+                    self.scratch.as_mut_slice()
                 };
                 self.calls[0].call(communicator, input, result)
             }
@@ -180,12 +182,11 @@ impl MockupCall {
         output: &mut [u8],
     ) -> Result<(), ExecError> {
         let mine = self.rank * self.part;
-        match self.is_root {
-            true => self.calls[0].call(communicator, output, &mut [])?,
-            false => {
-                let mine = &mut output[mine..][..self.part];
-                self.calls[0].call(communicator, &[], mine)?;
-            }
+        if self.is_root {
+            self.calls[0].call(communicator, output, &mut [])?
+        } else {
+            let mine = &mut output[mine..][..self.part];
+            self.calls[0].call(communicator, &[], mine)?;
         }
         self.calls[1].call(communicator, &[], output)
     }
@@ -217,16 +218,13 @@ impl MockupCall {
         output: &mut [u8],
     ) -> Result<(), ExecError> {
         let mine = self.rank * self.part..(self.rank + 1) * self.part;
-        let all = match self.is_root {
-            true => {
-                self.calls[0].send_bcast(communicator, &input[..self.whole])?;
-                input
-            }
-            false => {
-                let scratch = self.scratch.as_mut_slice();
-                self.calls[0].call(communicator, &[], scratch)?;
-                self.scratch.as_slice()
-            }
+        let all = if self.is_root {
+            self.calls[0].send_bcast(communicator, &input[..self.whole])?;
+            input
+        } else {
+            let scratch = self.scratch.as_mut_slice();
+            self.calls[0].call(communicator, &[], scratch)?;
+            self.scratch.as_slice()
         };
         output[..self.part].copy_from_slice(&all[mine]);
         Ok(())

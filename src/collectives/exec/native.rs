@@ -152,9 +152,10 @@ pub fn preset_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     let tool = Tool::open()?;
     let mut preset = Vec::new();
     for ListedAlgorithm { algorithm, number } in list_all_algorithms(&tool)? {
-        let name = match openmpi::is_open_mpi(&tool)? {
-            true => openmpi::algorithm_variable(algorithm.collective, ""),
-            false => mpich::algorithm_variable(algorithm.collective),
+        let name = if openmpi::is_open_mpi(&tool)? {
+            openmpi::algorithm_variable(algorithm.collective, "")
+        } else {
+            mpich::algorithm_variable(algorithm.collective)
         };
         if required_variable(&tool, &name)?.read_number()? == number {
             preset.push(algorithm);
@@ -214,14 +215,15 @@ impl NativeCall {
             return Err(ExecError::NativeParameters(Box::new(asked)));
         }
         let call = LibraryCall::new(call, communicator.rank(), communicator.size())?;
-        let way = match openmpi::is_open_mpi(&tool)? {
-            true => ForcingWay::Communicator(openmpi::duplicate_with_forcing(
+        let way = if openmpi::is_open_mpi(&tool)? {
+            ForcingWay::Communicator(openmpi::duplicate_with_forcing(
                 &tool,
                 communicator,
                 &listed,
                 &wanted,
-            )?),
-            false => ForcingWay::Switches(mpich::forcing_switches(&tool, &listed)?),
+            )?)
+        } else {
+            ForcingWay::Switches(mpich::forcing_switches(&tool, &listed)?)
         };
         Ok(Self { call, way })
     }

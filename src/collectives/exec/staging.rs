@@ -67,12 +67,13 @@ impl StagedBuffer {
             first: 0,
             count: ranks as usize,
         };
-        let own = match in_place {
-            true => BufferParts {
+        let own = if in_place {
+            BufferParts {
                 first: rank as usize,
                 count: 1,
-            },
-            false => NONE,
+            }
+        } else {
+            NONE
         };
         let gives = |elements, parts| Self::new(elements, parts, NONE);
         let gets = |elements, parts| Self::new(elements, NONE, parts);
@@ -85,9 +86,10 @@ impl StagedBuffer {
                 } else {
                     gives(send, one)?
                 },
-                match is_root {
-                    true => Self::new(recv, own, all)?,
-                    false => None,
+                if is_root {
+                    Self::new(recv, own, all)?
+                } else {
+                    None
                 },
             ],
             Arguments::Scatter { send, recv, .. } => [

@@ -298,18 +298,20 @@ impl Steps {
     /// The rounds of packets, each at its index, with `None` for all others. Empty if there are no rounds of packets.
     pub(crate) fn packet_rounds(&self) -> Vec<Option<PacketRound>> {
         let rounds = (0..self.len()).map(|index| self.get(index)?.packet_round());
-        match rounds.clone().any(|round| round.is_some()) {
-            true => rounds.collect(),
-            false => Vec::new(),
+        if rounds.clone().any(|round| round.is_some()) {
+            rounds.collect()
+        } else {
+            Vec::new()
         }
     }
 
     /// The local work of a round of packets, the one with this index.
     #[inline(always)]
     pub(crate) fn work_of(&self, round: &PacketRound, index: usize) -> &[Work] {
-        match round.has_work {
-            true => &self.work[self.work_range(index)],
-            false => &[],
+        if round.has_work {
+            &self.work[self.work_range(index)]
+        } else {
+            &[]
         }
     }
 

@@ -175,9 +175,10 @@ impl Variable {
         let mut value = [0_u64; 4];
         self.read_into(&mut value)?;
         let bytes = value[0].to_ne_bytes();
-        Ok(match self.is_int {
-            true => i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-            false => i32::from(bytes[0]),
+        Ok(if self.is_int {
+            i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+        } else {
+            i32::from(bytes[0])
         })
     }
 

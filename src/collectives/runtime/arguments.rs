@@ -20,9 +20,10 @@ pub(crate) fn measured_elements(call: &RawCall, rank: c_int) -> (i64, MPI_Dataty
         Collective::Scatter => call.root == rank,
         _ => false,
     };
-    match sends {
-        true => (call.send_count, call.send_type),
-        false => (call.recv_count, call.recv_type),
+    if sends {
+        (call.send_count, call.send_type)
+    } else {
+        (call.recv_count, call.recv_type)
     }
 }
 
@@ -71,9 +72,10 @@ pub(crate) unsafe fn call_length(
         return Ok(Err(FallbackReason::TooLarge));
     };
     let bytes = elements.saturating_mul(size);
-    let vector_bytes = match call.collective.is_sized_by_part() {
-        true => bytes.saturating_mul(ranks as u64),
-        false => bytes,
+    let vector_bytes = if call.collective.is_sized_by_part() {
+        bytes.saturating_mul(ranks as u64)
+    } else {
+        bytes
     };
     Ok(match bytes {
         0 => Err(FallbackReason::Empty),
@@ -95,9 +97,10 @@ pub(crate) unsafe fn executor_arguments<'a>(
     // SAFETY: the caller's.
     let elements = |count: i64, datatype: MPI_Datatype| unsafe {
         // A blank datatype is not used; it only has to be valid.
-        let datatype = match datatype == ffi::RSMPI_DATATYPE_NULL {
-            true => ffi::RSMPI_UINT8_T,
-            false => datatype,
+        let datatype = if datatype == ffi::RSMPI_DATATYPE_NULL {
+            ffi::RSMPI_UINT8_T
+        } else {
+            datatype
         };
         Ok::<_, ExecError>(Elements {
             count: count as u64,

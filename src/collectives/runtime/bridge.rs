@@ -217,9 +217,10 @@ unsafe fn is_peer_of_this_world(bridge: &Bridge) -> Result<bool, ExecError> {
             return Ok(false);
         }
         let mut group = ffi::RSMPI_GROUP_NULL;
-        let code = match is_intracommunicator(bridge.peers) {
-            true => ffi::PMPI_Comm_group(bridge.peers, &mut group),
-            false => ffi::PMPI_Comm_remote_group(bridge.peers, &mut group),
+        let code = if is_intracommunicator(bridge.peers) {
+            ffi::PMPI_Comm_group(bridge.peers, &mut group)
+        } else {
+            ffi::PMPI_Comm_remote_group(bridge.peers, &mut group)
         };
         check_code("MPI_Comm_group", code)?;
         let ranks = group_ranks_in(ffi::RSMPI_COMM_WORLD, group);

@@ -342,9 +342,10 @@ impl Dispatcher {
     ) -> c_int {
         // SAFETY: the caller's.
         unsafe {
-            match self.passes_on(known, &call) {
-                true => call.forward(communicator),
-                false => self.call_on(known, || call),
+            if self.passes_on(known, &call) {
+                call.forward(communicator)
+            } else {
+                self.call_on(known, || call)
             }
         }
     }
@@ -514,8 +515,9 @@ fn attach_after(settings: &Settings) -> u64 {
 
 /// The way ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
 fn wait_mode(is_oversubscribed: bool) -> Result<Wait, ExecError> {
-    Ok(match is_oversubscribed && !exec::leaves_core()? {
-        true => Wait::Yield,
-        false => Wait::Block,
+    Ok(if is_oversubscribed && !exec::leaves_core()? {
+        Wait::Yield
+    } else {
+        Wait::Block
     })
 }

@@ -109,9 +109,10 @@ impl Dispatcher {
             // SAFETY: the caller's.
             unsafe {
                 // An error concerns the call that follows, which reports it.
-                let _ = match is_intracommunicator(on) {
-                    true => self.give_room_within(on),
-                    false => self.give_room_between(on),
+                let _ = if is_intracommunicator(on) {
+                    self.give_room_within(on)
+                } else {
+                    self.give_room_between(on)
                 };
             }
         });

@@ -58,9 +58,10 @@ impl Runtime {
     /// unless the policy extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
-        match decision.matched.is_stand_in() && !self.dispatcher.is_extrapolating() {
-            true => Decision::without_rule(query),
-            false => decision,
+        if decision.matched.is_stand_in() && !self.dispatcher.is_extrapolating() {
+            Decision::without_rule(query)
+        } else {
+            decision
         }
     }
 
@@ -325,16 +326,18 @@ impl CallBuffers {
 }
 
 fn check_length(expected: usize, found: usize) -> Result<(), RuntimeError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(RuntimeError::Length { expected, found }),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(RuntimeError::Length { expected, found })
     }
 }
 
 fn check_root(communicator: &impl Communicating, root: i32) -> Result<(), RuntimeError> {
     let ranks = communicator.size();
-    match (0..ranks).contains(&root) {
-        true => Ok(()),
-        false => Err(RuntimeError::Root { root, ranks }),
+    if (0..ranks).contains(&root) {
+        Ok(())
+    } else {
+        Err(RuntimeError::Root { root, ranks })
     }
 }

@@ -484,9 +484,10 @@ impl Dispatcher {
         }));
         let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
         let matched = rules.shape_match(collective, class);
-        let (name, by) = match matched.is_stand_in() {
-            false => (choice.candidate.to_string(), By::Table),
-            true => (format!("{} ({matched})", choice.candidate), By::Nearest),
+        let (name, by) = if !matched.is_stand_in() {
+            (choice.candidate.to_string(), By::Table)
+        } else {
+            (format!("{} ({matched})", choice.candidate), By::Nearest)
         };
         Ok(Decided {
             bytes: ours.kept_bytes(),

@@ -30,16 +30,18 @@ impl UserHandles {
     ) -> Result<Option<Box<Self>>, ExecError> {
         // SAFETY: a constant of the library; the caller's.
         let life = |datatype| unsafe {
-            match datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
-                true => Ok::<_, ExecError>(None),
-                false => datatypes.liveness_of(datatype).map(Some),
+            if datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
+                Ok::<_, ExecError>(None)
+            } else {
+                datatypes.liveness_of(datatype).map(Some)
             }
         };
         let datatypes = [life(call.send_type)?, life(call.recv_type)?];
-        let operator = match call.collective.is_reduction() {
-            // SAFETY: the caller's.
-            true => Some(unsafe { OperatorHandle::new(call.operator)? }),
-            false => None,
+        let operator = if call.collective.is_reduction() {
+            // SAFETY: the caller promises that the operator is one of MPI's.
+            Some(unsafe { OperatorHandle::new(call.operator)? })
+        } else {
+            None
         };
         let operator = operator.filter(|operator| !is_predefined(operator.raw()));
         let is_own = operator.is_some() || datatypes.iter().any(Option::is_some);

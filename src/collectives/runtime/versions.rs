@@ -69,9 +69,10 @@ impl Version {
         order: RankOrder,
         is_even: bool,
     ) -> CommunicatorRules {
-        let compile = match is_even {
-            true => CommunicatorRules::new,
-            false => CommunicatorRules::for_uneven,
+        let compile = if is_even {
+            CommunicatorRules::new
+        } else {
+            CommunicatorRules::for_uneven
         };
         compile(table, shape, order, self.policy.extrapolate)
     }
@@ -218,12 +219,13 @@ impl Versions {
         }
         let collectives = &self.first.deployed.collectives;
         let reasons = Collective::MEASURED.map(|collective| {
-            match collectives
+            if collectives
                 .get(&collective)
                 .is_some_and(|shapes| !shapes.is_empty())
             {
-                true => FallbackReason::Shape,
-                false => FallbackReason::NoRules,
+                FallbackReason::Shape
+            } else {
+                FallbackReason::NoRules
             }
         });
         Some(Box::new(reasons))

@@ -82,10 +82,7 @@ impl Watch {
                 Ok(Rc::clone(version))
             }
             _ => {
-                let kept = match same[2] {
-                    true => &self.current,
-                    false => first,
-                };
+                let kept = if same[2] { &self.current } else { first };
                 let kept = Rc::clone(kept);
                 // SAFETY: the caller's; all ranks reach this point.
                 unsafe { self.warn_of_rejection(communicator)? };

@@ -139,19 +139,21 @@ pub(crate) fn cold_caches(
     world.maximum_over_ranks(&mut both)?;
     let [most, least] = both;
     let caches = ColdCaches {
-        last_level_bytes: match most > 0.0 {
-            true => most as u64,
-            false => ASSUMED_LAST_LEVEL_BYTES,
+        last_level_bytes: if most > 0.0 {
+            most as u64
+        } else {
+            ASSUMED_LAST_LEVEL_BYTES
         },
         is_assumed: most == 0.0,
     };
     let (wanted, available) = (2 * caches.last_level_bytes, -least);
-    match wanted as f64 > available / 2.0 {
-        true => Err(DriverError::NoRoom {
+    if wanted as f64 > available / 2.0 {
+        Err(DriverError::NoRoom {
             wanted,
             available: available as u64,
-        }),
-        false => Ok(caches),
+        })
+    } else {
+        Ok(caches)
     }
 }
 

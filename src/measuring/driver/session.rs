@@ -359,9 +359,10 @@ impl Session<'_> {
             seed,
             synchroniser: &synchroniser,
             communicator,
-            channels: match candidates.iter().any(goes_through_shared) {
-                true => self.open_channels(cell.shape, communicator)?,
-                false => Err(NoChannels::SwitchedOff),
+            channels: if candidates.iter().any(goes_through_shared) {
+                self.open_channels(cell.shape, communicator)?
+            } else {
+                Err(NoChannels::SwitchedOff)
             },
             spool: &self.spool,
             watchdog: &self.watchdog,
@@ -430,9 +431,10 @@ impl Session<'_> {
 
     /// The way the ranks of a shape wait for messages. A spinning rank would take the core from those that it waits for.
     fn wait_mode_for_shape(&self, shape: CommShape) -> Wait {
-        match is_oversubscribed(&self.nodes, shape) && !self.leaves_core {
-            true => Wait::Yield,
-            false => Wait::Block,
+        if is_oversubscribed(&self.nodes, shape) && !self.leaves_core {
+            Wait::Yield
+        } else {
+            Wait::Block
         }
     }
 
@@ -445,9 +447,10 @@ impl Session<'_> {
         // All ranks wait in the same way, since this decides which repetitions are valid. In an oversubscribed launch
         // no rank is bound to a core, so a rank that spins until a start may delay another one, even if few take
         // part.
-        let wait = match is_oversubscribed(&self.nodes, self.topology.launch_shape()) {
-            true => Wait::Yield,
-            false => Wait::Block,
+        let wait = if is_oversubscribed(&self.nodes, self.topology.launch_shape()) {
+            Wait::Yield
+        } else {
+            Wait::Block
         };
         Ok(match &self.clock {
             None => Synchroniser::Barrier(communicator),

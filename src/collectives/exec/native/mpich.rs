@@ -83,9 +83,10 @@ pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecE
 /// The values of a variable and their names: its enumeration, or the list `name - meaning` of its description. Both
 /// come from one list, in its order, numbered from 0.
 fn values(variable: &Variable) -> Vec<(i32, String)> {
-    match variable.items.is_empty() {
-        false => variable.items.clone(),
-        true => values_from_description(&variable.description),
+    if !variable.items.is_empty() {
+        variable.items.clone()
+    } else {
+        values_from_description(&variable.description)
     }
 }
 

@@ -92,9 +92,10 @@ pub(super) fn duplicate_with_forcing(
         let Some(variable) = tool.find_variable(&algorithm_variable(other, ""))? else {
             continue;
         };
-        let number = match other == collective {
-            true => listed.number,
-            false => AUTOMATIC,
+        let number = if other == collective {
+            listed.number
+        } else {
+            AUTOMATIC
         };
         settings.push((variable, number));
     }

@@ -23,10 +23,8 @@ impl Case<'_> {
         let collective = self.algorithm.collective;
         let is_in_place = in_place && (is_root || !collective.is_rooted());
         let [sent, received] = self.lengths(rank, is_in_place);
-        let [send_kind, recv_kind] = others.map(|is_other| match is_other {
-            true => self.other_kind,
-            false => self.kind,
-        });
+        let [send_kind, recv_kind] =
+            others.map(|is_other| if is_other { self.other_kind } else { self.kind });
         let in_elements_of =
             |kind: &Kind, elements: u64| elements * self.kind.numbers() / kind.numbers();
         let mut send = Memory::new(send_kind, in_elements_of(send_kind, sent));
@@ -105,15 +103,18 @@ impl Case<'_> {
 
     fn arguments(&self, others: [bool; 2]) -> Arguments<'_> {
         let root = self.root;
-        let [send, recv] = others.map(|is_other| match is_other {
-            true => Elements {
-                count: self.count * self.kind.numbers() / self.other_kind.numbers(),
-                datatype: self.other_kind.datatype,
-            },
-            false => Elements {
-                count: self.count,
-                datatype: self.kind.datatype,
-            },
+        let [send, recv] = others.map(|is_other| {
+            if is_other {
+                Elements {
+                    count: self.count * self.kind.numbers() / self.other_kind.numbers(),
+                    datatype: self.other_kind.datatype,
+                }
+            } else {
+                Elements {
+                    count: self.count,
+                    datatype: self.kind.datatype,
+                }
+            }
         });
         let data = send;
         match (self.algorithm.collective, self.operator) {

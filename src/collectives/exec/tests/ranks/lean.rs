@@ -120,9 +120,10 @@ fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> 
 
 /// Few blocks, and more than are resolved in advance.
 fn blocks(algorithm: &Algorithm) -> Vec<Option<u32>> {
-    match algorithm.takes(Parameter::Blocks) {
-        true => vec![Some(3), Some(1200)],
-        false => vec![None],
+    if algorithm.takes(Parameter::Blocks) {
+        vec![Some(3), Some(1200)]
+    } else {
+        vec![None]
     }
 }
 

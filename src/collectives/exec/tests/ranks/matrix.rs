@@ -42,9 +42,10 @@ pub(crate) fn cases<'a>(
     let mut cases = Vec::new();
     for root in roots(algorithm.collective, ranks) {
         for kind in kinds {
-            let operators: Vec<_> = match algorithm.collective.is_reduction() {
-                true => kind.operators.iter().copied().map(Some).collect(),
-                false => vec![None],
+            let operators: Vec<_> = if algorithm.collective.is_reduction() {
+                kind.operators.iter().copied().map(Some).collect()
+            } else {
+                vec![None]
             };
             for operator in operators {
                 for in_place in [false, true] {
@@ -73,9 +74,10 @@ pub(crate) fn cases<'a>(
                         ranks,
                         root,
                         in_place,
-                        wait: match must_yield || dice.below(2) == 0 {
-                            true => Wait::Yield,
-                            false => Wait::Block,
+                        wait: if must_yield || dice.below(2) == 0 {
+                            Wait::Yield
+                        } else {
+                            Wait::Block
                         },
                     });
                 }
@@ -119,9 +121,10 @@ fn nodes(dice: &mut Dice, algorithm: &Algorithm, ranks: u32) -> Nodes {
 
 fn count(dice: &mut Dice, collective: Collective, ranks: u32) -> u64 {
     // With many ranks, the parts of the largest count would not fit into a small machine's memory.
-    let largest = match collective.is_sized_by_part() {
-        true if ranks > 3 => 4099,
-        _ => 65537,
+    let largest = if collective.is_sized_by_part() && ranks > 3 {
+        4099
+    } else {
+        65537
     };
     match dice.below(32) {
         0..4 => 0,

@@ -53,9 +53,10 @@ fn run(networks: &[&str], differs: bool, force: &str) -> String {
     let program = compiled("networks.c", folder.path(), &["-rdynamic", "-ldl"]);
     let path = save_table(&table(networks), folder.path());
     describe(&folder.path().join("a"), "hfi1", "100 Gb/sec (4X EDR)");
-    let (driver, rate) = match differs {
-        true => ("mlx5_core", "200 Gb/sec (4X HDR)"),
-        false => ("hfi1", "100 Gb/sec (4X EDR)"),
+    let (driver, rate) = if differs {
+        ("mlx5_core", "200 Gb/sec (4X HDR)")
+    } else {
+        ("hfi1", "100 Gb/sec (4X EDR)")
     };
     describe(&folder.path().join("b"), driver, rate);
     let arguments = [folder.path().display().to_string()];

@@ -73,10 +73,7 @@ fn run(
     };
     println!("table {place}, {ranks} ranks, seed {seed}");
     // Algorithms for even numbers of ranks leave other calls to the library.
-    let odd = match has_even_only(&table) {
-        true => "odd",
-        false => "",
-    };
+    let odd = if has_even_only(&table) { "odd" } else { "" };
     let arguments = [seed.to_string(), calls.to_string(), odd.to_owned()];
     let text = run_preloaded(program, &arguments, ranks, &path, more).expect_success();
     assert!(text.contains(&format!("{calls} calls agree")), "{text}");
@@ -203,9 +200,10 @@ fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     for place in 0..most {
-        let ranks = match has_even_only(&forcing_table(place, chosen_installation().library())) {
-            true => 4,
-            false => [4, 3, 5, 2][place % 4],
+        let ranks = if has_even_only(&forcing_table(place, chosen_installation().library())) {
+            4
+        } else {
+            [4, 3, 5, 2][place % 4]
         };
         check(&program, place, ranks, 17 + place as u64);
     }

@@ -78,9 +78,10 @@ fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
 
 /// The values of a parameter if the algorithm takes it, otherwise `None` alone.
 fn choices<T: Copy>(algorithm: &Algorithm, parameter: Parameter, all: &[T]) -> Vec<Option<T>> {
-    match algorithm.takes(parameter) {
-        true => all.iter().copied().map(Some).collect(),
-        false => vec![None],
+    if algorithm.takes(parameter) {
+        all.iter().copied().map(Some).collect()
+    } else {
+        vec![None]
     }
 }
 
@@ -104,9 +105,10 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
         .zip(turns)
     {
         for collective in Collective::ALL {
-            let (datatype, operator) = match collective.is_reduction() {
-                true => (kind.0, Some(kind.1)),
-                false => (Datatype::Byte, None),
+            let (datatype, operator) = if collective.is_reduction() {
+                (kind.0, Some(kind.1))
+            } else {
+                (Datatype::Byte, None)
             };
             let bytes = elements * datatype.size_bytes();
             let cell = Cell {

@@ -51,9 +51,10 @@ fn cells() -> Vec<Cell> {
                 if !collective.has_data() {
                     continue;
                 }
-                let (datatype, operator) = match collective.is_reduction() {
-                    true => (Datatype::Int32, Some(Operator::Sum)),
-                    false => (Datatype::Byte, None),
+                let (datatype, operator) = if collective.is_reduction() {
+                    (Datatype::Int32, Some(Operator::Sum))
+                } else {
+                    (Datatype::Byte, None)
                 };
                 cells.push(Cell {
                     collective,
@@ -153,10 +154,11 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     let campaign = campaign();
     let mut bench = everything(&campaign, &natives);
     let is_traced = chosen_family() == LibraryName::OpenMpi;
-    match is_traced {
-        true => trace(&mut bench),
+    if is_traced {
+        trace(&mut bench);
+    } else {
         // Otherwise MPICH's ranks spin, for a time slice if they outnumber cores.
-        false => bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
+        bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())];
     }
     let (exit, records) = bench.run(sizes().0.into_iter().max().unwrap_or(1));
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
@@ -184,9 +186,10 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
             // Without data a library may run no algorithm.
             if is_native && (cell.bytes > 0 || !cell.collective.has_data()) {
                 let ran = calls.as_ref().and_then(|calls| calls.get(&key));
-                let is_itself = match is_traced {
-                    true => ran.is_some_and(|ran| is_genuine(cell.collective, candidate, ran)),
-                    false => true,
+                let is_itself = if is_traced {
+                    ran.is_some_and(|ran| is_genuine(cell.collective, candidate, ran))
+                } else {
+                    true
                 };
                 // No name is wrong, and no candidate is left out unnecessarily.
                 assert_eq!(
@@ -252,9 +255,11 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
         }
     }
     bench.set_work(work);
-    match is_traced {
-        true => trace(&mut bench),
-        false => bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
+    if is_traced {
+        trace(&mut bench);
+    } else {
+        // Otherwise MPICH's ranks spin, for a time slice if they outnumber cores.
+        bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())];
     }
     let (exit, records) = bench.run(ranks[1]);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
@@ -317,9 +322,12 @@ fn forcing_does_not_change_the_default_of_openmpi() {
     let run = |variables: &[(&str, &str)], forcing: bool| {
         let mut bench = Bench::new(Vec::new());
         let library = bench.plan.library.clone();
-        let of = |cell: &Cell| match forcing {
-            true => campaign.foreign_candidates(cell, &library, &natives),
-            false => Vec::new(),
+        let of = |cell: &Cell| {
+            if forcing {
+                campaign.foreign_candidates(cell, &library, &natives)
+            } else {
+                Vec::new()
+            }
         };
         let work = cells().into_iter().map(|cell| PlannedWork::Compare {
             candidates: [vec![Candidate::Default], of(&cell)].concat(),

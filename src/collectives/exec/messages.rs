@@ -21,7 +21,12 @@ pub(crate) struct Message {
 
 impl Communicator {
     /// One end of a message of bytes.
-    fn from_bytes(&self, data: *mut u8, length: usize, peer: u32) -> Result<Message, ExecError> {
+    fn message_of_bytes(
+        &self,
+        data: *mut u8,
+        length: usize,
+        peer: u32,
+    ) -> Result<Message, ExecError> {
         Ok(Message {
             data: data.cast(),
             count: mpi_count(length as u64)?,
@@ -32,14 +37,14 @@ impl Communicator {
 
     /// Sends bytes; may block until they are received.
     pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
-        let message = self.from_bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
+        let message = self.message_of_bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.send(message) }
     }
 
     /// Receives exactly the length of the slice.
     pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
-        let message = self.from_bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
+        let message = self.message_of_bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
         // SAFETY: the slice is valid for the length given.
         unsafe { self.recv(message) }
     }
@@ -52,8 +57,8 @@ impl Communicator {
         recv: &mut [u8],
         from: u32,
     ) -> Result<(), ExecError> {
-        let send = self.from_bytes(send.as_ptr().cast_mut(), send.len(), to)?;
-        let recv = self.from_bytes(recv.as_mut_ptr(), recv.len(), from)?;
+        let send = self.message_of_bytes(send.as_ptr().cast_mut(), send.len(), to)?;
+        let recv = self.message_of_bytes(recv.as_mut_ptr(), recv.len(), from)?;
         // SAFETY: the slices are valid for the lengths given and do not overlap.
         unsafe { self.exchange(send, recv) }
     }
@@ -103,12 +108,12 @@ impl Communicator {
         let piece = recv.len() / from.len().max(1);
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
-            let message = self.from_bytes(data.wrapping_add(index * piece), piece, peer)?;
+            let message = self.message_of_bytes(data.wrapping_add(index * piece), piece, peer)?;
             // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
             requests.push(unsafe { self.start_recv(message) }?);
         }
         for &peer in to {
-            let message = self.from_bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
+            let message = self.message_of_bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
             // SAFETY: the slice is only read; the rest is the caller's.
             requests.push(unsafe { self.start_send(message) }?);
         }

@@ -135,7 +135,7 @@ impl BatchSystem for Slurm {
                 "-t",
                 "all",
                 "-o",
-                "%i|%T|%r",
+                "%i|%T|%j|%r",
                 "-j",
                 &ids.join(","),
             ];

@@ -90,12 +90,16 @@ away
 look
 echo "$*" >>"$dir/squeue.log"
 for word; do case $word in --name=*) named "${word#*=}"; exit 0;; esac; done
-for ids; do :; done
+format=%i previous=
+for ids; do
+    [ "$previous" = -o ] && format=$ids
+    previous=$ids
+done
 known=
 for id in $(echo "$ids" | tr , ' '); do
     [ -d "$jobs/$id" ] || continue
     known=yes
-    echo "$id|$(say "$id" state)|$(say "$id" name)|$(say "$id" reason)"
+    echo "$format" | sed "s#%i#$id#; s#%T#$(say "$id" state)#; s#%j#$(say "$id" name)#; s#%r#$(say "$id" reason)#"
 done
 [ $known ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
 "#;

@@ -224,7 +224,11 @@ impl Communicator {
     /// # Errors
     ///
     /// If this process is not one of them.
-    pub fn part(&self, tag: c_int, members: &[c_int]) -> Result<Self, ExecError> {
+    pub fn communicator_of_members(
+        &self,
+        tag: c_int,
+        members: &[c_int],
+    ) -> Result<Self, ExecError> {
         let own = self.address(self.rank);
         let rank = members.iter().position(|member| *member == own);
         // As MPI reports a rank that is not in the communicator.
@@ -243,7 +247,7 @@ impl Communicator {
         })
     }
 
-    /// Whether its ranks differ from those of the library's communicator, see [`Communicator::part`].
+    /// Whether its ranks differ from those of the library's communicator, see [`Communicator::communicator_of_members`].
     pub fn is_part(&self) -> bool {
         self.members.is_some()
     }

@@ -97,7 +97,7 @@ impl Runner {
     ) -> Result<(), ExecError> {
         let mut turn = self.begin_turn()?;
         turn.call(communicator, input, output)?;
-        turn.end()
+        turn.end_turn()
     }
 }
 
@@ -145,7 +145,7 @@ impl Turn<'_> {
     /// # Errors
     ///
     /// If the library reports an error.
-    pub fn end(self) -> Result<(), ExecError> {
+    pub fn end_turn(self) -> Result<(), ExecError> {
         match self.0 {
             ReadyCall::Library(_, _, switched) => switched.restore(),
             ReadyCall::Mockup(_) | ReadyCall::Ours(_) => Ok(()),

@@ -13,7 +13,7 @@ pub(crate) struct Handle(usize);
 impl Handle {
     /// Converts the handle to the type of this build's library.
     #[inline]
-    fn of<Raw: Copy>(self) -> Raw {
+    fn convert_to<Raw: Copy>(self) -> Raw {
         const {
             assert!(size_of::<Raw>() <= size_of::<usize>() && cfg!(target_endian = "little"));
         }
@@ -23,21 +23,21 @@ impl Handle {
 
     #[inline]
     pub(crate) fn communicator(self) -> MPI_Comm {
-        self.of()
+        self.convert_to()
     }
 
     #[inline]
     pub(crate) fn group(self) -> MPI_Group {
-        self.of()
+        self.convert_to()
     }
 
     #[inline]
     pub(crate) fn datatype(self) -> MPI_Datatype {
-        self.of()
+        self.convert_to()
     }
 
     #[inline]
     pub(crate) fn operator(self) -> MPI_Op {
-        self.of()
+        self.convert_to()
     }
 }

@@ -88,7 +88,7 @@ impl DeployedCall {
         let (dispatcher, raw) = (&self.dispatcher, communicator.raw());
         // SAFETY: the buffers are as long as the call says and do not overlap.
         check_code(self.call.name(), unsafe {
-            match dispatcher.find(raw) {
+            match dispatcher.find_communicator(raw) {
                 Some(known) if dispatcher.passes_on(known, &arguments) => arguments.forward(raw),
                 Some(known) => self.serve_known(known, input, output),
                 None => dispatcher.call(raw, arguments),

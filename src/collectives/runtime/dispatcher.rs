@@ -323,7 +323,7 @@ impl Dispatcher {
     pub unsafe fn call(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
         // SAFETY: the caller's.
         unsafe {
-            match self.find(communicator) {
+            match self.find_communicator(communicator) {
                 Some(known) => self.call_known(known, communicator, call),
                 None => self.call_first(communicator, call),
             }
@@ -373,7 +373,7 @@ impl Dispatcher {
     /// A communicator that calls have been made on before; `None` if it is not among the recent ones, and while a call
     /// of ours is under way.
     #[inline(always)]
-    pub fn find(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
+    pub fn find_communicator(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
         if self.is_busy.get() {
             return None;
         }

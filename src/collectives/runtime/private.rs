@@ -153,7 +153,9 @@ impl Dispatcher {
         let is_common = number > 0 && greatest_number == -least_number;
         if let Some(found) = found.filter(|_| is_common && next <= most_tag()) {
             return Ok(Some(PrivateCommunicator {
-                communicator: found.communicator.part(next, &found.members)?,
+                communicator: found
+                    .communicator
+                    .communicator_of_members(next, &found.members)?,
                 number,
                 lacking: None,
             }));

@@ -206,7 +206,7 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "rank_order",
         "order of the ranks on the nodes: `block`, `cyclic` or `other`; null if unknown",
         |run| {
-            let order = run.launch.orders.get(&run.shape())?.known()?;
+            let order = run.launch.orders.get(&run.shape())?.if_known()?;
             Some(Cow::Borrowed(order.name()))
         },
     ),

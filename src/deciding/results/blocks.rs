@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::Cell;
 
-use crate::{At, at};
+use crate::{CellPlace, serialize_place};
 
 /// The best block size of a pipelined algorithm in a cell, predicted and measured.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockComparison {
     /// The cell in which it was measured.
-    #[serde(flatten, serialize_with = "at")]
-    #[schemars(with = "At")]
+    #[serde(flatten, serialize_with = "serialize_place")]
+    #[schemars(with = "CellPlace")]
     pub cell: Cell,
     /// The algorithm's full name, with the parameters that do not concern blocks.
     #[serde(flatten, serialize_with = "with_bare_id")]

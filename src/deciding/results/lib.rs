@@ -36,7 +36,7 @@ pub use summary::{Counts, Summary};
 
 /// A cell without its datatype and operator, for output.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct At {
+pub(crate) struct CellPlace {
     /// The collective.
     collective: &'static str,
     #[serde(flatten)]
@@ -45,8 +45,8 @@ pub(crate) struct At {
     bytes: u64,
 }
 
-pub(crate) fn at<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
-    let parts = At {
+pub(crate) fn serialize_place<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
+    let parts = CellPlace {
         collective: cell.collective.name(),
         shape: cell.shape,
         bytes: cell.bytes,

@@ -9,7 +9,7 @@ use statistics::Interval;
 use thiserror::Error;
 use vocabulary::{Candidate, Cell};
 
-use crate::{At, at, by_name};
+use crate::{CellPlace, by_name, serialize_place};
 
 /// The regret of a method at points that it was not given.
 ///
@@ -43,8 +43,8 @@ pub const WITHIN: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Worst {
     /// The cell.
-    #[serde(flatten, serialize_with = "at")]
-    #[schemars(with = "At")]
+    #[serde(flatten, serialize_with = "serialize_place")]
+    #[schemars(with = "CellPlace")]
     pub cell: Cell,
     /// Full name of the chosen candidate.
     #[serde(serialize_with = "by_name")]

@@ -139,7 +139,7 @@ fn write_shape_rules(
         "      - nodes: {}\n        ppn: {}",
         shape.nodes, shape.ppn
     )?;
-    if let Some(order) = order.known() {
+    if let Some(order) = order.if_known() {
         writeln!(f, "        order: {order}")?;
     }
     if combines {

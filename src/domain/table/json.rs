@@ -63,7 +63,7 @@ impl Decision<'_> {
             collective: query.collective.name(),
             nodes: query.shape.nodes,
             ppn: query.shape.ppn,
-            order: query.order.known(),
+            order: query.order.if_known(),
             bytes: query.bytes,
             operator: query.collective.is_reduction().then_some(query.operators),
             deployment: query.deployment,

@@ -171,7 +171,7 @@ fn verdict_line(verdict: &Verdict) -> Result<String, fmt::Error> {
         "collective: {collective}, nodes: {}, ppn: {}",
         shape.nodes, shape.ppn
     );
-    if let Some(order) = order.known() {
+    if let Some(order) = order.if_known() {
         write!(text, ", order: {order}")?;
     }
     if collective.is_reduction() {

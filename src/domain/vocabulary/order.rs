@@ -38,13 +38,13 @@ impl RankOrder {
     }
 
     /// The order, unless it is unknown.
-    pub fn known(self) -> Option<Self> {
+    pub fn if_known(self) -> Option<Self> {
         (!self.is_unknown()).then_some(self)
     }
 
     /// Serializes the order, or nothing if it is unknown.
     pub fn serialize_known<S: Serializer>(order: &Self, to: S) -> Result<S::Ok, S::Error> {
-        order.known().serialize(to)
+        order.if_known().serialize(to)
     }
 
     /// Whether both may be the same; an unknown order may be any.
@@ -63,7 +63,7 @@ impl RankOrder {
 
     /// The order, if it is known and makes a difference on a shape.
     pub fn known_on_shape(self, shape: CommShape) -> Option<Self> {
-        self.known().filter(|_| shape.has_orders())
+        self.if_known().filter(|_| shape.has_orders())
     }
 
     /// The order of a communicator, given whether all its ranks are placed as in block order, and as in cyclic order.

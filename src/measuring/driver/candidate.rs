@@ -104,7 +104,7 @@ impl CandidateTurn<'_> {
     /// Restores the library's own decisions: [`Turn::end`].
     pub(crate) fn end_turn(self) -> Result<(), ExecError> {
         match self {
-            Self::Library(turn, _) => turn.end(),
+            Self::Library(turn, _) => turn.end_turn(),
             Self::Ours(..) => Ok(()),
         }
     }

@@ -167,6 +167,69 @@ fn documents_for_contributors_name_existing_code() {
     assert!(checked > 100, "{checked}");
 }
 
+/// Words that say nothing at a call by themselves.
+const VAGUE: [&str; 14] = [
+    "add", "all", "at", "begin", "end", "find", "keep", "known", "of", "part", "parts", "place",
+    "row", "with",
+];
+
+/// Functions with such a name that read well where they are called.
+const CLEAR: [(&str, &str); 2] = [
+    // A part of a buffer; as loom's type of the same name has it.
+    ("src/domain/channel/stores.rs", "part"),
+    ("src/domain/channel/sync.rs", "with"),
+];
+
+/// The lines that `scripts/names` prints.
+fn count_names(arguments: &[&str]) -> String {
+    let output = std::process::Command::new(root().join("scripts/names"))
+        .args(arguments)
+        .output()
+        .expect("the script starts");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The product's functions can be searched for.
+#[test]
+fn at_most_a_third_of_the_functions_have_names_of_one_word() {
+    let counted = count_names(&[]);
+    let mut crates = 0;
+    for line in counted.lines() {
+        // As in `cli   79 of  391   20 %`.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, short, "of", all, _, "%"] = words[..] else {
+            panic!("{line}");
+        };
+        let [short, all] = [short, all].map(|number| number.parse::<u32>().expect("a number"));
+        // The names of these are few, or mostly those of the algorithms' fixed pattern, or of MPI's.
+        let is_apart = ["schedule", "wire", "printable", "preload"].contains(&name);
+        assert!(is_apart || 3 * short <= all, "{line}");
+        crates += 1;
+    }
+    assert!(crates > 30, "{counted}");
+}
+
+#[test]
+fn no_function_has_a_vague_name() {
+    let listed = count_names(&["--list"]);
+    assert!(listed.lines().count() > 300, "{listed}");
+    let mut vague = BTreeSet::new();
+    for line in listed.lines() {
+        let (place, name) = line.split_once(' ').expect("a name");
+        let (file, _) = place.rsplit_once(':').expect("a line");
+        // Algorithms have a vocabulary of their own, which `schedule/round.rs` defines.
+        if VAGUE.contains(&name) && !file.starts_with("src/domain/schedule/") {
+            vague.insert((file, name));
+        }
+    }
+    let known: BTreeSet<(&str, &str)> = CLEAR.into_iter().collect();
+    let new: Vec<_> = vague.difference(&known).collect();
+    assert!(new.is_empty(), "say what these functions do: {new:#?}");
+    let gone: Vec<_> = known.difference(&vague).collect();
+    assert!(gone.is_empty(), "no longer there: {gone:?}");
+}
+
 /// The document shows the structure on a few pages; what one crate does is documented in the crate.
 #[test]
 fn the_architecture_is_short() {

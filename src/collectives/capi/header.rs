@@ -59,7 +59,7 @@ thread_local! {
 
 fn fail_with(code: c_int, message: &str) -> c_int {
     let text = CString::new(Plain(message).to_string()).unwrap_or_default();
-    MESSAGE.with(|message| *message.borrow_mut() = text);
+    MESSAGE.with(|last_message| *last_message.borrow_mut() = text);
     code
 }
 
@@ -185,15 +185,15 @@ pub unsafe extern "C" fn colltune_decide(
     };
     let named = Collective::ALL
         .into_iter()
-        .find(|collective| collective.name().as_bytes() == name.to_bytes());
-    let (Some(collective), Ok(nodes @ 1..), Ok(ppn @ 1..)) =
+        .find(|known| known.name().as_bytes() == name.to_bytes());
+    let (Some(found), Ok(nodes @ 1..), Ok(ppn @ 1..)) =
         (named, u32::try_from(nodes), u32::try_from(ppn))
     else {
         return fail_with(ERR_ARGUMENT, "no such collective, or no ranks");
     };
     let operators = OperatorClass::from_commutes(commutative != 0);
     let shape = CommShape { nodes, ppn };
-    *decision = table.decide_for_shape(shape, |rules| rules.decide(collective, operators, bytes));
+    *decision = table.decide_for_shape(shape, |rules| rules.decide(found, operators, bytes));
     SUCCESS
 }
 
@@ -213,9 +213,9 @@ impl CTable {
             });
             shapes.len() - 1
         });
-        let known = &shapes[place];
-        let choice = choose(&known.rules);
-        let mut names = known.names.borrow_mut();
+        let named = &shapes[place];
+        let choice = choose(&named.rules);
+        let mut names = named.names.borrow_mut();
         let name = names
             .entry(choice)
             .or_insert_with(|| CString::new(choice.candidate.to_string()).unwrap_or_default());

@@ -237,7 +237,7 @@ impl Communicator {
         let size = members.len() as u32;
         let is_whole = self.members.is_none()
             && size == self.size
-            && (0..).zip(members).all(|(rank, member)| rank == *member);
+            && (0..).zip(members).all(|(place, member)| place == *member);
         Ok(Self {
             rank: rank.unwrap_or_default() as u32,
             size,

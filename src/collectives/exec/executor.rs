@@ -99,7 +99,7 @@ impl ScheduleExecutor {
         };
         if executor.is_resolved {
             executor.resolve_all()?;
-            let is_whole = |channels: &Rc<NodeChannels>| unit.stride <= channels.largest_unit();
+            let is_whole = |opened: &Rc<NodeChannels>| unit.stride <= opened.largest_unit();
             if unit.sparse.is_none() && channels.is_some_and(is_whole) {
                 executor.steps.fuse_arrivals();
             }

@@ -49,8 +49,9 @@ impl DatatypeHandle {
             check_code("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
             let code = ffi::MPI_Type_get_extent(raw, &mut lower_bound, &mut extent);
             check_code("MPI_Type_get_extent", code)?;
-            let code = ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
-            check_code("MPI_Type_get_true_extent", code)?;
+            let true_extent_code =
+                ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
+            check_code("MPI_Type_get_true_extent", true_extent_code)?;
         }
         // The library returns MPI_UNDEFINED, which is negative.
         let size = usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?;
@@ -243,10 +244,10 @@ impl DatatypeHandle {
                 moved: None,
             });
         }
-        let data = NonNull::<u8>::dangling().as_ptr().cast_const();
-        let below = -(data.addr() as ffi::MPI_Aint);
+        let base = NonNull::<u8>::dangling().as_ptr().cast_const();
+        let below = -(base.addr() as ffi::MPI_Aint);
         Ok(Packable {
-            data,
+            data: base,
             count: 1,
             moved: Some(DerivedDatatype::from_elements(elements, below, self.raw)?),
         })

@@ -354,16 +354,18 @@ unsafe fn each<T: Copy>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> 
         let read = |from: *const u8| std::slice::from_raw_parts(from.cast::<T>(), length);
         let target = std::slice::from_raw_parts_mut(into.cast::<T>(), length);
         if left == into.cast_const() {
-            for (left, right) in target.iter_mut().zip(read(right)) {
-                *left = operator(*left, *right);
+            for (result, right_operand) in target.iter_mut().zip(read(right)) {
+                *result = operator(*result, *right_operand);
             }
         } else if right == into.cast_const() {
-            for (right, left) in target.iter_mut().zip(read(left)) {
-                *right = operator(*left, *right);
+            for (result, left_operand) in target.iter_mut().zip(read(left)) {
+                *result = operator(*left_operand, *result);
             }
         } else {
-            for ((into, left), right) in target.iter_mut().zip(read(left)).zip(read(right)) {
-                *into = operator(*left, *right);
+            for ((result, left_operand), right_operand) in
+                target.iter_mut().zip(read(left)).zip(read(right))
+            {
+                *result = operator(*left_operand, *right_operand);
             }
         }
     }

@@ -51,7 +51,7 @@ impl LibraryCall {
             name: mpi_name(collective),
             arguments: operator.map_or(arguments, |operator| arguments.with_operator(operator)),
             counts: counts
-                .map(|rank| mpi_count(call.part_elements(rank, ranks)))
+                .map(|owner| mpi_count(call.part_elements(owner, ranks)))
                 .collect::<Result<_, _>>()?,
             lengths: [
                 buffer_length(call.input_bytes(rank, ranks))?,

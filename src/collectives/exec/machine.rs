@@ -371,8 +371,8 @@ impl Memories<'_> {
     #[inline(always)]
     fn work_all(&mut self, work: &[Work]) -> Result<(), Box<ExecError>> {
         let mut outcome = Ok(());
-        for work in work {
-            if let Err(error) = self.do_work(work) {
+        for piece in work {
+            if let Err(error) = self.do_work(piece) {
                 outcome = outcome.and(Err(Box::new(error)));
             }
         }

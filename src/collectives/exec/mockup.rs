@@ -265,7 +265,7 @@ fn constituent_calls(
     };
     let root = call.root;
     // In the result itself, where each rank's part is already in place.
-    let on_result = |call| Call { in_place, ..call };
+    let on_result = |moved| Call { in_place, ..moved };
     let allgather = on_result(moving(Collective::Allgather, part, 0));
     match recipe {
         // The root's part stays in place.
@@ -287,8 +287,8 @@ fn constituent_calls(
         Recipe::Reduce => vec![Call {
             // All ranks but one contribute zeros. The widest type that fits.
             datatype: match part {
-                part if part.is_multiple_of(8) => Datatype::Int64,
-                part if part.is_multiple_of(4) => Datatype::Int32,
+                _ if part.is_multiple_of(8) => Datatype::Int64,
+                _ if part.is_multiple_of(4) => Datatype::Int32,
                 _ => Datatype::Byte,
             },
             operator: Some(Operator::Sum),
@@ -306,7 +306,7 @@ fn constituent_calls(
 impl Scatterv {
     fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
         let counts = (0..ranks)
-            .map(|rank| mpi_count(call.part_elements(rank, ranks)))
+            .map(|owner| mpi_count(call.part_elements(owner, ranks)))
             .collect::<Result<Vec<_>, _>>()?;
         let displacements = counts.iter().scan(0, |next, count| {
             let here = *next;

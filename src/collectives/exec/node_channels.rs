@@ -97,9 +97,9 @@ impl NodeChannels {
     ) -> Result<Result<Rc<Self>, NoChannels>, ExecError> {
         let places = gather_places(communicator, node)?;
         let opened = open_on_node(node, limit)?;
-        let reason = opened.as_ref().err().map_or(0, |reason| *reason as u64);
+        let own_reason = opened.as_ref().err().map_or(0, |reason| *reason as u64);
         let shares = u64::from(node.size() > 1);
-        let [worst, shares] = maxima_over_ranks(communicator, [reason, shares])?;
+        let [worst, shares] = maxima_over_ranks(communicator, [own_reason, shares])?;
         let reason = match shares {
             0 => worst.max(NoChannels::Alone as u64),
             _ => worst,
@@ -161,8 +161,8 @@ fn open_on_node(
     let left = limit.saturating_sub(TAKEN.load(Ordering::Relaxed));
     // The minimum of each, computed as the complement of the maximum of complements.
     let least = maxima_over_ranks(node, [!limit, !left])?;
-    let [limit, left] = least.map(|complement| !complement);
-    if limit == 0 {
+    let [node_limit, node_left] = least.map(|complement| !complement);
+    if node_limit == 0 {
         return Ok(Err(NoChannels::SwitchedOff));
     }
     let ranks = node.size() as usize;
@@ -172,8 +172,8 @@ fn open_on_node(
     let within = |bytes: u64| {
         SegmentLayout::within_limit(ranks, usize::try_from(bytes).unwrap_or(usize::MAX))
     };
-    let layout = within(limit / PART).or_else(|| within(limit));
-    let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= left) else {
+    let layout = within(node_limit / PART).or_else(|| within(node_limit));
+    let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= node_left) else {
         return Ok(Err(NoChannels::Limit));
     };
     let mut segment: Result<SharedSegment, Option<SegmentError>> = Err(None);

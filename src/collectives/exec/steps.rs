@@ -339,7 +339,7 @@ impl Steps {
     pub(crate) fn leave_out_empty(&mut self) {
         let work = &self.work;
         self.rounds.retain(|round| {
-            let is_nothing = |work: &Work| matches!(work, Work::Nothing);
+            let is_nothing = |piece: &Work| matches!(piece, Work::Nothing);
             let has_messages = !(round.sends.is_empty() && round.recvs.is_empty());
             has_messages || !work[round.work.clone()].iter().all(is_nothing)
         });

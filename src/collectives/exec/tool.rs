@@ -230,9 +230,9 @@ impl Variable {
         if !self.is_int || self.count > 1 {
             return Err(tool_error("MPI_T_cvar_write", &self.name, -1));
         }
-        let value: *const i32 = &value;
+        let address: *const i32 = &value;
         // SAFETY: the handle is valid and the variable is one number.
-        let code = unsafe { ffi::MPI_T_cvar_write(self.handle, value.cast()) };
+        let code = unsafe { ffi::MPI_T_cvar_write(self.handle, address.cast()) };
         check_tool_code("MPI_T_cvar_write", &self.name, code)
     }
 }
@@ -258,18 +258,18 @@ fn enumeration_items(
     let item = |index| {
         let mut value = 0;
         let mut item = [0 as c_char; NAME_BYTES];
-        let mut length = NAME_BYTES as c_int;
+        let mut item_length = NAME_BYTES as c_int;
         // SAFETY: the name is written within its length.
-        let code = unsafe {
+        let item_code = unsafe {
             ffi::MPI_T_enum_get_item(
                 enumeration,
                 index,
                 &mut value,
                 item.as_mut_ptr(),
-                &mut length,
+                &mut item_length,
             )
         };
-        check_tool_code("MPI_T_enum_get_item", name, code)?;
+        check_tool_code("MPI_T_enum_get_item", name, item_code)?;
         Ok((value, text_before_zero(&item)))
     };
     (0..count).map(item).collect()

@@ -102,7 +102,7 @@ macro_rules! intercept {
                         let Some(dispatcher) = dispatcher() else {
                             return library($($argument,)* $communicator);
                         };
-                        match dispatcher.find($communicator.communicator()) {
+                        match dispatcher.find_communicator($communicator.communicator()) {
                             Some(known) if dispatcher.passes_on(known, &raw($($argument),*)) => {
                                 library($($argument,)* $communicator)
                             }
@@ -204,8 +204,8 @@ pub(crate) mod large {
         for link in LINKS {
             link.find_functions();
         }
-        let plain = super::LINKS.iter();
-        for ((link, plain), narrowing) in LINKS.iter().zip(plain).zip(narrowing()) {
+        let plain_links = super::LINKS.iter();
+        for ((link, plain), narrowing) in LINKS.iter().zip(plain_links).zip(narrowing()) {
             if !link.is_beside(plain) {
                 link.replace(narrowing);
             }

@@ -34,7 +34,7 @@ pub(crate) unsafe fn are_same(
     let (greatest, complements) = both.split_at(numbers.len());
     let pairs = greatest.iter().zip(complements);
     Ok(pairs
-        .map(|(greatest, complement)| *greatest == !complement)
+        .map(|(maximum, complement)| *maximum == !complement)
         .collect())
 }
 
@@ -50,15 +50,15 @@ pub(crate) unsafe fn first_text(
     // SAFETY: the caller's; the buffer has the given length.
     unsafe {
         let (rank, ranks) = rank_and_size(communicator)?;
-        let text = mine.map_or(&[][..], |text| text.as_bytes());
+        let own = mine.map_or(&[][..], |text| text.as_bytes());
         // The maximum of these is the first rank's.
-        let mut most = [mine.map_or(0, |_| ranks - rank), text.len() as c_int];
+        let mut most = [mine.map_or(0, |_| ranks - rank), own.len() as c_int];
         maximum_over_ranks(communicator, &mut most)?;
         let [from_end, length] = most;
         if from_end == 0 {
             return Ok(None);
         }
-        let mut buffer = text.to_vec();
+        let mut buffer = own.to_vec();
         buffer.resize(length as usize, 0);
         check_code(
             "MPI_Bcast",
@@ -86,8 +86,8 @@ pub(crate) unsafe fn rank_and_size(communicator: MPI_Comm) -> Result<(c_int, c_i
     unsafe {
         let code = ffi::PMPI_Comm_rank(communicator, &mut rank);
         check_code("MPI_Comm_rank", code)?;
-        let code = ffi::PMPI_Comm_size(communicator, &mut size);
-        check_code("MPI_Comm_size", code)?;
+        let size_code = ffi::PMPI_Comm_size(communicator, &mut size);
+        check_code("MPI_Comm_size", size_code)?;
     }
     Ok((rank, size))
 }

@@ -43,7 +43,7 @@ pub(crate) unsafe fn call_length(
     rank: c_int,
     ranks: c_int,
 ) -> Result<Result<u64, FallbackReason>, ExecError> {
-    let (count, datatype) = measured_elements(call, rank);
+    let (measured_count, datatype) = measured_elements(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_named = (0..ranks).contains(&call.root);
@@ -51,7 +51,7 @@ pub(crate) unsafe fn call_length(
     if datatype == nothing || !is_named || is_negative {
         return Ok(Err(FallbackReason::Invalid));
     }
-    let mut elements = count as u64;
+    let mut elements = measured_count as u64;
     if call.collective == Collective::ReduceScatter {
         // SAFETY: the caller's.
         let counts = unsafe { call.part_counts(ranks) };

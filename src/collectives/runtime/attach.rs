@@ -54,8 +54,8 @@ impl SilencedCommunicator {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
             let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
             check_code("MPI_Comm_get_errhandler", code)?;
-            let code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
-            check_code("MPI_Comm_set_errhandler", code)?;
+            let set_code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
+            check_code("MPI_Comm_set_errhandler", set_code)?;
             Ok(Self {
                 communicator,
                 handler,
@@ -135,7 +135,7 @@ impl SilencedCommunicator {
             node_ranks,
             -node_ranks,
             is_out(&RankPlace::is_in_block),
-            is_out(&|place| place.is_in_turn(nodes as u32)),
+            is_out(&|rank_place| rank_place.is_in_turn(nodes as u32)),
         ];
         // SAFETY: the caller's.
         unsafe { maximum_over_ranks(self.communicator, &mut most)? };
@@ -219,8 +219,8 @@ impl SilencedCommunicator {
         };
         let nodes = found.and_then(|placed| placed.resolve_nodes(shape.ranks()));
         let knows_nodes = |choice: &Choice| {
-            let found = schedule::find_algorithm(choice.candidate.algorithm());
-            found.is_some_and(Algorithm::knows_nodes)
+            let algorithm = schedule::find_algorithm(choice.candidate.algorithm());
+            algorithm.is_some_and(Algorithm::knows_nodes)
         };
         if nodes.is_some() || !any_choice(rules, knows_nodes) {
             return Ok(nodes);

@@ -78,8 +78,8 @@ impl Dispatcher {
             let lacks = !has_room(|| Communicator::duplicate_of_raw(bridge.own));
             if ends.greatest(i32::from(lacks))? != 0 {
                 let others = ends.exchange(&ranks)?;
-                let members: HashSet<c_int> = ranks.into_iter().chain(others).collect();
-                self.give_back(&members);
+                let all_members: HashSet<c_int> = ranks.into_iter().chain(others).collect();
+                self.give_back(&all_members);
             }
             Ok(())
         }

@@ -92,13 +92,13 @@ impl Datatypes {
             }
             let life = HandleLiveness::new(Cell::new(true));
             let share = Rc::into_raw(Rc::clone(&life));
-            let code = ffi::PMPI_Type_set_attr(datatype, keyval, share.cast_mut().cast());
-            if code != 0 {
+            let set_code = ffi::PMPI_Type_set_attr(datatype, keyval, share.cast_mut().cast());
+            if set_code != 0 {
                 drop(Rc::from_raw(share));
             }
-            check_code("MPI_Type_set_attr", code)?;
+            check_code("MPI_Type_set_attr", set_code)?;
             let mut known = self.known.borrow_mut();
-            known.retain(|(_, life)| life.get());
+            known.retain(|(_, liveness)| liveness.get());
             known.push((datatype, Rc::clone(&life)));
             Ok(life)
         }

@@ -170,8 +170,8 @@ impl Dispatcher {
         unsafe { maximum_over_ranks(communicator, &mut failed)? };
         match made {
             Ok(_) if failed != [0] => Err(RuntimeError::Differs),
-            made => {
-                let dispatcher = made?;
+            outcome => {
+                let dispatcher = outcome?;
                 // SAFETY: the caller's.
                 unsafe { dispatcher.tell_if_unused(communicator, settings)? };
                 Ok(dispatcher)

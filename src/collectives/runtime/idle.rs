@@ -102,7 +102,7 @@ impl Dispatcher {
 ///
 /// The communicator is valid.
 unsafe fn least_recent(
-    idle: &[IdleCommunicator],
+    communicators: &[IdleCommunicator],
     communicator: MPI_Comm,
 ) -> Result<Option<u64>, ExecError> {
     let is_open = |idle: &&IdleCommunicator| {
@@ -110,8 +110,8 @@ unsafe fn least_recent(
         let attached = unsafe { &(*idle.state).attached };
         attached.as_ref().is_ok_and(Attached::has_channels)
     };
-    let idle = idle.iter().filter(is_open);
-    let mine = idle
+    let open = communicators.iter().filter(is_open);
+    let mine = open
         .filter(|idle| idle.calls >= IDLE_CALLS)
         .max_by_key(|idle| (idle.calls, idle.name));
     let mut longest = [mine.map_or(0, |idle| idle.calls)];

@@ -178,7 +178,7 @@ pub(crate) unsafe fn group_ranks_in(
         let mut whole = ffi::RSMPI_GROUP_NULL;
         let code = ffi::PMPI_Comm_group(communicator, &mut whole);
         check_code("MPI_Comm_group", code)?;
-        let code = ffi::PMPI_Group_translate_ranks(
+        let translate_code = ffi::PMPI_Group_translate_ranks(
             group,
             size,
             ranks.as_ptr(),
@@ -186,7 +186,7 @@ pub(crate) unsafe fn group_ranks_in(
             translated.as_mut_ptr(),
         );
         ffi::PMPI_Group_free(&mut whole);
-        check_code("MPI_Group_translate_ranks", code)?;
+        check_code("MPI_Group_translate_ranks", translate_code)?;
         Ok(translated)
     }
 }

@@ -119,11 +119,15 @@ impl Plans {
         }
         let set = set_of(&plan.key);
         let at = self.find_index(&plan.key, PartCounts::Int(&plan.counts));
-        let at = at.or_else(|| set.clone().find(|at| self.places[*at].is_none()));
+        let at = at.or_else(|| set.clone().find(|place| self.places[*place].is_none()));
         let at = at.unwrap_or(set.end - 1);
         self.drop_at(at);
         while self.bytes > 0 && self.bytes.saturating_add(plan.bytes) > KEPT_BYTES {
-            let bytes = |at: &usize| self.places[*at].as_deref().map_or(0, |plan| plan.bytes);
+            let bytes = |place: &usize| {
+                self.places[*place]
+                    .as_deref()
+                    .map_or(0, |stored| stored.bytes)
+            };
             let Some(largest) = (0..self.places.len()).max_by_key(bytes) else {
                 break;
             };

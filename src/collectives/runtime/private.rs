@@ -78,7 +78,7 @@ impl Dispatcher {
     fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
         let base = self.attributes.base.borrow();
         // SAFETY: the base is ours, and has not been freed.
-        let is_within = |base: &PrivateCommunicator| unsafe { is_within(base, members) };
+        let is_within = |own_base: &PrivateCommunicator| unsafe { is_within(own_base, members) };
         base.as_ref().is_some_and(is_within)
     }
 
@@ -144,8 +144,8 @@ impl Dispatcher {
         let (found, ranks) = unsafe { (self.sharable(on), world_ranks(on)?) };
         // Whether all ranks have found the same one, and a tag that none of them has used.
         let number = found.as_ref().map_or(0, |found| found.number);
-        let held = self.numbers().len() as c_int;
-        let mut most = [self.next_private.get(), number, -number, held];
+        let own_held = self.numbers().len() as c_int;
+        let mut most = [self.next_private.get(), number, -number, own_held];
         // SAFETY: the caller's.
         unsafe { maximum_over_ranks(on, &mut most)? };
         let [next, greatest_number, least_number, held] = most;
@@ -166,7 +166,7 @@ impl Dispatcher {
         }
         // SAFETY: the caller's.
         let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
-        let Ok(communicator) = made else {
+        let Ok(duplicate) = made else {
             return Ok(None);
         };
         let private = |communicator| PrivateCommunicator {
@@ -176,9 +176,9 @@ impl Dispatcher {
         };
         if is_whole {
             let members = ranks.into_iter().collect();
-            self.set_base(private(communicator.share_with_tag(0)), &members);
+            self.set_base(private(duplicate.share_with_tag(0)), &members);
         }
-        Ok(Some(private(communicator)))
+        Ok(Some(private(duplicate)))
     }
 
     /// A communicator of ours that another one may use: the base, or one with the same ranks in the same order.

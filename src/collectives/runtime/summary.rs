@@ -201,7 +201,7 @@ mod tests {
              shape"
         );
         assert_eq!(summary.total_calls(), 18);
-        let mut count = |through| {
+        let mut count_through = |through| {
             let row = summary.find_or_add_row(
                 Collective::Bcast,
                 &format!("bcast/{through:?}"),
@@ -210,12 +210,13 @@ mod tests {
             );
             summary.rows[row].calls += 2;
         };
-        count(Through::Mpi);
-        count(Through::Shared);
-        let text = summary.to_string();
+        count_through(Through::Mpi);
+        count_through(Through::Shared);
+        let with_shared = summary.to_string();
         assert!(
-            text.ends_with(" of the nearest measured shape; 2 of them through shared memory"),
-            "{text}"
+            with_shared
+                .ends_with(" of the nearest measured shape; 2 of them through shared memory"),
+            "{with_shared}"
         );
     }
 }

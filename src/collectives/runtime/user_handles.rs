@@ -26,14 +26,14 @@ impl UserHandles {
     /// The handles are valid, or blank.
     pub(crate) unsafe fn from_call(
         call: &RawCall,
-        datatypes: &Datatypes,
+        known_datatypes: &Datatypes,
     ) -> Result<Option<Box<Self>>, ExecError> {
         // SAFETY: a constant of the library; the caller's.
         let life = |datatype| unsafe {
             if datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
                 Ok::<_, ExecError>(None)
             } else {
-                datatypes.liveness_of(datatype).map(Some)
+                known_datatypes.liveness_of(datatype).map(Some)
             }
         };
         let datatypes = [life(call.send_type)?, life(call.recv_type)?];

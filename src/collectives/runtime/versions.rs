@@ -140,7 +140,7 @@ impl Version {
         };
         let matched = OperatorClass::ALL.map(|class| rules.shape_match(collective, class));
         let answers =
-            |matched: &ShapeMatch| !matched.is_stand_in() && *matched != ShapeMatch::Absent;
+            |of_class: &ShapeMatch| !of_class.is_stand_in() && *of_class != ShapeMatch::Absent;
         let is_measured = matched.iter().any(answers);
         let has_stand_in = matched.iter().any(|matched| matched.is_stand_in());
         let mut classes = OperatorClass::ALL.into_iter();
@@ -356,17 +356,17 @@ mod tests {
             for ranks in [2, 3] {
                 assert!(versions.why_none(ranks).is_none());
             }
-            let why = versions.why_none(4);
-            assert_eq!(why.is_none(), extrapolate);
-            for (collective, why) in Collective::MEASURED
+            let reasons_for_none = versions.why_none(4);
+            assert_eq!(reasons_for_none.is_none(), extrapolate);
+            for (collective, reason) in Collective::MEASURED
                 .into_iter()
-                .zip(why.into_iter().flat_map(|reasons| *reasons))
+                .zip(reasons_for_none.into_iter().flat_map(|reasons| *reasons))
             {
                 let expected = match collective {
                     Allreduce | Bcast => FallbackReason::Shape,
                     _ => FallbackReason::NoRules,
                 };
-                assert_eq!(why, expected, "{collective}");
+                assert_eq!(reason, expected, "{collective}");
             }
         }
         let why_all = |shape, collective| {

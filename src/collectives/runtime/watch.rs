@@ -102,7 +102,7 @@ impl Watch {
         self.stamp = stamp;
         let read = opened
             .map_err(|source| unreadable_error(&self.path, source))
-            .and_then(|(file, stamp)| Loaded::read_open(&self.path, &file, stamp));
+            .and_then(|(file, file_stamp)| Loaded::read_open(&self.path, &file, file_stamp));
         self.seen = read
             .map_err(RuntimeError::from)
             .and_then(|loaded| {

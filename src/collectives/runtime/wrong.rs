@@ -313,8 +313,8 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
                 let count = count?;
                 Some(BufferElements { count, ..side })
             };
-            let send = of(parts.iter().max(), operand).and_then(unless_in_place);
-            [send, of(parts.count_of_rank(rank), recv)]
+            let input = of(parts.iter().max(), operand).and_then(unless_in_place);
+            [input, of(parts.count_of_rank(rank), recv)]
         }
         _ => [unless_in_place(operand), Some(recv)],
     })

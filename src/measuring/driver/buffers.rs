@@ -158,8 +158,9 @@ pub(crate) fn needed_buffer_copies(
 ) -> usize {
     let ranks = nodes.iter().map(Vec::len).sum::<usize>() as u32;
     let lines = |bytes: u64| bytes.next_multiple_of(LINE_BYTES as u64);
-    let of_rank =
-        |rank: &u32| lines(call.input_bytes(*rank, ranks)) + lines(call.output_bytes(*rank, ranks));
+    let of_rank = |member: &u32| {
+        lines(call.input_bytes(*member, ranks)) + lines(call.output_bytes(*member, ranks))
+    };
     let node = nodes.iter().find(|node| node.contains(&rank));
     let bytes: u64 = node.into_iter().flatten().map(of_rank).sum();
     match cold {

@@ -149,10 +149,10 @@ impl GlobalClock {
         let place = 3 * communicator.rank() as usize;
         all[place..place + 3].copy_from_slice(&numbers);
         communicator.maximum_over_ranks(&mut all)?;
-        let ranks = all.chunks_exact(3).map(|numbers| RankClock {
-            offset_seconds: numbers[0],
-            drift: numbers[1],
-            error_seconds: numbers[2],
+        let ranks = all.chunks_exact(3).map(|of_rank| RankClock {
+            offset_seconds: of_rank[0],
+            drift: of_rank[1],
+            error_seconds: of_rank[2],
         });
         Ok(ranks.collect())
     }

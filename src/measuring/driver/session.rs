@@ -101,8 +101,8 @@ fn carry_out_plan(
     let shared_bytes = shared_memory_limit()?;
     if needs_shared_memory(&plan) {
         let is_oversubscribed = is_oversubscribed(&nodes, topology.launch_shape());
-        let node = world.node()?;
-        match NodeChannels::open(world, &node, shared_bytes, is_oversubscribed)? {
+        let real_node = world.node()?;
+        match NodeChannels::open(world, &real_node, shared_bytes, is_oversubscribed)? {
             Ok(_) => environment.shared_memory = Some(true),
             // Fewer ranks may have memory in common, or need less.
             Err(NoChannels::Alone | NoChannels::Limit) => {}
@@ -278,7 +278,7 @@ impl Session<'_> {
                 candidate,
                 source,
             },
-            Err(error) => error,
+            Err(write_error) => write_error,
         }
     }
 

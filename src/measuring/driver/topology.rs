@@ -33,8 +33,8 @@ impl Topology {
             .collect();
         let nodes = leaders
             .iter()
-            .map(|leader| {
-                let is_there = |rank: &u32| leader_of[*rank as usize] == *leader;
+            .map(|node_leader| {
+                let is_there = |rank: &u32| leader_of[*rank as usize] == *node_leader;
                 (0..world.size()).filter(is_there).collect()
             })
             .collect();

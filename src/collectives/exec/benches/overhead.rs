@@ -138,9 +138,9 @@ fn compare(
         })?);
         answers.push(time(communicator, BATCH, answer)?);
     }
-    let answer = median_nanoseconds(communicator, answers)?;
-    let schedule = median_nanoseconds(communicator, schedule)? - answer;
-    let hand = median_nanoseconds(communicator, hand)? - answer;
+    let answer_nanoseconds = median_nanoseconds(communicator, answers)?;
+    let schedule = median_nanoseconds(communicator, schedule)? - answer_nanoseconds;
+    let hand = median_nanoseconds(communicator, hand)? - answer_nanoseconds;
     if communicator.rank() == 0 {
         println!(
             "{algorithm:<30} schedule {schedule:>7.1} ns  by hand {hand:>7.1} ns  \

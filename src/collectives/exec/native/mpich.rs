@@ -116,7 +116,9 @@ pub(super) fn forcing_switches(
     let named = |name: &str, value: &str| {
         let variable = required_variable(tool, name)?;
         let values = values(&variable);
-        let found = values.into_iter().find(|(_, name)| name == value);
+        let found = values
+            .into_iter()
+            .find(|(_, value_name)| value_name == value);
         let (number, _) = found.ok_or_else(|| ExecError::NoVariable(format!("{name}={value}")))?;
         Ok::<_, ExecError>((variable, number))
     };

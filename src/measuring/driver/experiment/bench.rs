@@ -206,16 +206,16 @@ struct ExperimentPart {
 impl ExperimentPart {
     /// The part of `rank` among `size` ranks, with these ranks on each node.
     fn new(kind: ExperimentKind, rank: u32, size: u32, nodes: &[Vec<u32>]) -> Self {
-        let begins = rank == 0;
+        let is_first = rank == 0;
         let part = |begins, to, from| Self { begins, to, from };
         match kind {
             ExperimentKind::Shift => {
                 let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
                 part(true, vec![next], vec![before])
             }
-            ExperimentKind::Burst if size == 2 && begins => part(true, vec![1; BURST], vec![1]),
+            ExperimentKind::Burst if size == 2 && is_first => part(true, vec![1; BURST], vec![1]),
             ExperimentKind::Burst if size == 2 => part(false, vec![0], vec![0; BURST]),
-            ExperimentKind::FanOut | ExperimentKind::FanIn if begins => {
+            ExperimentKind::FanOut | ExperimentKind::FanIn if is_first => {
                 part(true, (1..size).collect(), (1..size).collect())
             }
             ExperimentKind::FanOut | ExperimentKind::FanIn => part(false, vec![0], vec![0]),
@@ -237,7 +237,7 @@ impl ExperimentPart {
             | ExperimentKind::Exchange
             | ExperimentKind::Late
             | ExperimentKind::Combine { .. }
-            | ExperimentKind::Copy => part(begins, Vec::new(), Vec::new()),
+            | ExperimentKind::Copy => part(is_first, Vec::new(), Vec::new()),
         }
     }
 }

@@ -197,17 +197,17 @@ impl WindowSeries<'_> {
 
     pub(super) fn agree_on_samples(self) -> Result<Samples, DriverError> {
         let window = self.window;
-        let elapsed_seconds = self.began.elapsed().as_secs_f64();
+        let own_elapsed_seconds = self.began.elapsed().as_secs_f64();
         let busy = self.readings.iter().map(|taken| taken.end - taken.ready);
         let busy_seconds = busy.sum::<Nanoseconds>() as f64 * 1e-9 + self.comparing_seconds;
-        let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
+        let own_spans = self.readings.iter().zip(0..).map(|(readings, place)| {
             let readings = readings.by_clock(|reading| window.clock.global(reading));
             self.windows
                 .times_of_rank(place, self.arrival_offset(place), readings)
         });
-        let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
+        let mut maxima: Vec<f64> = own_spans.flat_map(RepetitionTimes::to_maxima).collect();
         maxima.push(window.compared.get().elapsed().as_secs_f64());
-        maxima.push(elapsed_seconds);
+        maxima.push(own_elapsed_seconds);
         window.communicator.maximum_over_ranks(&mut maxima)?;
         let elapsed_seconds = maxima.pop().unwrap_or_default();
         let age_seconds = maxima.pop().unwrap_or_default();

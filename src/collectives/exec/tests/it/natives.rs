@@ -155,7 +155,6 @@ const MPICH: [(Collective, &[&str]); 11] = [
 
 fn names(table: &[(Collective, &[&str])]) -> Vec<String> {
     let of = |(collective, ids): &(Collective, &[&str])| {
-        let collective = *collective;
         let ids = ids.iter();
         ids.map(move |id| format!("native:{collective}/{id}"))
             .collect::<Vec<_>>()

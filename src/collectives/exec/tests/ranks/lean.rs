@@ -50,7 +50,6 @@ const COUNT: u64 = 3000;
 /// Returns the number of failures on this rank.
 pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     shared::connect(world, |_| 0, shared::LIMIT)?;
-    let world = &*world;
     let kinds = kinds()?;
     let (mut calls, mut failures) = (0, 0);
     for algorithm in ALGORITHMS {
@@ -97,14 +96,14 @@ fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> 
     let (mut compared, mut failures) = (0, 0);
     for algorithm in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Blocks)) {
         let mut needed = [0; 2];
-        for (needed, blocks) in needed.iter_mut().zip([2000, 1_000_000]) {
+        for (allocated, blocks) in needed.iter_mut().zip([2000, 1_000_000]) {
             doing(format!("{algorithm}, {blocks} blocks"));
             let before = BYTES.load(Ordering::Relaxed);
             let parameters = parameters(Some(blocks), Through::Mpi);
             let Some(_) = second_call(algorithm, kind, &parameters, Wait::Block, world)? else {
                 continue;
             };
-            *needed = BYTES.load(Ordering::Relaxed) - before;
+            *allocated = BYTES.load(Ordering::Relaxed) - before;
         }
         compared += u32::from(needed[0] > 0);
         if needed[1] > needed[0] {
@@ -154,7 +153,7 @@ fn second_call(
         Err(ExecError::Unsupported(
             Unsupported::Unordered { .. } | Unsupported::OddRanks { .. },
         )) => return Ok(None),
-        prepared => prepared?,
+        other => other?,
     };
     let mut send = Memory::new(kind, COUNT * ranks);
     let mut recv = Memory::new(kind, COUNT * ranks);

@@ -189,8 +189,8 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                     Some(1 + dice.below(3) as u32).filter(|_| dice.below(2) > 0);
             }
             Parameter::Node | Parameter::Network => {
-                let ids: Vec<_> = algorithm.choices_for(*parameter).collect();
-                let id = (*dice.pick(&ids)).to_owned();
+                let choices: Vec<_> = algorithm.choices_for(*parameter).collect();
+                let id = (*dice.pick(&choices)).to_owned();
                 match parameter {
                     Parameter::Node => parameters.node = Some(id),
                     _ => parameters.network = Some(id),

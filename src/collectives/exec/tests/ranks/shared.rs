@@ -180,7 +180,7 @@ fn lost(ranks: &mut Communicator) -> Result<u32, ExecError> {
     if ranks.rank() == 2 {
         return Ok(0);
     }
-    let executor = |bytes, through| {
+    let new_executor = |bytes, through| {
         let (call, parameters) = (allreduce(bytes), Parameters::default());
         let parameters = Parameters {
             radix: Some(3),
@@ -192,8 +192,8 @@ fn lost(ranks: &mut Communicator) -> Result<u32, ExecError> {
     };
     let bytes = 8 << (3 * ranks.rank());
     let mut executors = [
-        executor(bytes, Through::Shared)?,
-        executor(bytes, Through::Mpi)?,
+        new_executor(bytes, Through::Shared)?,
+        new_executor(bytes, Through::Mpi)?,
     ];
     let input = Bytes::zeroed(bytes as usize);
     let mut output = Bytes::zeroed(bytes as usize);

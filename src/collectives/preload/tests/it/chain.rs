@@ -48,12 +48,12 @@ fn check_either_order(form: &[&str]) {
         (&linked, ours.clone(), true),
         (&whole, ours, false),
     ];
-    for (program, preloading, is_named) in places {
+    for (executable, preloading, is_named) in places {
         let more = [
             ("LD_PRELOAD", preloading.as_str()),
             ("COLLTUNE_ATTACH_AFTER", "0"),
         ];
-        let text = run_preloaded(program, &[], 2, &path, &more).expect_success();
+        let text = run_preloaded(executable, &[], 2, &path, &more).expect_success();
         assert!(text.contains("the sums are right"), "{preloading}: {text}");
         assert!(is_counted(&text), "{preloading}: {text}");
         assert_eq!(calls(&text, "allreduce/"), 100, "{preloading}: {text}");

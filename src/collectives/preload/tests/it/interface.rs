@@ -21,7 +21,7 @@ fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
     let path = save_table(&table, folder);
     table.provenance.cpu = "Other CPU".to_owned();
     let other = save_table(&table, &folder.join("other"));
-    let text = |path: &Path| path.display().to_string();
+    let text = |file: &Path| file.display().to_string();
     let missing = text(&folder.join("missing.yaml"));
     // The expected code is COLLTUNE_ERR_NODE if the kernel names the CPU, and COLLTUNE_SUCCESS if the table is forced.
     let refused = if environment::host_cpu_model().is_empty() {
@@ -61,7 +61,7 @@ fn odd_arguments_get_error_codes_under_mpi() {
     let yielding = [("OMPI_MCA_mpi_yield_when_idle", "1")];
     for seed in ["1", &fresh] {
         println!("seed {seed}");
-        let text = |path: &Path| path.display().to_string();
+        let text = |file: &Path| file.display().to_string();
         let arguments = [
             seed.to_owned(),
             CALLS.to_owned(),
@@ -80,8 +80,8 @@ fn defined(file: &Path) -> BTreeSet<String> {
         .arg(file)
         .output()
         .expect("nm starts");
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = names.lines().filter(|line| !line.ends_with(':'));
+    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = listing.lines().filter(|line| !line.ends_with(':'));
     let names = lines.filter_map(|line| line.split(' ').next());
     names.map(str::to_owned).collect()
 }

@@ -23,8 +23,9 @@ fn numbers(text: &str) -> [BTreeMap<String, u64>; 2] {
     let mut counted = BTreeMap::new();
     for row in rows {
         let mut words = row.split_whitespace();
-        if let (Some(collective), Some(Ok(calls))) = (words.next(), words.next().map(str::parse)) {
-            let calls: u64 = calls;
+        if let (Some(collective), Some(Ok(calls))) =
+            (words.next(), words.next().map(str::parse::<u64>))
+        {
             *counted.entry(collective.to_owned()).or_default() += calls;
         }
     }

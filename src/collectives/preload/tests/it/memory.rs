@@ -63,11 +63,14 @@ fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     let path = save_table(&forcing_through(place, through), folder.path());
-    let log = folder.path().join("%p.valgrind").display().to_string();
+    let log_pattern = folder.path().join("%p.valgrind").display().to_string();
     let mut arguments: Vec<String> = ["--leak-check=full", "--show-leak-kinds=definite"]
         .map(str::to_owned)
         .to_vec();
-    arguments.extend(["--num-callers=60".to_owned(), format!("--log-file={log}")]);
+    arguments.extend([
+        "--num-callers=60".to_owned(),
+        format!("--log-file={log_pattern}"),
+    ]);
     let known = SUPPRESSIONS.iter().filter(|file| Path::new(file).is_file());
     arguments.extend(known.map(|file| format!("--suppressions={file}")));
     let program = program.display().to_string();

@@ -23,8 +23,8 @@ fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_u
     let expected = usize::from(!warned.is_empty());
     assert_eq!(warnings.len(), expected, "{text}");
     assert!(warnings.iter().all(|line| line.contains(warned)), "{text}");
-    let expected = if is_used { 10 } else { 0 };
-    assert_eq!(calls(&text, "allreduce/"), expected, "{text}");
+    let expected_calls = if is_used { 10 } else { 0 };
+    assert_eq!(calls(&text, "allreduce/"), expected_calls, "{text}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn table() -> Table {
         entry(3, RankOrder::Cyclic, "allreduce/ring"),
     ];
     let mut broadcasts = table.collectives[&Collective::Bcast].clone();
-    broadcasts.retain(|entry| entry.shape.ppn == 3);
+    broadcasts.retain(|shape_rules| shape_rules.shape.ppn == 3);
     let of_each = [
         (Collective::Allreduce, entries),
         (Collective::Bcast, broadcasts),

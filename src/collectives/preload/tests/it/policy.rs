@@ -63,16 +63,25 @@ fn shapes_that_were_not_measured_are_left_to_the_library_unless_requested_under_
         "{text}"
     );
     assert!(text.contains(remedy), "{text}");
-    let text = prepared.run(&table, 3, &[("COLLTUNE_EXTRAPOLATE", "1")]);
-    let (by_nearest, is_ours) = by(&text);
-    assert!(is_ours && by_nearest.ends_with(" (nearest 1x2)"), "{text}");
+    let extrapolated = prepared.run(&table, 3, &[("COLLTUNE_EXTRAPOLATE", "1")]);
+    let (by_nearest, is_ours) = by(&extrapolated);
+    assert!(
+        is_ours && by_nearest.ends_with(" (nearest 1x2)"),
+        "{extrapolated}"
+    );
     let served = "calls: 10 by rules of the nearest measured shape";
-    assert!(text.contains(served) && !text.contains(remedy), "{text}");
-    let text = prepared.run(&table, 2, &[]);
-    let (by_table, is_ours) = by(&text);
-    assert!(is_ours && !by_table.contains("nearest"), "{text}");
-    assert!(text.contains("calls: 10 by the table's rules"), "{text}");
-    assert!(!text.contains("not used"), "{text}");
+    assert!(
+        extrapolated.contains(served) && !extrapolated.contains(remedy),
+        "{extrapolated}"
+    );
+    let of_table = prepared.run(&table, 2, &[]);
+    let (by_table, is_ours_too) = by(&of_table);
+    assert!(is_ours_too && !by_table.contains("nearest"), "{of_table}");
+    assert!(
+        of_table.contains("calls: 10 by the table's rules"),
+        "{of_table}"
+    );
+    assert!(!of_table.contains("not used"), "{of_table}");
 }
 
 #[test]
@@ -85,21 +94,25 @@ fn only_confirmed_rules_of_enough_confidence_are_used_under_mpi() {
         assert!(text.contains(&format!("{}={}", more.0, more.1)), "{text}");
         assert_eq!(warnings(&text).len(), 0, "{text}");
         // Without a summary there is a warning.
-        let text = prepared.run(table, 2, &[("COLLTUNE_LOG", "0")]);
-        let told = warnings(&text);
-        assert!(told.len() == 1 && told[0].contains(lack), "{text}");
-        let text = prepared.run(table, 2, &[more]);
-        assert!(by(&text).1 && !text.contains("not used"), "{text}");
+        let quiet = prepared.run(table, 2, &[("COLLTUNE_LOG", "0")]);
+        let told = warnings(&quiet);
+        assert!(told.len() == 1 && told[0].contains(lack), "{quiet}");
+        let allowed = prepared.run(table, 2, &[more]);
+        assert!(by(&allowed).1 && !allowed.contains("not used"), "{allowed}");
     };
     let table = prepared.table(Confidence::High, false);
     let lack = "12 of 12 rules are not used: 12 are not confirmed";
     check(&table, ("COLLTUNE_UNCONFIRMED", "1"), lack);
-    let table = prepared.table(Confidence::Low, true);
-    let lack = "12 of 12 rules are not used: 12 lack confidence";
-    check(&table, ("COLLTUNE_MIN_CONFIDENCE", "low"), lack);
-    let table = prepared.table(Confidence::Medium, true);
-    assert!(by(&prepared.run(&table, 2, &[])).1);
-    let text = prepared.run(&table, 2, &[("COLLTUNE_MIN_CONFIDENCE", "high")]);
+    let low_table = prepared.table(Confidence::Low, true);
+    let confidence_lack = "12 of 12 rules are not used: 12 lack confidence";
+    check(
+        &low_table,
+        ("COLLTUNE_MIN_CONFIDENCE", "low"),
+        confidence_lack,
+    );
+    let medium_table = prepared.table(Confidence::Medium, true);
+    assert!(by(&prepared.run(&medium_table, 2, &[])).1);
+    let text = prepared.run(&medium_table, 2, &[("COLLTUNE_MIN_CONFIDENCE", "high")]);
     assert!(!by(&text).1, "{text}");
 }
 
@@ -125,11 +138,11 @@ fn ranks_with_different_policies_use_no_table_under_mpi() {
         "COLLTUNE_MIN_CONFIDENCE=high",
         "COLLTUNE_MIN_CONFIDENCE=hihg",
     ] {
-        let text = format!(
+        let script_text = format!(
             "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then export {differing}; fi\n\
              exec \"$@\"\n"
         );
-        std::fs::write(&script, text).expect("written");
+        std::fs::write(&script, script_text).expect("written");
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("executable");
         let arguments = [prepared.program.display().to_string()];
         let text = run_preloaded(&script, &arguments, 2, &table, &[]).expect_success();
@@ -167,9 +180,9 @@ fn first_calls_on_a_communicator_are_left_to_the_library_under_mpi() {
             .filter_map(|line| line.strip_prefix("colltune: allreduce "));
         let calls_of = |is_first: bool| {
             let rows = rows.clone().filter(|row| row.ends_with(FIRST) == is_first);
-            let calls = rows.map(|row| row.split_whitespace().next().map(str::parse::<usize>));
-            calls
-                .map(|calls| calls.expect(&text).expect(&text))
+            let parsed = rows.map(|row| row.split_whitespace().next().map(str::parse::<usize>));
+            parsed
+                .map(|row_calls| row_calls.expect(&text).expect(&text))
                 .sum::<usize>()
         };
         assert_eq!(calls_of(true), first, "{text}");

@@ -65,9 +65,9 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     };
     let disabled = [("COLLTUNE_DISABLE", "1")];
     let capacity = number(&run(&[], &disabled), "capacity");
-    let with_needs = |capacity: u32, needs: &[&str]| {
+    let with_needs = |communicators: u32, needs: &[&str]| {
         let file = folder.path().join("file").display().to_string();
-        let mut arguments = vec![capacity.to_string(), file];
+        let mut arguments = vec![communicators.to_string(), file];
         arguments.extend(needs.iter().map(|text| (*text).to_owned()));
         arguments
     };
@@ -84,17 +84,23 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     assert!(calls(&text, "allreduce/") >= MAKERS.len() as u64, "{text}");
     assert!(!text.contains("warning"), "{text}");
     // The arguments are right: the makers need no more without a table.
-    let text = run(&all, &disabled);
-    assert!(text.contains("all makers have room"), "{text}");
+    let without_table = run(&all, &disabled);
+    assert!(
+        without_table.contains("all makers have room"),
+        "{without_table}"
+    );
     if chosen_family() == LibraryName::OpenMpi {
         let names = MAKERS
             .iter()
             .filter(|name| !["create_group", "cart_create"].contains(name));
         let none: Vec<String> = names.map(|name| format!("{name}=0")).collect();
         let none: Vec<&str> = none.iter().map(String::as_str).collect();
-        let text = run(&with_needs(capacity, &none), &[]);
-        assert!(text.contains("all makers have room"), "{text}");
-        assert!(calls(&text, "allreduce/") >= 2, "{text}");
+        let at_capacity = run(&with_needs(capacity, &none), &[]);
+        assert!(
+            at_capacity.contains("all makers have room"),
+            "{at_capacity}"
+        );
+        assert!(calls(&at_capacity, "allreduce/") >= 2, "{at_capacity}");
     }
 }
 

@@ -138,7 +138,7 @@ fn idle_communicators_give_way_to_new_ones_under_mpi() {
     let text = run_preloaded(&program, &[], 3, &path, &limit).expect_success();
     assert!(text.contains("all sums are right"), "{text}");
     let words = text.split(" of them through shared memory").next();
-    let shared = words.and_then(|text| text.split_whitespace().next_back());
+    let shared = words.and_then(|before| before.split_whitespace().next_back());
     let shared: u64 = shared.and_then(|calls| calls.parse().ok()).expect("calls");
     // Calls on the communicator that was always in use, and on the last two.
     assert!(shared >= 1500 + 2 * 1000 + 1000, "{text}");

@@ -49,12 +49,12 @@ fn another_release_on_one_rank_affects_all_ranks_under_mpi() {
     let text = run("release", &[unlike]);
     assert_eq!(text.matches("the table was made for").count(), 1, "{text}");
     assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
-    let text = run("release", &[unlike, ("COLLTUNE_FORCE", "cpu")]);
-    assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
-    let text = run("release", &[unlike, ("COLLTUNE_FORCE", "version")]);
-    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
-    let text = run("release", &[]);
-    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+    let cpu_forced = run("release", &[unlike, ("COLLTUNE_FORCE", "cpu")]);
+    assert_eq!(calls(&cpu_forced, "allreduce/"), 0, "{cpu_forced}");
+    let version_forced = run("release", &[unlike, ("COLLTUNE_FORCE", "version")]);
+    assert_eq!(calls(&version_forced, "allreduce/"), 5, "{version_forced}");
+    let alike = run("release", &[]);
+    assert_eq!(calls(&alike, "allreduce/"), 5, "{alike}");
 }
 
 #[test]
@@ -70,6 +70,6 @@ fn a_driver_of_accelerators_on_one_rank_affects_all_ranks_under_mpi() {
     let text = run_in(&folder, &arguments, &[]);
     assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
     assert!(text.contains("buffers may be on accelerators"), "{text}");
-    let text = run_in(&folder, &arguments, &[("COLLTUNE_FORCE", "accelerators")]);
-    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+    let forced = run_in(&folder, &arguments, &[("COLLTUNE_FORCE", "accelerators")]);
+    assert_eq!(calls(&forced, "allreduce/"), 5, "{forced}");
 }

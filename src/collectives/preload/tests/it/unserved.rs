@@ -36,7 +36,7 @@ fn the_summary_says_why_no_call_was_seen_under_mpi() {
         let is_unused = text.contains("colltune: the table is not used: ");
         assert_eq!(is_unused, way != "leave", "{way}: {text}");
         assert!(text.contains(why), "{way}: {text}");
-        let text = run(&[("COLLTUNE_DISABLE", "1")]);
-        assert!(!text.contains("colltune"), "{way}: {text}");
+        let disabled = run(&[("COLLTUNE_DISABLE", "1")]);
+        assert!(!disabled.contains("colltune"), "{way}: {disabled}");
     }
 }

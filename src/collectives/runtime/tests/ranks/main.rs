@@ -66,11 +66,11 @@ fn refuse(world: &impl runtime::Communicating, path: &std::path::Path) {
     let error = Runtime::load(&missing, world, settings).expect_err("there is none");
     assert!(matches!(error, RuntimeError::Table(_)), "{error}");
     let own = if world.rank() == 1 { &*missing } else { path };
-    let error = Runtime::load(own, world, settings).expect_err("not everywhere");
+    let partial_error = Runtime::load(own, world, settings).expect_err("not everywhere");
     assert_eq!(
-        matches!(error, RuntimeError::Differs),
+        matches!(partial_error, RuntimeError::Differs),
         world.rank() != 1,
-        "{error}"
+        "{partial_error}"
     );
 }
 
@@ -104,9 +104,13 @@ unsafe extern "C" fn second(
     unsafe {
         let left = std::slice::from_raw_parts(left.cast::<i32>(), *length as usize);
         let right = std::slice::from_raw_parts_mut(right.cast::<i32>(), *length as usize);
-        for (left, right) in left.iter().zip(right) {
+        for (left_element, right_element) in left.iter().zip(right) {
             // No rank contributes zero.
-            *right = if *right == 0 { *left } else { *right };
+            *right_element = if *right_element == 0 {
+                *left_element
+            } else {
+                *right_element
+            };
         }
     }
 }
@@ -118,25 +122,25 @@ fn scatter_sums(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(
     let mut part = vec![0; COUNT];
     runtime.reduce_scatter_block(on, &all, &mut part, sum())?;
     let first = rank as usize * COUNT;
-    let expected = |first: usize, count: usize| -> Vec<i32> {
-        (first..first + count)
+    let expected = |begin: usize, count: usize| -> Vec<i32> {
+        (begin..begin + count)
             .map(|place| place as i32 * ranks)
             .collect()
     };
     assert_eq!(part, expected(first, COUNT));
     // Uneven parts: rank r has r elements more than rank 0.
-    let counts: Vec<i32> = (0..ranks).map(|rank| 10 + rank).collect();
+    let counts: Vec<i32> = (0..ranks).map(|owner| 10 + owner).collect();
     let length = counts.iter().sum::<i32>() as usize;
     let before = counts[..rank as usize].iter().sum::<i32>() as usize;
-    let mut part = vec![0; 10 + rank as usize];
-    runtime.reduce_scatter(on, &all[..length], &mut part, &counts, sum())?;
-    assert_eq!(part, expected(before, part.len()));
+    let mut uneven_part = vec![0; 10 + rank as usize];
+    runtime.reduce_scatter(on, &all[..length], &mut uneven_part, &counts, sum())?;
+    assert_eq!(uneven_part, expected(before, uneven_part.len()));
     // SAFETY: the function meets MPI's requirements for operators.
     let last = unsafe { UnsafeUserOperation::associative(second) };
     let mine = vec![rank + 1; 50];
-    let mut all = vec![0; 50];
-    runtime.allreduce(on, &mine, &mut all, &last)?;
-    assert_eq!(all, vec![ranks; 50]);
+    let mut received = vec![0; 50];
+    runtime.allreduce(on, &mine, &mut received, &last)?;
+    assert_eq!(received, vec![ranks; 50]);
     Ok(())
 }
 

@@ -87,10 +87,12 @@ fn mpi_ranks_arrive_at_skewed_calls_one_after_the_other() {
     let later: Vec<i64> = later.skip(found.warmup as usize).collect();
     // In ascending order rank 1 is a call's time late: at least 20 ms, if rank 0 is on time.
     let ascending = later.iter().skip(1).step_by(3);
-    let apart = ascending.filter(|later| **later > 10_000_000).count();
+    let apart = ascending
+        .filter(|nanoseconds| **nanoseconds > 10_000_000)
+        .count();
     assert!(2 * apart > later.len() / 3, "{later:?}");
     // Each of the two ranks is sometimes the only late one.
-    let is_apart = |later: &&i64| later.abs() > 10_000_000;
+    let is_apart = |nanoseconds: &&i64| nanoseconds.abs() > 10_000_000;
     let late = later.iter().step_by(3).filter(is_apart).count();
     assert!(2 * late > later.len() / 3, "{later:?}");
 }

@@ -44,10 +44,10 @@ fn measure(
     bench.plan.repetition.minimum = repetitions;
     bench.plan.repetition.maximum = repetitions;
     bench.preload(&format!("{clock}{RECORDER}"), &["-ldl"]);
-    let places = bench.path("places");
+    let places_path = bench.path("places");
     bench
         .environment
-        .push(("PLACES".into(), places.clone().into()));
+        .push(("PLACES".into(), places_path.clone().into()));
     let (exit, records) = bench.run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
     let (mut environment, mut measured) = (None, None);
@@ -58,7 +58,7 @@ fn measure(
             _ => {}
         }
     }
-    let text = std::fs::read_to_string(places).expect("calls were made");
+    let text = std::fs::read_to_string(places_path).expect("calls were made");
     let places = text.lines().map(|line| line.parse().expect("a place"));
     (
         environment.expect("a start"),

@@ -171,8 +171,8 @@ fn every_algorithm_returns_the_result_of_its_collective() {
 /// Asserts that every algorithm and every possible part is tried.
 fn assert_everything_has_a_turn(work: &[PlannedWork]) {
     let mut seen: HashMap<String, Vec<Parameters>> = HashMap::new();
-    for work in work {
-        if let PlannedWork::Compare { candidates, .. } = work {
+    for planned in work {
+        if let PlannedWork::Compare { candidates, .. } = planned {
             for candidate in candidates {
                 let known = seen.entry(candidate.algorithm().to_owned()).or_default();
                 known.push(candidate.parameters());
@@ -240,8 +240,11 @@ fn only_a_long_message_waits_for_a_late_receiver() {
     let [short, long] = medians(&records)[..] else {
         panic!("{records:?}");
     };
-    let late = ExperimentKind::LATE_SECONDS;
-    assert!(short < 0.5 * late && long > 0.9 * late, "{short} {long}");
+    let late_seconds = ExperimentKind::LATE_SECONDS;
+    assert!(
+        short < 0.5 * late_seconds && long > 0.9 * late_seconds,
+        "{short} {long}"
+    );
 }
 
 /// The recorded time is that of a message; a call has many messages.

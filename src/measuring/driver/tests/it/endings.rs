@@ -59,11 +59,11 @@ fn a_plan_of_another_version_or_a_missing_plan_is_refused() {
         "{:?}",
         exit.tail
     );
-    let exit = finish(bench.start_on(&bench.path("absent.json"), 2).as_mut());
-    assert_code(&exit, exit_code::PLAN);
+    let absent_exit = finish(bench.start_on(&bench.path("absent.json"), 2).as_mut());
+    assert_code(&absent_exit, exit_code::PLAN);
     std::fs::write(bench.path("broken.json"), "{\"version\": 1, ").expect("written");
-    let exit = finish(bench.start_on(&bench.path("broken.json"), 2).as_mut());
-    assert_code(&exit, exit_code::PLAN);
+    let broken_exit = finish(bench.start_on(&bench.path("broken.json"), 2).as_mut());
+    assert_code(&broken_exit, exit_code::PLAN);
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn the_default_is_admitted_first_and_the_others_in_an_order_of_the_launch() {
         tried.take(candidates.len()).collect::<Vec<u32>>()
     };
     let orders = [order(1), order(2), order(3)];
-    for order in &orders {
-        assert_eq!(order[0], 2, "{orders:?}");
-        let mut sorted = order.clone();
+    for admitted in &orders {
+        assert_eq!(admitted[0], 2, "{orders:?}");
+        let mut sorted = admitted.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, [0, 1, 2, 3, 4, 5], "{orders:?}");
     }

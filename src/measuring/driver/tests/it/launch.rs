@@ -66,8 +66,8 @@ impl Bench {
     }
 
     /// Makes these the plan's tasks, numbered from 0.
-    pub(crate) fn set_work(&mut self, work: Vec<PlannedWork>) {
-        let tasks = work.into_iter().zip(0..);
+    pub(crate) fn set_work(&mut self, all_work: Vec<PlannedWork>) {
+        let tasks = all_work.into_iter().zip(0..);
         self.plan.tasks = tasks
             .map(|(work, id)| PlannedTask {
                 id,

@@ -44,9 +44,9 @@ fn campaign() -> Campaign {
 
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
-    let (ranks, elements) = sizes();
+    let (ranks, element_counts) = sizes();
     for ppn in ranks {
-        for elements in &elements {
+        for elements in &element_counts {
             for collective in Collective::MEASURED {
                 if !collective.has_data() {
                     continue;
@@ -105,8 +105,8 @@ fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> b
         };
         let wanted = [parameters.segment_bytes, parameters.fanout.map(u64::from)];
         let mut arguments = wanted.into_iter().zip(step.arguments);
-        let has = |(wanted, found): (Option<u64>, Option<u32>)| {
-            wanted.is_none() || wanted == found.map(u64::from)
+        let has = |(asked, found): (Option<u64>, Option<u32>)| {
+            asked.is_none() || asked == found.map(u64::from)
         };
         same.next().is_none() && arguments.all(has)
     })
@@ -350,10 +350,13 @@ fn forcing_does_not_change_the_default_of_openmpi() {
     let steered = [("OMPI_MCA_coll_tuned_init_tree_fanout", "4")];
     let (alone, environment) = run(&steered, false);
     assert!(environment.natives.is_empty());
-    let (beside_natives, environment) = run(&[], true);
-    assert_eq!(environment.natives, natives);
+    let (beside_natives, forcing_environment) = run(&[], true);
+    assert_eq!(forcing_environment.natives, natives);
     let ours = |name: &String| name.starts_with("OMPI_MCA_coll_");
-    assert!(!environment.variables.keys().any(ours), "{environment:?}");
+    assert!(
+        !forcing_environment.variables.keys().any(ours),
+        "{forcing_environment:?}"
+    );
     assert_eq!(alone.len(), cells().len());
     for (task, calls) in &alone {
         assert_eq!(calls, &beside_natives[task], "task {task}");

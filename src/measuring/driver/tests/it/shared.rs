@@ -81,10 +81,11 @@ fn without_shared_memory_candidates_fail_with_the_reason_under_mpi() {
     assert_eq!(failed, [(2, reason.clone()), (3, reason)]);
 
     bench.environment = variable("plenty");
-    let (exit, _) = bench.run(2);
-    assert_code(&exit, exit_code::PLAN);
+    let (refused_exit, _) = bench.run(2);
+    assert_code(&refused_exit, exit_code::PLAN);
     assert!(
-        exit.tail
+        refused_exit
+            .tail
             .iter()
             .any(|line| line.contains("\"plenty\", not a size"))
     );
@@ -135,7 +136,7 @@ fn experiments_go_through_shared_memory_under_mpi() {
         match record {
             Record::Done(done) => {
                 let seconds = &done.measurements[0].seconds;
-                let plausible = |seconds: &f64| (1e-9..1.0).contains(seconds);
+                let plausible = |call_seconds: &f64| (1e-9..1.0).contains(call_seconds);
                 assert!(seconds.iter().all(plausible), "{} {seconds:?}", done.task);
                 measured += 1;
             }

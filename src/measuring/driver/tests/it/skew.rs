@@ -159,9 +159,9 @@ fn clocks_are_learned_node_by_node_under_openmpi() {
         let ahead = -clock.offset_seconds - 60.0 * rank;
         assert!((0.0..=20e-3 * rank).contains(&ahead), "{clock:?}");
     }
-    let measured = measurements(&records);
-    assert_eq!(measured.len(), 4);
-    for measured in measured {
+    let all_measured = measurements(&records);
+    assert_eq!(all_measured.len(), 4);
+    for measured in all_measured {
         let residual = measured.residual_seconds.expect("a global clock");
         assert!(residual > 0.0 && residual < 20e-3, "{residual:e}");
         assert!(
@@ -248,11 +248,11 @@ fn first_and_last_median(change: (&str, f64)) -> (f64, f64) {
 /// others of the turn invalid, and the driver gave up. So fresh launches confirm a failure.
 #[test]
 fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
-    let slow = [("SLOW_EVERY", 16.0), ("SLOW_SECONDS", 2e-3)];
+    let slowness = [("SLOW_EVERY", 16.0), ("SLOW_SECONDS", 2e-3)];
     let mut shares = Vec::new();
     for _ in 0..3 {
         let work = allreduce(2, 1 << 13, vec![Candidate::Default]);
-        let records = launch(2, vec![work], Synchronisation::Window, &slow);
+        let records = launch(2, vec![work], Synchronisation::Window, &slowness);
         let measured = measurements(&records)[0];
         let (overruns, slow) = overruns(measured);
         let valid = measured.seconds.len() - measured.invalid.len();

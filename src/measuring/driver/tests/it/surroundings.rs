@@ -92,8 +92,8 @@ fn algorithms_that_users_have_forced_are_recorded() {
     assert_eq!(settings(&environment), [format!("{name}={}", native.id)]);
     // Without the second variable the first has no effect.
     if chosen_family() == LibraryName::OpenMpi {
-        let environment = told(&forced[..1]);
-        assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+        let without_switch = told(&forced[..1]);
+        assert!(without_switch.preset.is_empty() && settings(&without_switch).is_empty());
     }
 }
 
@@ -130,23 +130,23 @@ fn settings_in_files_are_recorded_under_openmpi() {
         ["coll_tuned_allreduce_algorithm=ring"]
     );
     assert_eq!(environment.preset, ["native:allreduce/ring"]);
-    let collectives = |environment: &Environment| {
-        let settings = environment.settings.as_ref().expect("settings");
+    let collectives = |recorded: &Environment| {
+        let settings = recorded.settings.as_ref().expect("settings");
         let names = settings.keys().filter(|name| name.starts_with("coll"));
         names.cloned().collect::<Vec<_>>()
     };
     // Without the switch that enables these settings they must have no effect, although the driver could set the switch
     // itself.
-    let environment = write("coll_tuned_allreduce_algorithm = 4\n");
+    let without_switch = write("coll_tuned_allreduce_algorithm = 4\n");
     assert_eq!(
-        collectives(&environment),
+        collectives(&without_switch),
         ["coll_tuned_allreduce_algorithm"]
     );
-    assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+    assert!(without_switch.preset.is_empty() && settings(&without_switch).is_empty());
     // The variables that the driver itself sets to enable forcing are not users' settings.
-    let environment = write("");
-    assert_eq!(collectives(&environment), [] as [&str; 0]);
-    assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+    let untouched = write("");
+    assert_eq!(collectives(&untouched), [] as [&str; 0]);
+    assert!(untouched.preset.is_empty() && settings(&untouched).is_empty());
 }
 
 /// Files that are not there: a library that read them would ignore them, or end the program.

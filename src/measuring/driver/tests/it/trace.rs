@@ -49,11 +49,11 @@ pub(crate) fn trace(bench: &mut Bench) {
 pub(crate) fn traced(bench: &Bench) -> BTreeMap<(u32, u32), Calls> {
     let spool = std::fs::read_to_string(&bench.plan.spool).expect("a spool");
     let mut turns = BTreeMap::new();
-    let mut length = 0;
+    let mut spool_length = 0;
     for line in spool.split_inclusive('\n') {
-        length += line.len();
+        spool_length += line.len();
         if let Record::Trying { task, candidate } = serde_json::from_str(line).expect("a record") {
-            turns.insert(length, (task, candidate));
+            turns.insert(spool_length, (task, candidate));
         }
     }
     let text = std::fs::read_to_string(bench.path("trace")).expect("a trace");

@@ -17,7 +17,8 @@ fn in_order(call: &Call, column: impl Iterator<Item = i32>) -> i32 {
                 .collect();
             // The composition "a * (b * (c * ...))" applies its functions to x, the last one first.
             let of = |x: u16| {
-                let apply = |x: u16, (a, b): &(u16, u16)| a.wrapping_mul(x).wrapping_add(*b);
+                let apply =
+                    |value: u16, (a, b): &(u16, u16)| a.wrapping_mul(value).wrapping_add(*b);
                 functions.iter().rev().fold(x, apply)
             };
             let added = of(0);

@@ -12,6 +12,7 @@ use export::deploy::DeployError;
 use frame::FrameError;
 use guard::GuardError;
 use import::ImportError;
+use model::MachineError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
@@ -20,7 +21,7 @@ use store::StoreError;
 use strict_yaml::Diagnostic;
 use table::{Table, TableError};
 use thiserror::Error;
-use tuner::{MachineError, TunerError, load_machine};
+use tuner::{TunerError, load_machine};
 use vocabulary::{ErrorKind, Library};
 use web::WebError;
 

@@ -11,10 +11,11 @@ use launcher::{
     LocalOptions, check_libdir, discover_libraries, driver_directories, find_driver, list_natives,
     select_installation, takes_orders,
 };
+use model::MachineNeeds;
 use simulated::SimulatedLauncher;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
-use crate::machine::{check_machine_suffices, load_machine};
+use crate::machine::load_machine;
 use crate::recorded::with_recorded_defaults;
 use crate::store_location::{relocated_store_path, store_file};
 use crate::{StateDirs, TunerError, render_job_scripts};
@@ -147,7 +148,11 @@ impl MeasurementContext {
             Some(_) => campaign,
             None => campaign.without_shared_memory(),
         };
-        check_machine_suffices(&machine, &campaign)?;
+        machine.check_suffices(&MachineNeeds {
+            shapes: &campaign.shapes,
+            transports: campaign.transports(),
+            collectives: campaign.sizes.keys().copied().collect(),
+        })?;
         let launcher = SimulatedLauncher::new(machine.clone(), options.placement)?;
         Ok(Self {
             library: launcher.library().clone(),

@@ -8,14 +8,13 @@ use campaign::CampaignError;
 use export::ExportError;
 use fit::FitError;
 use launcher::{JobState, LaunchError};
+use model::MachineError;
 use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
 use vocabulary::units::{format_counted, format_duration, format_duration_up};
 use vocabulary::{CommShape, ErrorKind, Library, World};
-
-use crate::MachineError;
 
 /// An error in one of the stages.
 #[derive(Debug, Error)]

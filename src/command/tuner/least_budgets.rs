@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use campaign::{Campaign, Family, LauncherConfig};
 use fit::MachineFit;
 use launcher::Allocation;
-use model::Machine;
+use model::{Machine, MachineError};
 use schemars::JsonSchema;
 use search::{Expectation, ExpectedCell, StageTimes, stage_times};
 use serde::Serialize;
@@ -19,7 +19,7 @@ use vocabulary::{Candidate, Cell, Placement, Subject};
 use crate::agenda::{fitted_machine, least_exploring_seconds, starting_seconds};
 use crate::analysis::stored::recorded_rank_orders;
 use crate::guided::GuidedSearch;
-use crate::machine::{MachineError, load_machine};
+use crate::machine::load_machine;
 use crate::{MeasurementContext, TunerError};
 
 /// The time for starting and ending a launch that is assumed before any was made, in seconds.

@@ -38,7 +38,6 @@ mod launch;
 mod launch_state;
 mod least_budgets;
 mod machine;
-mod machine_file;
 mod measure;
 mod node_request;
 mod observer;
@@ -66,7 +65,7 @@ pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
 pub use launch_state::LaunchState;
 pub use least_budgets::{ExpectedTimes, LeastBudgets, least_budgets};
-pub use machine::{MachineError, load_machine};
+pub use machine::load_machine;
 pub use measure::{
     Measured, SubmittedJob, SubmittedLaunch, measure_campaign, measure_cells, submit_next_launch,
 };

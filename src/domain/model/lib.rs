@@ -17,7 +17,7 @@
 //! ```
 //!
 //! The rules of the simulator are at the top of `simulate/mod.rs`; `parts.rs` adds up the phases of algorithms that
-//! know nodes.
+//! know nodes. `machine_file/mod.rs` is about the text of machine files, which others read from files and write to them.
 
 mod machine;
 mod machine_file;
@@ -28,6 +28,11 @@ mod simulate;
 mod validity;
 
 pub use machine::{Cache, Level, Line, Link, Machine, Noise, PostAhead, Rates, Tiers};
+pub use machine_file::MachineError;
+pub use machine_file::needs::MachineNeeds;
+pub use machine_file::write::{
+    FittedMachine, NotedEstimate, ParameterFinding, ParameterNote, SegmentNote,
+};
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, predict, predict_best, requested_blocks};
 pub use simulate::{

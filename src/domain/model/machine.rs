@@ -79,6 +79,15 @@ pub enum PostAhead {
 }
 
 impl PostAhead {
+    /// The name used in files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Network => "network",
+            Self::All => "all",
+        }
+    }
+
     fn is_none(&self) -> bool {
         *self == Self::None
     }

@@ -18,8 +18,7 @@ impl Machine {
     /// # Errors
     /// The first parameter out of range, with its value.
     pub fn validate(&self) -> Result<(), InvalidMachine> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if self.name.is_empty() || !self.name.chars().all(plain) {
+        if self.name.is_empty() || !self.name.chars().all(is_plain) {
             return Err(InvalidMachine::Name);
         }
         match self.ranks_per_node {
@@ -89,6 +88,11 @@ impl Machine {
         }
         self.noise.map_or(Ok(()), Noise::validate)
     }
+}
+
+/// Whether names of machines may have this character: they are parts of the names of files and libraries.
+pub(crate) fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
 fn check_in_range(

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use model::{Level, Machine, SimulationError};
-use tuner::{MachineError, NamedFile, TunerError, check_outputs_differ, load_machine};
+use tuner::{NamedFile, TunerError, check_outputs_differ, load_machine};
 use vocabulary::Through;
 
 use super::SimulateError;
@@ -60,23 +60,16 @@ impl MachineArgs {
         let Some(path) = &self.machine else {
             return Ok(load_machine(None).map_err(TunerError::from)?);
         };
-        let read = |source| MachineError::Read {
-            path: path.clone(),
-            source,
-        };
-        let Some(text) = text_unless_store(path)
-            .map_err(read)
-            .map_err(TunerError::from)?
-        else {
-            let fitted = analyse_store(path, self.library.given_library())?
-                .found
-                .machine
-                .machine;
-            let path = path.clone();
-            return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
-        };
-        let machine = Machine::parse(&text, path).map_err(MachineError::from);
-        Ok(machine.map_err(TunerError::from)?)
+        // A file that cannot be read counts as a machine file, and the error says so.
+        if let Some(found) = text_unless_store(path).transpose() {
+            return Ok(Machine::from_read_text(found, path).map_err(TunerError::from)?);
+        }
+        let fitted = analyse_store(path, self.library.given_library())?
+            .found
+            .machine
+            .machine;
+        let path = path.clone();
+        Ok(fitted.ok_or(SimulateError::NoMachine { path })?)
     }
 }
 

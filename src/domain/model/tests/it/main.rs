@@ -4,6 +4,7 @@
 
 mod findings;
 mod machine;
+mod machine_file;
 mod pipeline;
 mod predict;
 mod questions;

@@ -71,6 +71,21 @@ pub struct Finding {
     pub is_undecided: bool,
 }
 
+/// What a check has shown at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointState {
+    /// The table's choice fails or is significantly slower.
+    Regression,
+    /// The choice was not measured in the time given.
+    NotMeasured,
+    /// Time was up before a suspicion was decided.
+    Undecided,
+    /// Times vary too much to exclude a loss.
+    Inconclusive,
+    /// The table holds.
+    Holds,
+}
+
 /// The result at a point. Times are medians over launches in seconds.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CheckedPoint {
@@ -123,6 +138,21 @@ impl CheckedPoint {
     /// Whether it is known if the table holds here.
     pub fn is_decided(&self) -> bool {
         self.is_measured() && !self.is_undecided()
+    }
+
+    /// What the check has shown here.
+    pub fn state(&self) -> PointState {
+        if self.is_regression() {
+            PointState::Regression
+        } else if !self.is_measured() {
+            PointState::NotMeasured
+        } else if self.is_undecided() {
+            PointState::Undecided
+        } else if self.is_inconclusive {
+            PointState::Inconclusive
+        } else {
+            PointState::Holds
+        }
     }
 
     /// The default's time divided by that in the table; near 1 if the machine is as fast as it was then.
@@ -217,6 +247,18 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// The number of points in a state.
+    pub fn count_points_in(&self, state: PointState) -> usize {
+        let states = self.points.iter().map(CheckedPoint::state);
+        states.filter(|found| *found == state).count()
+    }
+
+    /// The number of points at which it is known if the table holds.
+    pub fn count_decided(&self) -> usize {
+        let points = self.points.iter();
+        points.filter(|point| point.is_decided()).count()
+    }
+
     /// Whether no point is a regression; `None` if none is known to be and a suspicion is undecided, or if no point is
     /// decided.
     pub fn still_holds(&self) -> Option<bool> {

@@ -1,11 +1,12 @@
 //! Tests of tables in use: the speed-up that a table gives ([`validate_points()`]), and whether its decisions still
-//! hold ([`check_points()`]).
+//! hold ([`check_table()`]).
 //!
 //! ```text
 //! Point ────── a size at which an entry of the table decides; those with most at stake come first
 //! Probing ──── the number of probes: points drawn at random between the sizes that were measured for the table
 //! Sources ──── campaign and store of the table: the user's own, never another's
 //! TestSetup ── launcher and library of the table, with a temporary store
+//! TestCaller ─ who starts a test: it passes warnings on and watches the launches
 //! Measurer ─── measures points: with or without an exported file, or from a script in tests
 //! Validated ┐
 //! Checked ──┴─ results: suspects from the first launches, confirmed or not by further ones
@@ -21,7 +22,9 @@
 
 mod activation;
 mod alternating;
+mod caller;
 mod check;
+mod check_table;
 mod error;
 mod measurer;
 mod point;
@@ -35,7 +38,9 @@ mod validate;
 
 pub use activation::Activation;
 pub use alternating::AlternatingMeasurer;
-pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, check_points};
+pub use caller::{LaunchWatch, TestCaller, TestWarning};
+pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, PointState, check_points};
+pub use check_table::{CheckOutcome, CheckRequest, check_table};
 pub use error::GuardError;
 pub use measurer::{FailedCandidate, LaunchMeasurer, LaunchTimes, Measurer, Misplaced};
 pub use point::{Point, PointKind, table_points};

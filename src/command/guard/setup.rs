@@ -8,7 +8,7 @@ use table::Table;
 use tempfile::TempDir;
 use tuner::{MeasurementContext, SearchPaths, TunerError};
 
-use crate::{GuardError, Point};
+use crate::{GuardError, Point, TestWarning};
 
 /// Options of a [`TestSetup`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,6 +64,21 @@ impl TestSetup {
         // The store is temporary.
         at.relocated = None;
         Ok(Self { at, folder })
+    }
+
+    /// The warnings about launches for this table, which are known before the first of them.
+    pub fn warnings(&self, table: &Table) -> Vec<TestWarning> {
+        let mut warnings = Vec::new();
+        let expected = &table.provenance.library;
+        if self.at.library != *expected {
+            warnings.push(TestWarning::OtherLibrary(expected.clone()));
+        }
+        // The only warning about a simulated machine is that it is one, as the table's library says too.
+        if !self.at.library.is_simulated() {
+            let conditions = self.at.warnings.iter().cloned();
+            warnings.extend(conditions.map(TestWarning::Conditions));
+        }
+        warnings
     }
 
     /// Closes the launcher and passes the outcome on. The folder is removed, but kept with the launches' logs if

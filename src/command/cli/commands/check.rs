@@ -2,26 +2,20 @@ mod junit;
 mod markdown;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use guard::{
-    CheckOptions, Checked, CheckedPoint, LaunchMeasurer, Rivals, add_probes, check_points,
-    table_points,
-};
+use guard::{CheckOutcome, CheckRequest, CheckedPoint, PointState, check_table};
 use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::units::format_counted;
 
+use super::campaign::search_paths;
 use super::guarded::{
     PointParts, TableArgs, describe_misplaced, describe_probes, point_name, seconds_or_dash,
     warn_of_load,
 };
-use super::in_force::add_verdicts_of_store;
 use super::{Answer, CliError, Console};
-use crate::interrupt;
-use crate::progress::ProgressDisplay;
 use crate::values;
 
 /// Check whether a table still holds, as in continuous integration
@@ -82,66 +76,36 @@ struct CheckResults<'a> {
     /// The seed that probes were drawn from.
     seed: u64,
     #[serde(skip)]
-    checked: &'a Checked,
-    /// The time that measuring took.
-    #[serde(skip)]
-    took: Duration,
+    outcome: &'a CheckOutcome,
 }
 
 impl CheckArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let junit = [("`--junit`", self.junit.as_deref())];
-        let (mut table, sources) = self.table.read(&junit, false, console)?;
-        // What `validate` found slower is not in force, so there is nothing to check.
-        if let Some(store) = sources.store.path() {
-            add_verdicts_of_store(&mut table, store, console);
-        }
-        table.turn_back_refuted();
-        let campaign = sources.campaign;
-        let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.commuting_operator());
-        let mut points = table_points(&table, deployment, elements, false);
-        if points.is_empty() {
-            let deployment = deployment.into();
-            return Err(guard::GuardError::NothingToMeasure { deployment }.into());
-        }
-        points.truncate(self.cells as usize);
-        let probing = self.table.choose_probing(Some(self.cells));
-        add_probes(&mut points, &table, deployment, elements, probing);
-        let rivals = Rivals::find_in_store(&table, &sources.store, deployment, &points)?;
-        let options = CheckOptions {
-            launches: self.launches,
-            materiality: self.materiality.unwrap_or(campaign.materiality),
+        let (table, sources) = self.table.read(&junit, false, console)?;
+        let request = CheckRequest {
+            deployment: self.table.deployment,
+            cells: self.cells as usize,
+            probing: self.table.choose_probing(Some(self.cells)),
+            materiality: self.materiality,
             tolerance: self.tolerance,
+            setup: self.table.setup_options(self.launches),
         };
-        let setup =
-            self.table
-                .prepare_launches(&table, campaign, &points, self.launches, console)?;
-        let stop = interrupt::stop_flag()?;
-        let started = Instant::now();
-        let checked = {
-            let events = self.table.events;
-            let mut observer =
-                events.make_observer(console, ProgressDisplay::without_store, &stop)?;
-            let mut launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
-            check_points(&points, &rivals, &mut launches, &options)
-        };
-        let library = setup.at.library.to_string();
-        let checked = setup.close_with_outcome(checked)?;
+        let mut caller = self.table.test_caller(console);
+        let outcome = check_table(table, sources, &request, &search_paths(), &mut caller)?;
         let found = CheckResults {
             table: &self.table.path,
-            library: &library,
-            rivals_unknown: rivals.unknown_because.as_deref(),
-            seed: probing.seed,
-            checked: &checked,
-            took: started.elapsed(),
+            library: &outcome.library.to_string(),
+            rivals_unknown: outcome.rivals_unknown.as_deref(),
+            seed: request.probing.seed,
+            outcome: &outcome,
         };
-        warn_of_load(found.checked.busy.as_ref(), console);
-        for sentence in describe_misplaced(&found.checked.misplaced) {
+        warn_of_load(outcome.checked.busy.as_ref(), console);
+        for sentence in describe_misplaced(&outcome.checked.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
         self.print_results(&found, console)?;
-        Ok(match checked.still_holds() {
+        Ok(match outcome.checked.still_holds() {
             Some(true) => Answer::Good,
             Some(false) => Answer::No,
             None => Answer::Unfit,
@@ -165,30 +129,31 @@ impl CheckArgs {
     }
 }
 
+/// The states of points at which it is not shown whether the table holds, with the words for their number.
+const UNSETTLED: [(PointState, &str); 3] = [
+    (PointState::NotMeasured, "not measured in the time given"),
+    (PointState::Undecided, "still suspect when time was up"),
+    (
+        PointState::Inconclusive,
+        "nothing shown, since times vary too much to exclude a loss",
+    ),
+];
+
 impl CheckResults<'_> {
     /// The verdict as a sentence.
     fn verdict_sentence(&self) -> String {
-        let points = &self.checked.points;
-        let wrong = points.iter().filter(|point| point.is_regression()).count();
-        let decided = points.iter().filter(|point| point.is_decided()).count();
-        let missing = points.iter().filter(|point| !point.is_measured()).count();
-        let undecided = points.iter().filter(|point| point.is_undecided()).count();
-        let wide = points.iter().filter(|point| point.is_inconclusive).count();
+        let checked = &self.outcome.checked;
         let mut remarks = String::new();
-        for (number, remark) in [
-            (missing, "not measured in the time given"),
-            (undecided, "still suspect when time was up"),
-            (
-                wide,
-                "nothing shown, since times vary too much to exclude a loss",
-            ),
-        ] {
-            if number > 0 {
-                remarks.push_str(&format!("; {remark}: {number}"));
+        for (state, words) in UNSETTLED {
+            let count = checked.count_points_in(state);
+            if count > 0 {
+                remarks += &format!("; {words}: {count}");
             }
         }
+        let wrong = checked.count_points_in(PointState::Regression);
+        let decided = checked.count_decided();
         let (library, decided_points) = (self.library, format_counted(decided, "point"));
-        match self.checked.still_holds() {
+        match checked.still_holds() {
             Some(true) => {
                 format!("The table holds at {decided_points} measured with {library}{remarks}.")
             }
@@ -203,7 +168,7 @@ impl CheckResults<'_> {
     }
 
     fn probes_sentence(&self) -> Option<String> {
-        let points = self.checked.points.iter();
+        let points = self.outcome.checked.points.iter();
         describe_probes(points.map(|checked| &checked.point), self.seed)
     }
 
@@ -256,13 +221,19 @@ struct CheckedParts<'a> {
 
 impl<'a> CheckOutput<'a> {
     fn from_results(found: &'a CheckResults<'a>) -> Self {
-        let points = found.checked.points.iter();
+        let points = found.outcome.checked.points.iter();
         Self {
             found,
-            holds: found.checked.still_holds(),
-            further_launches: found.checked.further_launches,
-            warnings: found.checked.busy.iter().map(ToString::to_string).collect(),
-            other_order: describe_misplaced(&found.checked.misplaced),
+            holds: found.outcome.checked.still_holds(),
+            further_launches: found.outcome.checked.further_launches,
+            warnings: found
+                .outcome
+                .checked
+                .busy
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            other_order: describe_misplaced(&found.outcome.checked.misplaced),
             points: points.map(CheckedParts::from_checked).collect(),
         }
     }
@@ -283,25 +254,21 @@ impl<'a> CheckedParts<'a> {
     }
 }
 
-/// The state of a point in a word.
-fn point_state(checked: &CheckedPoint) -> &'static str {
-    if checked.is_regression() {
-        "WRONG"
-    } else if !checked.is_measured() {
-        "not measured"
-    } else if checked.is_undecided() {
-        "undecided"
-    } else if checked.is_inconclusive {
-        "nothing shown"
-    } else {
-        "holds"
+/// The state of a point in a word or two.
+const fn state_label(state: PointState) -> &'static str {
+    match state {
+        PointState::Regression => "WRONG",
+        PointState::NotMeasured => "not measured",
+        PointState::Undecided => "undecided",
+        PointState::Inconclusive => "nothing shown",
+        PointState::Holds => "holds",
     }
 }
 
 fn point_row(checked: &CheckedPoint) -> [String; 7] {
     [
         point_name(&checked.point),
-        point_state(checked).to_owned(),
+        state_label(checked.state()).to_owned(),
         checked.point.chosen.to_string(),
         seconds_or_dash(checked.seconds),
         seconds_or_dash(checked.point.recorded.map(|recorded| recorded.seconds)),
@@ -312,14 +279,14 @@ fn point_row(checked: &CheckedPoint) -> [String; 7] {
 
 fn points_table(found: &CheckResults<'_>) -> TextTable {
     let columns = "point |  | chosen | now> | in the table> | default> | runner-up>";
-    report::text_table(columns, found.checked.points.iter().map(point_row))
+    report::text_table(columns, found.outcome.checked.points.iter().map(point_row))
 }
 
 fn describe_results(found: &CheckResults<'_>) -> String {
     let mut lines = vec![points_table(found).to_text(), String::new()];
     lines.extend(found.unknown_rivals_sentence());
     lines.extend(found.probes_sentence());
-    for checked in &found.checked.points {
+    for checked in &found.outcome.checked.points {
         let reasons = checked
             .regression_reasons()
             .into_iter()

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use campaign::Campaign;
 use guard::{
-    GuardError, Misplaced, NamedSources, Point, PointKind, Probing, Sources, TestSetup,
-    TestSetupOptions,
+    GuardError, LaunchWatch, Misplaced, NamedSources, Point, PointKind, Probing, Sources,
+    TestCaller, TestSetup, TestSetupOptions, TestWarning,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,9 +17,12 @@ use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Warning};
 
 use super::campaign::search_paths;
+use super::in_force::warn_of_unread_verdicts;
 use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::{CliError, Console};
 use crate::events::EventsArg;
+use crate::interrupt;
+use crate::progress::ProgressDisplay;
 use crate::values;
 
 /// The arguments that name a table and say how it is measured.
@@ -144,24 +147,58 @@ impl TableArgs {
         launches: u32,
         console: Console,
     ) -> Result<TestSetup, CliError> {
-        let options = TestSetupOptions {
+        let options = self.setup_options(launches);
+        let setup = TestSetup::new(table, campaign, points, &options, &search_paths())?;
+        let mut caller = self.test_caller(console);
+        for warning in setup.warnings(table) {
+            caller.warn(warning);
+        }
+        Ok(setup)
+    }
+
+    /// The options of the setup for a test with this number of first launches.
+    pub(super) fn setup_options(&self, launches: u32) -> TestSetupOptions {
+        TestSetupOptions {
             any_version: self.any_version,
             budget_seconds: self.budget,
             launches,
-        };
-        let setup = TestSetup::new(table, campaign, points, &options, &search_paths())?;
-        let found = &setup.at.library;
-        if *found != table.provenance.library {
-            console.warn(format_args!(
-                "the table is for {}.",
-                table.provenance.library
-            ));
         }
-        // The warning about simulated times has been printed.
-        for warning in setup.at.warnings.iter().filter(|_| !found.is_simulated()) {
-            console.warn(format_args!("{warning}."));
+    }
+
+    /// What prints the warnings and the progress of a test.
+    pub(super) fn test_caller(&self, console: Console) -> ConsoleCaller {
+        ConsoleCaller {
+            console,
+            events: self.events,
         }
-        Ok(setup)
+    }
+}
+
+/// Prints the warnings of a test, and the progress or the events of its launches.
+pub(super) struct ConsoleCaller {
+    console: Console,
+    events: EventsArg,
+}
+
+impl TestCaller for ConsoleCaller {
+    type Error = CliError;
+
+    fn warn(&mut self, warning: TestWarning) {
+        let console = self.console;
+        match warning {
+            TestWarning::UnreadVerdicts(error) => warn_of_unread_verdicts(&error, console),
+            TestWarning::OtherLibrary(table) => {
+                console.warn(format_args!("the table is for {table}."));
+            }
+            TestWarning::Conditions(conditions) => console.warn(format_args!("{conditions}.")),
+        }
+    }
+
+    fn watch_launches(&mut self) -> Result<LaunchWatch, CliError> {
+        let stop = interrupt::stop_flag()?;
+        let display = ProgressDisplay::without_store;
+        let observer = self.events.make_observer(self.console, display, &stop)?;
+        Ok(LaunchWatch { observer, stop })
     }
 }
 

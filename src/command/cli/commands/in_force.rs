@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use table::Table;
-use tuner::StoredVerdicts;
+use tuner::{StoredVerdicts, TunerError};
 
 use super::campaign::store_file;
 use super::{CliError, Console};
@@ -51,13 +51,19 @@ impl JudgedTable {
 
 /// Adds the verdicts that a store has about a table ([`tuner::add_stored_verdicts`]), and returns whether they change
 /// which rules are in force. Warns if they cannot be read.
-pub(super) fn add_verdicts_of_store(table: &mut Table, store: &Path, console: Console) -> bool {
-    let added = tuner::add_stored_verdicts(table, store);
-    let added = added.unwrap_or_else(|error| {
-        console.warn(format_args!(
-            "verdicts of `validate` in the table's store do not count, as they cannot be read: {error}."
-        ));
-        StoredVerdicts::Nothing
-    });
-    added == StoredVerdicts::Count
+fn add_verdicts_of_store(table: &mut Table, store: &Path, console: Console) -> bool {
+    match tuner::add_stored_verdicts(table, store) {
+        Ok(added) => added == StoredVerdicts::Count,
+        Err(error) => {
+            warn_of_unread_verdicts(&error, console);
+            false
+        }
+    }
+}
+
+/// Warns that the verdicts in a table's store cannot be read.
+pub(super) fn warn_of_unread_verdicts(error: &TunerError, console: Console) {
+    console.warn(format_args!(
+        "verdicts of `validate` in the table's store do not count, as they cannot be read: {error}."
+    ));
 }

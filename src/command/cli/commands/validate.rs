@@ -6,9 +6,10 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Activation, AlternatingMeasurer, Circumstances, GuardError, LaunchMeasurer, Point, Probing,
-    Sources, TestSetup, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm_rules,
-    count_unconfirmed_rules, keep_verdicts, table_points, validate_points,
+    Activation, AlternatingMeasurer, Circumstances, GuardError, LaunchMeasurer, LaunchWatch, Point,
+    Probing, Sources, TestCaller, TestSetup, ValidateOptions, Validated, ValidatedPoint,
+    add_probes, confirm_rules, count_unconfirmed_rules, keep_verdicts, table_points,
+    validate_points,
 };
 use launcher::find_driver;
 use printable::Plain;
@@ -19,8 +20,6 @@ use self::found::{Rewritten, ValidationResults};
 use super::campaign::search_paths;
 use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
 use super::{Answer, CliError, Console};
-use crate::interrupt;
-use crate::progress::ProgressDisplay;
 use crate::values;
 
 /// Measure the speed-up of a table over the library's default
@@ -233,9 +232,8 @@ impl ValidateArgs {
         options: &ValidateOptions,
         console: Console,
     ) -> Result<Validated, CliError> {
-        let stop = interrupt::stop_flag()?;
-        let events = self.table.events;
-        let mut observer = events.make_observer(console, ProgressDisplay::without_store, &stop)?;
+        let LaunchWatch { mut observer, stop } =
+            self.table.test_caller(console).watch_launches()?;
         let validated = if self.is_export_used() {
             let (library, path) = (setup.at.library.clone(), search_paths().path);
             let folder = setup.folder.path();

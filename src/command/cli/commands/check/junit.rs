@@ -18,14 +18,14 @@ use super::CheckResults;
 pub(super) fn render_suite(found: &CheckResults<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());
-    let points = &found.checked.points;
-    let skipped = points.iter().filter(|point| !point.is_decided()).count();
+    let points = &found.outcome.checked.points;
+    let skipped = points.len() - found.outcome.checked.count_decided();
     suite
         .extra
         .insert("skipped".into(), skipped.to_string().into());
     suite.add_property(("verdict", found.verdict_sentence().as_str()));
-    suite.set_time(found.took);
-    let share = found.took / u32::try_from(points.len().max(1)).unwrap_or(u32::MAX);
+    suite.set_time(found.outcome.took);
+    let share = found.outcome.took / u32::try_from(points.len().max(1)).unwrap_or(u32::MAX);
     let names = names_of_points(points.iter().map(|checked| &checked.point));
     for (checked, name) in points.iter().zip(names) {
         let point = &checked.point;
@@ -49,7 +49,7 @@ pub(super) fn render_suite(found: &CheckResults<'_>) -> Result<String, Serialize
         suite.add_test_case(case);
     }
     let mut report = Report::new(suite_name);
-    report.set_time(found.took);
+    report.set_time(found.outcome.took);
     report.add_test_suite(suite);
     Ok(Plain(report.to_string()?).to_string())
 }

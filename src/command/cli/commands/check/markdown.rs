@@ -20,7 +20,7 @@ pub(super) fn render_check(found: &CheckResults<'_>) -> String {
         text += &format!("\n{}\n", markdown_prose(&remark));
     }
     let mut reasons = String::new();
-    for checked in &found.checked.points {
+    for checked in &found.outcome.checked.points {
         let name = point_name(&checked.point);
         for reason in checked
             .regression_reasons()

@@ -9,6 +9,7 @@ mod repair;
 mod script;
 mod simulation;
 mod stages;
+mod whole_checks;
 
 use guard::{CheckOptions, ValidateOptions};
 

@@ -241,8 +241,8 @@ fn another_version_of_the_library_is_measured_only_on_request() {
 #[test]
 fn nothing_is_launched_without_points_or_a_watch_or_after_a_stop() {
     let Tuned { folder, mut table } = tuned();
-    let ended = |table: &Table, listener: &mut Listener| {
-        check(folder.path(), table, &request(), listener).expect_err("no outcome")
+    let ended = |checked: &Table, listener: &mut Listener| {
+        check(folder.path(), checked, &request(), listener).expect_err("no outcome")
     };
     let mut refusing = Listener {
         refuses: true,

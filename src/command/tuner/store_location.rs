@@ -51,7 +51,8 @@ pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
 }
 
 /// The store's path on the local disk, for a campaign that is measured in jobs, names no store, has none yet, and would
-/// have it on a shared file system; otherwise `None`.
+/// have it on a shared file system; otherwise `None`. Creates the store's folder; `None` also if that fails, or if the folder
+/// belongs to another user.
 pub(crate) fn relocated_store_path(campaign: &Campaign, homes: &StateDirs) -> Option<PathBuf> {
     let named = &campaign.output.store;
     let is_default = *named == Path::new(".colltune").join(format!("{}.db", campaign.name));

@@ -34,12 +34,13 @@ pub(crate) fn pattern_factors(
     })
 }
 
-/// The ratio of the points' times to those of ping-pongs of the same turn and size, if it is certainly above 1.
-pub(crate) fn factor_above_one(
-    points: &[OperationTime],
+/// The ratio of the times of exchanges or shifts to those of ping-pongs of the same launch and size, if it is certainly
+/// above 1.
+pub(crate) fn certain_factor_above_one(
+    messages: &[OperationTime],
     ping_pongs: &[OperationTime],
 ) -> Option<f64> {
-    let factor = fit_factor(String::new(), points, ping_pongs)?;
+    let factor = fit_factor(String::new(), messages, ping_pongs)?;
     certain_factor(&factor).filter(|factor| *factor > 1.0)
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn certain_factor(factor: &ParameterEstimate) -> Option<f64> {
     is_seen.then_some(value)
 }
 
-/// The ratio of the points' times to those of ping-pongs of the same turn and size.
+/// The ratio of the points' times to those of ping-pongs of the same launch and size.
 fn fit_factor(
     name: String,
     points: &[OperationTime],

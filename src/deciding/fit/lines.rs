@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Level, Line, Link};
 use results::ProtocolSegment;
 
-use crate::factors::{certain_factor, factor_above_one, fan_factor};
+use crate::factors::{certain_factor, certain_factor_above_one, fan_factor};
 use crate::line::OperationTime;
 use crate::{FitError, experiments::LevelMessages};
 
@@ -46,7 +46,7 @@ pub(crate) fn link_with_lines(
             let within = points.iter().filter(|point| sizes.contains(&point.bytes));
             within.copied().collect()
         };
-        let exchange = factor_above_one(&within(&messages.exchanges), &messages.ping_pongs);
+        let exchange = certain_factor_above_one(&within(&messages.exchanges), &messages.ping_pongs);
         let line = Line {
             from,
             alpha,
@@ -68,7 +68,7 @@ pub(crate) fn link_with_lines(
         before = Some(segment);
     }
     let is_one = lines.len() < 2 && lines.iter().all(|line| line.exchange.is_none());
-    let shift = factor_above_one(&messages.shifts, &messages.ping_pongs);
+    let shift = certain_factor_above_one(&messages.shifts, &messages.ping_pongs);
     let fan = |pattern, fans: &BTreeMap<u32, Vec<OperationTime>>| match fans.last_key_value() {
         Some((partners, points)) => {
             let found = fan_factor(pattern, level, (*partners, points), Some(&link))?;

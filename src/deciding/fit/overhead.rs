@@ -5,7 +5,7 @@ use vocabulary::ExperimentKind;
 
 use crate::FitError;
 use crate::line::OperationTime;
-use crate::parameters::{line_parameters, mark_if_invisible};
+use crate::parameters::{line_parameters, mark_if_negligible};
 use results::{Estimate, ParameterEstimate, Status};
 
 /// The `overhead` of a level from bursts and the `alpha` of ping-pongs.
@@ -29,7 +29,7 @@ pub(crate) fn fit_overhead(
         let status = Status::AboveAlpha { alpha };
         return Ok(ParameterEstimate { status, ..found });
     }
-    Ok(mark_if_invisible(found, share))
+    Ok(mark_if_negligible(found, share))
 }
 
 /// The time between two messages of a burst, and its share of a message's time if a line through the sizes has a start.

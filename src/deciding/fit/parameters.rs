@@ -61,7 +61,7 @@ pub(crate) fn line_parameters(
         if of.most_agree {
             judged.status = Status::Identified;
         }
-        mark_if_invisible(judged, share)
+        mark_if_negligible(judged, share)
     };
     let [start_name, rate_name] = names;
     Ok([
@@ -165,8 +165,9 @@ fn median_residual(points: &[OperationTime], start: f64, per_byte: f64) -> f64 {
     statistics::median(&errors).unwrap_or(f64::NAN)
 }
 
-/// The parameter, marked as not identified if its largest share of the time is too small to be visible.
-pub(crate) fn mark_if_invisible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
+/// The parameter, marked as negligible if `share`, its largest share of the time at any measured size, is too small to be
+/// seen in the measurements. The mark replaces any other status.
+pub(crate) fn mark_if_negligible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
     if share >= SMALLEST_SHARE {
         return parameter;
     }

@@ -7,14 +7,15 @@ use statistics::{PairedRatio, paired_ratio};
 use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
-/// Counts repetitions in cells, of the candidates that the campaign asks for, in calls of this pattern.
+/// Counts unusual repetitions in cells, in calls of this pattern. `summaries` are those of candidates that the campaign asks
+/// for; `samples` may be of others, too, which `asks_for` tells apart.
 pub fn count_unusual_repetitions(
     samples: &[Sample],
     summaries: &[Summary],
     pattern: Pattern,
     asks_for: impl Fn(&Subject, &Candidate) -> bool,
 ) -> RepetitionCounts {
-    let mut about = RepetitionCounts {
+    let mut found = RepetitionCounts {
         never_valid: find_never_valid(samples, asks_for),
         ..RepetitionCounts::default()
     };
@@ -24,15 +25,15 @@ pub fn count_unusual_repetitions(
             continue;
         };
         let counts = summary.counts;
-        // In other patterns a repetition always has several calls.
+        // Repeated and skewed repetitions always have several calls.
         if pattern.is_together() && counts.batch > 1 {
             batched.insert(cell);
-            about.most_calls = about.most_calls.max(counts.batch);
+            found.most_calls = found.most_calls.max(counts.batch);
         }
-        about.other_batches += u64::from(counts.other_batches);
+        found.other_batches += u64::from(counts.other_batches);
         let (invalid, repetitions) = (counts.invalid, counts.repetitions + counts.invalid);
         if invalid as f64 > OFTEN_INVALID * repetitions as f64 {
-            about.often_invalid.push(OftenInvalid {
+            found.often_invalid.push(OftenInvalid {
                 candidate: summary.candidate.clone(),
                 cell,
                 invalid,
@@ -40,9 +41,9 @@ pub fn count_unusual_repetitions(
             });
         }
     }
-    about.batched_cells = batched.len();
-    about.placebos = compare_placebos(summaries);
-    about
+    found.batched_cells = batched.len();
+    found.placebos = compare_placebos(summaries);
+    found
 }
 
 /// The default against itself under another name, by cell.

@@ -104,7 +104,7 @@ struct Selection {
     /// These and all other points of the table.
     all: Vec<Point>,
     /// The number of points at which the table keeps the default.
-    kept: usize,
+    default_points: usize,
 }
 
 impl ValidateArgs {
@@ -125,7 +125,11 @@ impl ValidateArgs {
             each_gap: self.confirm,
             ..self.table.choose_probing(self.cells)
         };
-        let Selection { points, all, kept } = self.select_points(&table, &campaign, probing)?;
+        let Selection {
+            points,
+            all,
+            default_points,
+        } = self.select_points(&table, &campaign, probing)?;
         if self.confirm && probing.number == Some(0) {
             return Err(GuardError::NoProbes.into());
         }
@@ -169,7 +173,7 @@ impl ValidateArgs {
                 (Deployment::Colltune, _) => "driver",
                 (Deployment::Library, _) => "force",
             },
-            kept,
+            default_points,
             seed: probing.seed,
             validated,
             rewritten,
@@ -212,7 +216,7 @@ impl ValidateArgs {
         }
         let mut all = points.clone();
         points.retain(|point| !point.keeps_default());
-        let kept = all.len() - points.len();
+        let default_points = all.len() - points.len();
         let file = Activation::operator_class(&table.provenance.library, self.assume_commutative);
         let is_in_place =
             |point: &Point| !self.is_export_used() || point.is_exported(table, deployment, file);
@@ -221,7 +225,11 @@ impl ValidateArgs {
         add_probes(&mut points, table, deployment, elements, probing);
         points.retain(is_in_place);
         all.extend(points.iter().filter(|point| point.is_probe()).cloned());
-        Ok(Selection { points, all, kept })
+        Ok(Selection {
+            points,
+            all,
+            default_points,
+        })
     }
 
     fn measure_points(

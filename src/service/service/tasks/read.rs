@@ -153,6 +153,7 @@ pub(crate) fn word_column<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite:
     word.parse().map_err(unknown)
 }
 
+/// The task of a row of [`COLUMNS`], in their order.
 fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
     let outcome: Option<String> = row.get(14)?;
     let outcome: Option<Value> = outcome

@@ -28,7 +28,7 @@ pub(super) struct ValidationResults {
     pub(super) via: &'static str,
     /// Points at which the table keeps the default.
     #[serde(skip)]
-    pub(super) kept: usize,
+    pub(super) default_points: usize,
     /// The seed that probes were drawn from.
     pub(super) seed: u64,
     #[serde(skip)]
@@ -89,7 +89,7 @@ impl ValidationResults {
         let counts: Vec<_> = counts.map(|(n, words)| format!("{n} {words}")).collect();
         let kept = format!(
             "further points, at which the table keeps the default: {}",
-            self.kept
+            self.default_points
         );
         if counts.is_empty() {
             format!("There is nothing to measure; {kept}.")
@@ -138,9 +138,10 @@ impl ValidationResults {
         if self.confirms && self.unconfirmed > 0 {
             lines.push(format!(
                 "Rules that stay unconfirmed: {}. A rule is confirmed only within the measured sizes, and only if it \
-                 is significantly faster, by the campaign's `materiality` or more, at every point in 6 launches or \
+                 is significantly faster, by the campaign's `materiality` or more, at every point in {} launches or \
                  more, with a probe between each two measured sizes.",
-                self.unconfirmed
+                self.unconfirmed,
+                fewest_launches()
             ));
         }
         if let Some(kept) = kept.as_ref().map(|kept| kept.display().to_string()) {

@@ -54,7 +54,7 @@ pub fn run_to_end(command: &mut Command, patience: Duration) -> ProgramResult {
     }
 }
 
-/// Runs a command like [`run`], but the command may take too long.
+/// Runs a command like [`run_to_end`], but the command may take too long.
 ///
 /// # Panics
 /// If it cannot be started.

@@ -52,7 +52,7 @@ fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
 
 /// # Safety
 ///
-/// As of [`refused`].
+/// As of [`check_arguments`].
 unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     if !exec::is_running() {
         // There is no error handler to call.
@@ -76,7 +76,7 @@ unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_i
 ///
 /// # Safety
 ///
-/// As of [`refused`]; the communicator is not null.
+/// As of [`check_arguments`]; the communicator is not null.
 unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     let (mut is_inter, mut rank, mut ranks) = (0, 0, 0);
     // SAFETY: the caller's; the results are written by the calls.

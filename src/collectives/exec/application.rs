@@ -111,7 +111,7 @@ impl ApplicationCall {
     /// # Errors
     ///
     /// As in [`ScheduleExecutor::call`].
-    // Inlined, since it is on the path of short calls, as is `ScheduleExecutor::run`.
+    // Inlined, since it is on the path of short calls, as is `ScheduleExecutor::run_unchecked`.
     #[inline(always)]
     pub unsafe fn call(
         &mut self,

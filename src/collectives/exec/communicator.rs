@@ -195,7 +195,7 @@ impl Communicator {
         self.raw
     }
 
-    /// The tag of its messages, see [`Communicator::sharing`].
+    /// The tag of its messages, see [`Communicator::share_with_tag`].
     #[inline]
     pub(crate) fn tag(&self) -> c_int {
         self.tag

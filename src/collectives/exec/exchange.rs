@@ -30,7 +30,7 @@ const SPINS: u32 = 256;
 const CROWDED_SPINS: u32 = 16;
 /// The number of polls between two calls that let MPI make progress.
 const PROBE_EVERY: u32 = 16;
-// During the first polls `Exchange::pause` only spins, so it must neither call MPI nor yield yet.
+// During the first polls `ChannelExchange::pause_between_polls` only spins, so it must neither call MPI nor yield yet.
 const _: () = assert!(PROBE_EVERY <= CROWDED_SPINS && CROWDED_SPINS <= SPINS);
 /// The number of polls after which a rank yields its core, even if every rank should have one.
 const LONG: u32 = 1 << 14;
@@ -87,7 +87,7 @@ impl ChannelExchange {
     /// # Safety
     ///
     /// The memories are readable, and writable for receives, and no one else accesses them, as long as
-    /// [`Self::advance`] is called for this round.
+    /// [`Self::advance_messages`] is called for this round.
     pub(crate) unsafe fn begin_round(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         self.progress.clear();
         let start = |transfer: &Transfer| TransferProgress::of_size(transfer.message);
@@ -113,7 +113,7 @@ impl ChannelExchange {
     ///
     /// # Safety
     ///
-    /// As for [`Self::begin`], which calls this.
+    /// As for [`Self::begin_round`], which calls this.
     #[inline(never)]
     unsafe fn begin_long_messages(&mut self, step: Step<'_>, memories: &Memories<'_>) {
         let is_exchange = !step.sends.is_empty() && !step.recvs.is_empty();

@@ -321,7 +321,7 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let mut outcome = Ok(());
         for send in sends.iter().filter(|send| send.place.is_none()) {
-            // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `end`.
+            // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `finish_or_cancel`.
             let request = unsafe { communicator.start_send(self.make_message(send)) };
             outcome = outcome.and(request.map(|request| self.current.push(request)));
         }
@@ -336,7 +336,7 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let mut outcome = Ok(());
         for recv in recvs.iter().filter(|recv| recv.place.is_none()) {
-            // SAFETY: in bounds and not touched before `end` or `cancel`, see `Machine`.
+            // SAFETY: in bounds and not touched before `finish_or_cancel` or `cancel_all`, see `Machine`.
             let request = unsafe { communicator.start_recv(self.make_message(recv)) };
             outcome = outcome.and(request.map(|request| self.ahead.push(request)));
         }

@@ -142,8 +142,8 @@ pub fn list_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     Ok(listed.map(|listed| listed.algorithm).collect())
 }
 
-/// The algorithms of [`natives`] that users have already forced, in the environment or a settings file. They are the
-/// default.
+/// The algorithms of [`list_natives`] that users have already forced, in the environment or a settings file. They are
+/// the default.
 ///
 /// # Errors
 ///

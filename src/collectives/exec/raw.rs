@@ -124,7 +124,7 @@ impl PartCounts<'_> {
 impl RawCall {
     /// A collective with one count and datatype.
     ///
-    /// An operator and a root are set with [`RawCall::by`] and [`RawCall::at`].
+    /// An operator and a root are set with [`RawCall::with_operator`] and [`RawCall::with_root`].
     #[inline(always)]
     pub fn new(
         collective: Collective,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) struct Link {
     /// The name for profiling, such as `PMPI_Bcast`.
     name: &'static CStr,
-    /// The MPI library's definition. That of [`lacking`] before [`Link::find`], and if the library has none.
+    /// The MPI library's definition. That of [`lacking`] before [`Link::find_functions`], and if the library has none.
     library: AtomicPtr<c_void>,
     /// A tool's definition of the name without `P`, such as `MPI_Bcast`; null if there is none.
     tool: AtomicPtr<c_void>,

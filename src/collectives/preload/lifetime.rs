@@ -34,8 +34,8 @@ static STARTED_IN: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
     let dispatcher = DISPATCHER.load(Ordering::Relaxed);
-    // SAFETY: set by `start`, and freed by `end` when no more calls can come. One thread at a time: `Dispatcher::new`
-    // refuses programs with `MPI_THREAD_MULTIPLE`.
+    // SAFETY: set by `start_using_table`, and freed by `stop_using_table` when no more calls can come. One thread at a
+    // time: `Dispatcher::new` refuses programs with `MPI_THREAD_MULTIPLE`.
     unsafe { dispatcher.as_ref() }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn stop_using_table() {
     if dispatcher.is_null() {
         return;
     }
-    // SAFETY: made by `start`; no later call finds it.
+    // SAFETY: made by `start_using_table`; no later call finds it.
     let dispatcher = unsafe { Box::from_raw(dispatcher) };
     if let Some(log) = LOG.get()
         && is_first()

@@ -64,7 +64,8 @@ impl SilencedCommunicator {
     }
 
     /// Determines whether some calls may be ours. All ranks take the same branches, as far as the library makes that
-    /// possible: after [`Self::placement`] and [`Self::round_alike`] by what these have reduced over all ranks, otherwise by the rules, which are the same on all of them.
+    /// possible: after [`Self::find_placement`] and [`Self::round_alike`] by what these have reduced over all ranks,
+    /// otherwise by the rules, which are the same on all of them.
     ///
     /// # Safety
     ///

@@ -180,7 +180,7 @@ unsafe extern "C" fn on_delete(
     value: *mut c_void,
     extra: *mut c_void,
 ) -> c_int {
-    // SAFETY: the values that were given to MPI by `open` and `set`.
+    // SAFETY: the values that were given to MPI by `open` and `store_state`.
     unsafe {
         let attributes = &*extra.cast::<Attributes>();
         let state = value.cast::<State>();

@@ -23,7 +23,7 @@ use vocabulary::{
 
 use self::budget::has_no_exploring_time;
 pub(crate) use self::budget::{
-    LITTLE_BUDGET_SECONDS, LaunchWork, confirming_slice, launching_seconds,
+    LITTLE_BUDGET_SECONDS, LaunchWork, confirming_slice_seconds, launching_seconds,
     least_exploring_seconds, purpose_seconds_left, repetition_rule, spent_seconds,
     starting_seconds, unspent_seconds,
 };

@@ -118,7 +118,9 @@ impl CampaignAnalysis {
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
             .transpose()?;
         let progress = match &agenda {
-            Some(agenda) => Some(agenda.progress(&Coverage::from_store(store, &library, pattern)?)),
+            Some(agenda) => {
+                Some(agenda.count_progress(&Coverage::from_store(store, &library, pattern)?))
+            }
             None => None,
         };
         let needed_budget = match agenda.as_ref().zip(campaign) {

@@ -12,7 +12,7 @@ use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
 use self::afford::{RemainingNeed, affordable_cells};
 use self::cost::TurnCosts;
-use crate::agenda::{LaunchWork, confirming_slice, starting_seconds, unspent_seconds};
+use crate::agenda::{LaunchWork, confirming_slice_seconds, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::{Agenda, TunerError};
 
@@ -27,8 +27,8 @@ pub(crate) struct Confirming {
     pub(crate) seconds: f64,
     /// The number of launches of a trial in which the candidate is always faster.
     pub(crate) launches: u32,
-    /// The number of measurements of finished cells.
-    pub(crate) finished: u64,
+    /// The number of measurements, each of a cell in a launch, of cells that are in no trial any more.
+    pub(crate) finished_measurements: u64,
     /// The number of turns in a launch of the whole sweep.
     pub(crate) turns: usize,
     /// The patterns of calls; trials refer to them by index.
@@ -102,7 +102,7 @@ impl Confirming {
             affordable,
             seconds,
             launches: fresh.launches,
-            finished: confirmation.finished,
+            finished_measurements: confirmation.finished_measurements,
             turns: confirmation.turns,
             patterns,
         })
@@ -155,7 +155,7 @@ fn estimate_trials(
             turns: confirmation.turns,
             launches_left: among_launches,
         };
-        confirming_slice(campaign, left, work)
+        confirming_slice_seconds(campaign, left, work)
     };
     let full = launches_left(false);
     let (slice_of_new, slice_of_begun) = (slice(full), slice(launches_left(true)));

@@ -106,7 +106,7 @@ impl Agenda {
         let seconds = (now + confirming_seconds).min(unspent);
         let nodes = average_nodes_held(campaign, &by_nodes);
         Ok(Forecast {
-            progress: self.progress(&coverage),
+            progress: self.count_progress(&coverage),
             launches_left,
             turns_left,
             calibrated,

@@ -28,8 +28,8 @@ pub(crate) struct GuidedSearch {
     /// Tasks left over from an interrupted launch, which come first so that the search takes the same course as without
     /// the interrupt.
     pub(crate) undone: Vec<PlannedTask>,
-    /// The number of measurements of finished cells.
-    pub(crate) finished: u64,
+    /// The number of measurements, each of a cell in a launch, of cells that are in no request any more.
+    pub(crate) finished_measurements: u64,
     /// The shares of the default's times that are at stake by the measurements so far, by collective and shape.
     pub(crate) stakes: BTreeMap<(Collective, CommShape), f64>,
 }
@@ -65,7 +65,7 @@ impl GuidedSearch {
         let requests = guide.next_requests();
         let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
         let closed = known.measured_cells().filter(|cell| !is_open(cell));
-        let finished = closed.map(|cell| u64::from(known.launch_count(cell))).sum();
+        let finished_measurements = closed.map(|cell| u64::from(known.launch_count(cell))).sum();
         let mut undone = match store {
             Some(store) => store.unfinished_tasks(library, &recorded_digest(store, campaign)?)?,
             None => Vec::new(),
@@ -83,7 +83,7 @@ impl GuidedSearch {
         Ok(Self {
             requests,
             undone,
-            finished,
+            finished_measurements,
             stakes: known.stakes_by_kind(|cell| (cell.collective, cell.shape)),
         })
     }

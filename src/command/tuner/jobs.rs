@@ -167,7 +167,7 @@ fn progress_of_last_campaign(store: &Store) -> Result<Option<CampaignProgress>, 
     let natives = reported_natives(&environments);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
     let coverage = Coverage::from_store(store, &last.library, agenda.pattern)?;
-    Ok(Some(agenda.progress(&coverage)))
+    Ok(Some(agenda.count_progress(&coverage)))
 }
 
 /// The number of complete tasks in a spool, which may be growing or damaged at its end.

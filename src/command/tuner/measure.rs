@@ -249,7 +249,7 @@ impl<'a> Measuring<'a> {
     fn campaign_progress(&self) -> Result<CampaignProgress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
         let coverage = Coverage::from_store(&self.store, &self.at.library, agenda.pattern)?;
-        Ok(agenda.progress(&coverage))
+        Ok(agenda.count_progress(&coverage))
     }
 
     /// Makes the next launch; false if the agenda is done or the budget is spent.
@@ -269,7 +269,7 @@ impl<'a> Measuring<'a> {
                 task.calls = self.at.calls.get(cell).copied();
             }
         }
-        let progress = agenda.progress(&coverage);
+        let progress = agenda.count_progress(&coverage);
         if tasks.is_empty() {
             // Exploring ended for lack of time.
             if progress.done < progress.total {

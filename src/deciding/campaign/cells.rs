@@ -68,7 +68,9 @@ impl Campaign {
     pub fn repetition_for_turns(&self, turns: usize) -> Repetition {
         let slice_seconds = match self.repetitions.slice {
             TimeSlice::Seconds(seconds) => seconds,
-            TimeSlice::Auto => Self::slice_seconds(self.exploring_seconds(), self.launches, turns),
+            TimeSlice::Auto => {
+                Self::even_slice_seconds(self.exploring_seconds(), self.launches, turns)
+            }
         };
         Repetition {
             minimum: self.repetitions.minimum,
@@ -79,8 +81,10 @@ impl Campaign {
         }
     }
 
-    /// The seconds of a turn if `seconds` are divided evenly between `launches` launches of `turns` turns each.
-    pub fn slice_seconds(seconds: f64, launches: u32, turns: usize) -> f64 {
+    /// The time slice of a turn, in which one candidate of a cell or one experiment is repeated, if `seconds` are
+    /// divided evenly between `launches` launches of `turns` turns each: 70 % of its share, as the rest is not for
+    /// repetitions.
+    pub fn even_slice_seconds(seconds: f64, launches: u32, turns: usize) -> f64 {
         let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
         REPETITION_SHARE * seconds / (f64::from(launches) * f64::from(turns))
     }

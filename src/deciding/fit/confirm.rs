@@ -30,7 +30,7 @@ use schedule::Collective;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use self::points::{SeriesPoint, has_whole_parts, series_points};
+use self::points::{SeriesPoint, has_whole_parts, series_points_with_probes};
 pub use self::stakes::{Stake, range_stake};
 use crate::decide::{can_use_candidate, operator_classes};
 use crate::extend::nearest_by_shape;
@@ -111,7 +111,7 @@ pub struct Confirmation<'a> {
     /// The remaining measurements of this sweep; empty if the last sweep had no loser.
     pub open: Vec<Trial>,
     /// The number of cell launches of this sweep that are already complete, over all patterns.
-    pub finished: u64,
+    pub finished_measurements: u64,
     /// The number of turns in a launch that measures the whole sweep.
     pub turns: usize,
 }
@@ -126,7 +126,7 @@ impl<'a> Confirmation<'a> {
             lost: BTreeSet::new(),
             tries: BTreeMap::new(),
             open: Vec::new(),
-            finished: 0,
+            finished_measurements: 0,
             turns: 0,
         };
         loop {
@@ -260,7 +260,7 @@ impl<'a> Confirmation<'a> {
             cells.entry(*cell).or_default().push(candidate);
         }
         let fresh = self.fresh;
-        self.finished = 0;
+        self.finished_measurements = 0;
         self.open.clear();
         self.turns = fresh.pattern_count() * (cells.len() + tried.len());
         for (cell, nominees) in cells {
@@ -277,7 +277,7 @@ impl<'a> Confirmation<'a> {
                 let least = open.iter().map(|candidate| done(candidate)).min();
                 let most = |of: &[&Candidate]| of.iter().map(|candidate| wanted(candidate)).max();
                 let Some((least, most)) = least.zip(most(&open)) else {
-                    self.finished += u64::from(most(&nominees).unwrap_or(0));
+                    self.finished_measurements += u64::from(most(&nominees).unwrap_or(0));
                     continue;
                 };
                 let all = [&Candidate::Default].into_iter().chain(open);
@@ -293,10 +293,10 @@ impl<'a> Confirmation<'a> {
     }
 }
 
-/// The points of all series, by ascending size; `measured` are the cells that fresh launches have measured.
+/// The points of all series, by ascending size; `fresh_cells` are those that fresh launches have measured.
 fn points_by_series(
     explored: &Exploration<'_>,
-    measured: &BTreeSet<Cell>,
+    fresh_cells: &BTreeSet<Cell>,
 ) -> BTreeMap<ConfirmationKey, Vec<SeriesPoint>> {
     let proposing = Exploration {
         options: &DecideOptions {
@@ -330,12 +330,18 @@ fn points_by_series(
         }
         for (key, grid) in grids {
             let of_series = known.remove(&key).unwrap_or_default();
-            series.insert(key, series_points(library, of_series, &grid, measured));
+            series.insert(
+                key,
+                series_points_with_probes(library, of_series, &grid, fresh_cells),
+            );
         }
         let rest = known.into_iter();
-        series.extend(
-            rest.map(|(key, of_series)| (key, series_points(library, of_series, &[], measured))),
-        );
+        series.extend(rest.map(|(key, of_series)| {
+            (
+                key,
+                series_points_with_probes(library, of_series, &[], fresh_cells),
+            )
+        }));
     }
     series
 }

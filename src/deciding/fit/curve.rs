@@ -152,7 +152,7 @@ impl Curve {
     /// The time of a call of `bytes`: measured, or between measured sizes by the method `inside`, or else from the
     /// nearest segment. A curve of fewer than three sizes has no segments and is continued beyond its ends as in
     /// [`Self::interpolate_at`].
-    pub fn predict(&self, bytes: u64, inside: InsideMethod) -> Predicted {
+    pub fn predict_at(&self, bytes: u64, inside: InsideMethod) -> Predicted {
         let interpolated = self.interpolate_at(bytes);
         let how = match (interpolated.how, inside) {
             (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, InsideMethod::Interpolation) => {

@@ -109,9 +109,11 @@ struct Extension<'a> {
 
 impl Extension<'_> {
     fn decide_cell(&self) -> Option<CellDecision> {
-        let predicted =
-            self.predictor
-                .predict(&self.cell, &Candidate::Default, PredictionMethod::Model)?;
+        let predicted = self.predictor.predict_time(
+            &self.cell,
+            &Candidate::Default,
+            PredictionMethod::Model,
+        )?;
         let default_seconds = self.default_as_algorithm().unwrap_or(predicted.seconds);
         let mut families: BTreeMap<Candidate, (&Candidate, &Ranked)> = BTreeMap::new();
         let is_settled = matches!(

@@ -148,14 +148,16 @@ impl MachineFit {
 /// The rates of messages of about this length: those of a line at the slowest level that a cell uses, and those within
 /// nodes.
 fn tiers_of_line(machine: &Machine, cell: &Cell, line: Line, bytes: u64) -> Tiers {
-    let slowest = line_rates(machine, line);
+    let slowest = rates_on_line(machine, line);
     let several = Level::of_nodes(cell.shape.nodes) == Level::Network;
     let within = machine.link(Level::Node).filter(|_| several);
-    let within = within.map(|link| line_rates(machine, link.line_for_size(bytes)));
+    let within = within.map(|link| rates_on_line(machine, link.line_for_size(bytes)));
     machine.tiers_with_rates(within.unwrap_or(slowest), slowest)
 }
 
-fn line_rates(machine: &Machine, line: Line) -> Rates {
+/// The rates of messages whose time follows the line `alpha + beta m`: start-up time in seconds, and seconds per byte
+/// sent and combined.
+fn rates_on_line(machine: &Machine, line: Line) -> Rates {
     Rates {
         alpha: line.alpha,
         beta: line.beta,
@@ -190,7 +192,7 @@ fn line_rates(machine: &Machine, line: Line) -> Rates {
 /// after the first launch; its interval is then the value alone, with coverage 0.
 ///
 /// # Errors
-/// A search cannot be carried out. Parameters that the samples do not determine have a [`Status`] instead.
+/// A search cannot be carried out. Parameters that the samples do not determine have a [`results::Status`] instead.
 ///
 /// The placement of ranks is block; set another one before the first prediction.
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {

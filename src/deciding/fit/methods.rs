@@ -98,9 +98,9 @@ impl Training {
         // The largest ratio that noise and interpolation explain.
         const MUCH: f64 = 1.05;
         let predicted = |candidate| {
-            let predicted = self
-                .predictor
-                .predict(cell, candidate, PredictionMethod::LogLog)?;
+            let predicted =
+                self.predictor
+                    .predict_time(cell, candidate, PredictionMethod::LogLog)?;
             Some(predicted.seconds)
         };
         let ratio_to_predicted =
@@ -131,7 +131,7 @@ impl Training {
         method: PredictionMethod,
     ) -> Option<Candidate> {
         let predicted = times.keys().filter_map(|candidate| {
-            let predicted = self.predictor.predict(cell, candidate, method)?;
+            let predicted = self.predictor.predict_time(cell, candidate, method)?;
             Some((predicted.seconds, candidate))
         });
         let fastest = predicted.min_by(|a, b| a.0.total_cmp(&b.0));

@@ -14,6 +14,7 @@ use results::Summary;
 /// The properties that compared cells have in common: all but shape and size.
 pub(crate) type CellKind = (Collective, Datatype, Option<Operator>);
 
+/// The collective, datatype and operator of a cell.
 pub(crate) fn cell_kind(cell: &Cell) -> CellKind {
     (cell.collective, cell.datatype, cell.operator)
 }
@@ -74,11 +75,13 @@ pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
 /// The method of predicting unmeasured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictionMethod {
-    /// From one line per candidate and shape.
+    /// From one line through all sizes of a candidate on a shape, even where a time was measured.
     StraightLines,
-    /// Linear between neighbours, on logarithmic scales; outside as tables do.
+    /// Linear between neighbouring sizes on logarithmic scales, as [`InsideMethod::Interpolation`]; outside as tables
+    /// do.
     LogLog,
-    /// Between measured sizes, the method with the lower regret when sizes are left out; outside, segments.
+    /// Between measured sizes, that [`InsideMethod`] which has the lower regret on the shape when sizes are left out;
+    /// outside, segments.
     Model,
 }
 
@@ -88,8 +91,10 @@ pub enum PredictionMethod {
 /// `beta` are extrapolated in the number of ranks.
 #[derive(Clone, Debug)]
 pub struct Predictor {
+    /// The curves of each candidate, by shape.
     curves: BTreeMap<(CellKind, Candidate), Curves>,
-    inside: BTreeMap<(CellKind, CommShape), InsideMethod>,
+    /// The better method between the measured sizes of a shape.
+    inside_methods: BTreeMap<(CellKind, CommShape), InsideMethod>,
 }
 
 impl Predictor {
@@ -106,31 +111,35 @@ impl Predictor {
             let shapes = curves.entry((kind, fitted.candidate.clone())).or_default();
             shapes.insert(fitted.shape, fitted.curve.clone());
         }
-        let inside = left_out
+        let inside_methods = left_out
             .into_iter()
             .map(|(place, sizes)| (place, better_inside_method(&sizes)))
             .collect();
-        Self { curves, inside }
+        Self {
+            curves,
+            inside_methods,
+        }
     }
 
-    /// The time of a candidate in a cell; `None` if it was not measured for that collective,
-    /// datatype and operator.
-    pub fn predict(
+    /// The time of a candidate in a cell, from its curve on the cell's shape or else from those on other shapes; `None`
+    /// if it was not measured for that collective, datatype and operator.
+    pub fn predict_time(
         &self,
         cell: &Cell,
         candidate: &Candidate,
         method: PredictionMethod,
     ) -> Option<Predicted> {
         let (kind, bytes) = (cell_kind(cell), cell.bytes);
-        let curves = self.curves.get(&(kind, candidate.clone()))?;
-        scaling::predict_on_shape(curves, cell.shape, bytes, |shape, curve| match method {
+        let curves_by_shape = self.curves.get(&(kind, candidate.clone()))?;
+        let time_on_measured_shape = |shape: CommShape, curve: &Curve| match method {
             PredictionMethod::StraightLines => curve.straight_line_time(bytes),
             PredictionMethod::LogLog => curve.interpolate_at(bytes),
             PredictionMethod::Model => {
-                let inside = self.inside.get(&(kind, shape)).copied();
-                curve.predict(bytes, inside.unwrap_or(InsideMethod::Interpolation))
+                let inside = self.inside_methods.get(&(kind, shape)).copied();
+                curve.predict_at(bytes, inside.unwrap_or(InsideMethod::Interpolation))
             }
-        })
+        };
+        scaling::predict_on_shape(curves_by_shape, cell.shape, bytes, time_on_measured_shape)
     }
 }
 

@@ -206,7 +206,7 @@ fn rule_from_decisions(
     candidate: &Candidate,
     decisions: &[&CellDecision],
 ) -> Rule {
-    let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
+    let speedup = runs::geometric_mean_speedup(decisions.iter().copied(), candidate);
     let confidence = decisions.iter().map(|decision| decision.confidence).min();
     let confidence = confidence.unwrap_or(Confidence::Low);
     Rule::new(from_bytes, candidate.clone(), speedup, confidence)

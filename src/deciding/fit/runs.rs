@@ -137,14 +137,15 @@ fn simpler_then_faster(
     blocks(a)
         .cmp(&blocks(b))
         .then_with(|| {
-            let speedup = |candidate| mean_speedup(decisions(), candidate).unwrap_or(0.0);
+            let speedup = |candidate| geometric_mean_speedup(decisions(), candidate).unwrap_or(0.0);
             speedup(b).total_cmp(&speedup(a))
         })
         .then_with(|| a.cmp(b))
 }
 
-/// The geometric mean of a candidate's speed-ups over the default.
-pub(crate) fn mean_speedup<'a>(
+/// The geometric mean of a candidate's median speed-ups over the default, over those decisions that compare it with the
+/// default; `None` if there are none.
+pub(crate) fn geometric_mean_speedup<'a>(
     decisions: impl Iterator<Item = &'a CellDecision>,
     candidate: &Candidate,
 ) -> Option<f64> {

@@ -40,7 +40,7 @@ pub fn render_markdown(view: &View) -> String {
     let first: [fn(&View) -> String; 3] = [header_section, summary_section, decisions_section];
     let sections = first.iter().chain(found);
     let text: String = sections.map(|section| section(view)).collect();
-    // Names that are not passed through `prose` or `code` may have unprintable characters, too.
+    // Names that are not passed through `markdown_prose` or `inline_code` may have unprintable characters, too.
     Plain((text + &measuring_section(view)).trim_end()).to_string() + "\n"
 }
 

@@ -237,7 +237,7 @@ impl SharedSegment {
 
 impl Drop for SharedSegment {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`; pointers into it are kept only together with the segment.
+        // SAFETY: mapped by `map_file`; pointers into it are kept only together with the segment.
         let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast::<c_void>(), self.bytes) };
     }
 }

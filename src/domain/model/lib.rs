@@ -1,8 +1,8 @@
 //! The parameters of a machine, and the predicted times of algorithms on it.
 //!
 //! A message of `n` bytes takes `alpha + beta n` seconds, combining `n` bytes takes `gamma n`.
-//! A [`Machine`] has these per [`Level`]; [`Pipeline`] is the pipelining lemma; [`predict`] and [`predict_best`] apply
-//! it to the constants of the algorithm registry. [`simulate()`] simulates a schedule of any shape on a machine;
+//! A [`Machine`] has these per [`Level`]; [`Pipeline`] is the pipelining lemma; [`predict()`] and [`predict_best`]
+//! apply it to the constants of the algorithm registry. [`simulate()`] simulates a schedule of any shape on a machine;
 //! [`simulate_traced`] also records where the time goes. Everything here is a pure function: times are in seconds,
 //! sizes in bytes.
 //!

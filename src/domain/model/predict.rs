@@ -10,8 +10,8 @@ use crate::{Pipeline, Rates, Tiers};
 pub struct Call<'a> {
     /// Ranks in the communicator.
     pub ranks: u32,
-    /// Length of the call as its collective counts it: that of one rank's part where [`Collective::is_sized_by_part`],
-    /// otherwise that of the whole vector.
+    /// Length of the call as its collective counts it: that of one rank's part where
+    /// [`schedule::Collective::is_sized_by_part`], otherwise that of the whole vector.
     pub bytes: u64,
     /// Bytes of the smallest piece that a vector can be cut into: the element in reductions, 1
     /// elsewhere.

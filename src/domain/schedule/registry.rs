@@ -36,7 +36,7 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
     /// Whether it combines only adjacent ranges of ranks, lower ranks on the left, for every root
     /// and number of ranks: the condition for operators that are not commutative. A composition is
-    /// ordered if its parts are, see [`crate::Schedule::ordered`].
+    /// ordered if its parts are, see [`crate::Schedule::is_ordered`].
     pub ordered: bool,
     /// Whether it combines in that order at least if the first or the last rank is the root.
     pub ordered_at_ends: bool,

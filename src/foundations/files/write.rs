@@ -37,11 +37,11 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_by(path, |output| output.write_all(content))
 }
 
-/// Like [`write`], for content that `produce` writes piece by piece, so that it need not be in memory as a whole.
+/// Like [`write()`], for content that `produce` writes piece by piece, so that it need not be in memory as a whole.
 ///
 /// # Errors
 ///
-/// Those of [`write`] and of `produce`, after which a regular file is unchanged.
+/// Those of [`write()`] and of `produce`, after which a regular file is unchanged.
 pub fn write_by<T, E: From<Error>>(
     path: &Path,
     produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
@@ -52,11 +52,11 @@ pub fn write_by<T, E: From<Error>>(
     }
 }
 
-/// Checks that [`write`] could write a file, and creates the file's folder if it is missing.
+/// Checks that [`write()`] could write a file, and creates the file's folder if it is missing.
 ///
 /// # Errors
 ///
-/// Those that [`write`] would return, except that a FIFO is not checked for a reader.
+/// Those that [`write()`] would return, except that a FIFO is not checked for a reader.
 pub fn check_writable(path: &Path) -> io::Result<()> {
     match Target::of_path(path)? {
         // Opening and closing a FIFO would signal the end of the data to its reader.
@@ -80,7 +80,7 @@ pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     ) || error.source().is_some_and(is_disk_full)
 }
 
-/// Whether [`write`] would write in place: to a device, a FIFO, a socket, or, as with `/dev/stdout`, to a file that a
+/// Whether [`write()`] would write in place: to a device, a FIFO, a socket, or, as with `/dev/stdout`, to a file that a
 /// process has open.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {

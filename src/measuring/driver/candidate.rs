@@ -62,7 +62,7 @@ impl<'a> CandidateCall<'a> {
             .map_err(|error| failure_from_error(&error)))
     }
 
-    /// Prepares the candidate for a series of calls: [`Runner::turn`].
+    /// Prepares the candidate for a series of calls: [`Runner::begin_turn`].
     pub(crate) fn begin_turn(&mut self) -> Result<CandidateTurn<'_>, ExecError> {
         Ok(match self {
             Self::Library(runner, own) => CandidateTurn::Library(runner.begin_turn()?, own),

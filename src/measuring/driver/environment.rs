@@ -49,7 +49,7 @@ fn switches_above_node(
 }
 
 /// Describes all nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is the result of
-/// [`node`].
+/// [`describe_own_node`].
 pub(crate) fn describe_all_nodes(
     world: &Communicator,
     topology: &Topology,
@@ -69,8 +69,8 @@ pub(crate) fn allocation_end() -> Option<u64> {
     std::env::var(UNTIL_VARIABLE).ok()?.parse().ok()
 }
 
-/// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`nodes`], `given` is the
-/// configuration of MPI at the start.
+/// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`describe_all_nodes`], `given`
+/// is the configuration of MPI at the start.
 pub(crate) fn collect_environment(
     world: &Communicator,
     library: Library,

@@ -96,7 +96,7 @@ impl Watchdog {
         self.replace_step(None);
     }
 
-    /// As [`Watchdog::end`]; returns the task and candidate of the turn that it ends.
+    /// As [`Watchdog::end_step`]; returns the task and candidate of the turn that it ends.
     pub(crate) fn interrupt_turn(&self) -> Option<(u32, u32)> {
         self.replace_step(None)
             .and_then(|turn| turn.task_and_candidate)

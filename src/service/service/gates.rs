@@ -116,7 +116,7 @@ impl Service {
                  or tune with {}",
                 key.library, key.library
             );
-            return Ok(make_gate("library", false, reason));
+            return Ok(closed_gate("library", reason));
         }
         let networks = |of: &Provenance| Some(of.networks.clone()).filter(|all| !all.is_empty());
         if let Some((known, source)) = self.find_known_property(machine, digest, networks)?
@@ -128,7 +128,7 @@ impl Service {
                 table.provenance.networks.join("` and `"),
                 known.join("` and `")
             );
-            return Ok(make_gate("library", false, reason));
+            return Ok(closed_gate("library", reason));
         }
         let cpu = |of: &Provenance| {
             let cpu = of.cpu.trim().to_owned();
@@ -141,7 +141,7 @@ impl Service {
                     "the table was made on nodes with `{table_cpu}`, and {source} on nodes with `{known}`; release a table that \
                      was made on `{machine}`"
                 );
-                return Ok(make_gate("library", false, reason));
+                return Ok(closed_gate("library", reason));
             }
             Some((known, _)) => {
                 format!("the table was made for {made_for} and for nodes with `{known}`")
@@ -150,7 +150,7 @@ impl Service {
                 "the table was made for {made_for}; the CPU of `{machine}` is not known from an earlier table"
             ),
         };
-        Ok(make_gate("library", true, reason))
+        Ok(open_gate("library", reason))
     }
 
     /// A property of a machine's nodes, from its newest release with a table that names it, or else from the newest other
@@ -202,6 +202,14 @@ impl Service {
 /// The most versions that are read to find a machine's CPU or networks.
 const MOST_VERSIONS: usize = 8;
 
+fn open_gate(name: &str, reason: String) -> Gate {
+    make_gate(name, true, reason)
+}
+
+fn closed_gate(name: &str, reason: String) -> Gate {
+    make_gate(name, false, reason)
+}
+
 fn make_gate(name: &str, is_open: bool, reason: String) -> Gate {
     Gate {
         name: name.to_owned(),
@@ -242,6 +250,7 @@ fn count_choices(table: &Table) -> usize {
         .count()
 }
 
+/// Open if a rule that chooses anything but the library's default is deployed.
 fn readable_gate(table: &Table) -> Gate {
     let (deployed, _) = table.deployed_by(Policy::default());
     let (used, all) = (count_choices(&deployed), count_choices(table));
@@ -259,13 +268,15 @@ fn readable_gate(table: &Table) -> Gate {
     make_gate("readable", used > 0, reason)
 }
 
+/// Open if no rule is withheld for lack of confirmation, or because it was simulated rather than measured.
 fn confirmed_gate(table: &Table) -> Gate {
     let (_, withheld) = table.deployed_by(Policy::default());
-    let is_unconfirmed = |of: &&Withheld| matches!(of.lack, Lack::Confirmation | Lack::Measurement);
+    let is_unconfirmed =
+        |rule: &&Withheld| matches!(rule.lack, Lack::Confirmation | Lack::Measurement);
     let unconfirmed: Vec<&Withheld> = withheld.iter().filter(is_unconfirmed).collect();
     let Some(first) = unconfirmed.first() else {
         let reason = "fresh launches confirmed every rule that is used".to_owned();
-        return make_gate("confirmed", true, reason);
+        return open_gate("confirmed", reason);
     };
     let reason = format!(
         "{} {} not confirmed by fresh launches and would be left to the library ({first}); {}",
@@ -273,7 +284,7 @@ fn confirmed_gate(table: &Table) -> Gate {
         is_or_are(unconfirmed.len()),
         remedy_for_withheld(table)
     );
-    make_gate("confirmed", false, reason)
+    closed_gate("confirmed", reason)
 }
 
 /// The remedy for rules that are not deployed.

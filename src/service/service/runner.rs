@@ -242,10 +242,12 @@ impl Service {
             }
             match active.interrupted_at {
                 None => {
-                    active.signals.interrupt();
+                    active.signals.interrupt_child();
                     active.interrupted_at = Some(Instant::now());
                 }
-                Some(interrupted_at) if interrupted_at.elapsed() > grace => active.signals.kill(),
+                Some(interrupted_at) if interrupted_at.elapsed() > grace => {
+                    active.signals.kill_group();
+                }
                 Some(_) => {}
             }
         }
@@ -272,11 +274,11 @@ impl Service {
             }
             for active in state.active.values_mut() {
                 if active.interrupted_at.is_none() && active.signals.is_running() {
-                    active.signals.interrupt();
+                    active.signals.interrupt_child();
                     active.interrupted_at = Some(Instant::now());
                 }
                 if Instant::now() > end {
-                    active.signals.kill();
+                    active.signals.kill_group();
                 }
             }
             if Instant::now() > end {

@@ -28,9 +28,13 @@ Examples:
   colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
   colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running")]
 pub(crate) struct RemoteArgs {
-    /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default the value of the variable
-    /// COLLTUNE_URL
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        help = "The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default the value of the variable \
+                COLLTUNE_URL"
+    )]
     url: Option<String>,
     #[command(flatten)]
     connection: ConnectionArgs,

@@ -36,7 +36,7 @@ pub(crate) fn repetition_rule(
     if campaign.repetitions.slice != TimeSlice::Auto {
         return repetition;
     }
-    let whole = match (&agenda.confirming, agenda.keeps_time) {
+    let planned_seconds = match (&agenda.confirming, agenda.keeps_time) {
         (Some(_), _) => confirming_seconds(campaign),
         (None, true) => campaign.exploring_seconds(),
         (None, false) => campaign.budget_seconds,
@@ -50,8 +50,21 @@ pub(crate) fn repetition_rule(
         turns,
         launches_left: agenda.launches_left(coverage),
     };
-    repetition.slice_seconds = slice_seconds(campaign, whole, left_seconds, work);
+    let budget = WorkBudget {
+        planned_seconds,
+        left_seconds,
+    };
+    repetition.slice_seconds = remaining_slice_seconds(campaign, budget, work);
     repetition
+}
+
+/// The time for some work.
+#[derive(Clone, Copy)]
+struct WorkBudget {
+    /// The time planned for the whole work.
+    planned_seconds: f64,
+    /// The time that is left; negative if more was spent than planned.
+    left_seconds: f64,
 }
 
 /// The launches that share some time.
@@ -59,30 +72,39 @@ pub(crate) fn repetition_rule(
 pub(crate) struct LaunchWork {
     /// The planned launches.
     pub(crate) launches: u32,
-    /// The turns of each.
+    /// The turns of each, one per candidate of a cell.
     pub(crate) turns: usize,
     /// The launches that are still to be made.
     pub(crate) launches_left: u32,
 }
 
-/// The time slice of a turn, if `whole` seconds are planned for the work, and `left` seconds remain for its launches
-/// that are left.
-fn slice_seconds(campaign: &Campaign, whole: f64, left: f64, work: LaunchWork) -> f64 {
-    let slice = Campaign::slice_seconds(whole, work.launches, work.turns);
+/// The time slice of a turn: the remaining time is divided between the launches that are left, so that it makes up for
+/// launches which took more or less than planned.
+fn remaining_slice_seconds(campaign: &Campaign, budget: WorkBudget, work: LaunchWork) -> f64 {
     // A simulation must not depend on where it was interrupted.
-    if campaign.is_simulated() {
-        slice
+    let (seconds, launches) = if campaign.is_simulated() {
+        (budget.planned_seconds, work.launches)
     } else {
-        let share = left.max(0.0) / whole;
-        slice * share * f64::from(work.launches) / f64::from(work.launches_left.max(1))
-    }
+        (budget.left_seconds.max(0.0), work.launches_left.max(1))
+    };
+    Campaign::even_slice_seconds(seconds, launches, work.turns)
 }
 
-/// The time slice of a confirming turn.
-pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: LaunchWork) -> f64 {
+/// The time slice of a confirming turn, in seconds, if `left_seconds` of the budget are left.
+pub(crate) fn confirming_slice_seconds(
+    campaign: &Campaign,
+    left_seconds: f64,
+    work: LaunchWork,
+) -> f64 {
     match campaign.repetitions.slice {
         TimeSlice::Seconds(seconds) => seconds,
-        TimeSlice::Auto => slice_seconds(campaign, confirming_seconds(campaign), left, work),
+        TimeSlice::Auto => {
+            let budget = WorkBudget {
+                planned_seconds: confirming_seconds(campaign),
+                left_seconds,
+            };
+            remaining_slice_seconds(campaign, budget, work)
+        }
     }
 }
 

@@ -17,7 +17,7 @@ struct AgendaItem<'a> {
     candidates: &'a [Candidate],
     /// The number of launches that measured all candidates.
     done: u32,
-    /// The number of launches that should.
+    /// The number of launches that should, `done` ones included.
     wanted: u32,
     /// The number of launches that measured any candidate, from which random draws are seeded.
     round: u32,
@@ -77,7 +77,7 @@ impl Agenda {
         }))
     }
 
-    /// The confirming trials of a selection.
+    /// The items of the trials that `trials` selects: all open ones, or those that the budget suffices for.
     fn trial_items(
         &self,
         trials: fn(&Confirming) -> &[Trial],
@@ -102,16 +102,19 @@ impl Agenda {
         exploring.chain(self.trial_items(|confirming| &confirming.affordable))
     }
 
-    pub(crate) fn progress(&self, coverage: &Coverage) -> CampaignProgress {
-        let searched = self.search.iter().map(|search| search.finished);
-        let confirmed = self.confirming.iter().map(|confirming| confirming.finished);
-        let finished = searched.chain(confirmed).sum();
+    /// Counts the measurements that are done and those that are wanted in all, of exploring and of confirming.
+    pub(crate) fn count_progress(&self, coverage: &Coverage) -> CampaignProgress {
+        // Finished cells of a search or of confirming are no items any more.
+        let searched = self.search.as_ref();
+        let searched = searched.map_or(0, |search| search.finished_measurements);
+        let confirmed = self.confirming.as_ref();
+        let confirmed = confirmed.map_or(0, |confirming| confirming.finished_measurements);
         let mut progress = CampaignProgress {
-            done: finished,
-            total: finished,
+            done: searched + confirmed,
+            total: searched + confirmed,
         };
-        let trials = self.trial_items(|confirming| &confirming.trials);
-        for item in self.items_to_explore(coverage).chain(trials) {
+        let open_trials = self.trial_items(|confirming| &confirming.trials);
+        for item in self.items_to_explore(coverage).chain(open_trials) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }

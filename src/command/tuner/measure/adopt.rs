@@ -38,9 +38,9 @@ pub(super) fn adopt_launches(store: &mut Store, at: &MeasurementContext) -> Resu
             continue;
         }
         let read =
-            |file: &Path| files::read_text(file).map_err(|source| unreadable_file(file, source));
+            |file: &Path| files::read_text(file).map_err(|source| reading_error(file, source));
         let plan: Plan = serde_json::from_str(&read(&path)?)
-            .map_err(|error| unreadable_file(&path, error.into()))?;
+            .map_err(|error| reading_error(&path, error.into()))?;
         let text = read(&campaign_file(&launches, &plan.campaign))?;
         let campaign = Campaign::parse_stored(&text, &plan.campaign)?;
         store.record_campaign(&plan.campaign, &campaign.name, &text)?;
@@ -54,12 +54,12 @@ fn find_plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
     let entries = match fs::read_dir(launches) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(unreadable_file(launches, source)),
+        Err(source) => return Err(reading_error(launches, source)),
     };
     let mut plans = Vec::new();
     for entry in entries {
         let path = entry
-            .map_err(|source| unreadable_file(launches, source))?
+            .map_err(|source| reading_error(launches, source))?
             .path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let number = name.strip_suffix(".plan.json").map(str::parse);
@@ -71,7 +71,8 @@ fn find_plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
     Ok(plans)
 }
 
-fn unreadable_file(path: &Path, source: io::Error) -> TunerError {
+/// The error that a file or folder cannot be read, or is not what it should be.
+fn reading_error(path: &Path, source: io::Error) -> TunerError {
     TunerError::File {
         action: "read",
         path: path.to_owned(),

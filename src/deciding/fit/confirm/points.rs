@@ -27,6 +27,7 @@ impl SeriesPoint {
         self.nominees.is_some()
     }
 
+    /// A point that exploring launches have not measured; fresh launches may have.
     fn unexplored(cell: Cell) -> Self {
         Self {
             cell,
@@ -46,23 +47,25 @@ impl SeriesPoint {
     }
 }
 
-/// The points of a series by ascending size: the cells with `decisions`, the cells of the campaign (`grid`), probes,
-/// and the cells that fresh launches have measured (`measured`), since probes move when sizes are added. There is one
-/// probe between each two neighbouring sizes if a whole element and no other point lies between them. It is the size at
-/// which `library` is known to switch algorithms, or else the geometric middle.
-pub(super) fn series_points(
+/// The points of one series by ascending size: the cells with `decisions`, the cells of the campaign (`grid`), probes,
+/// and the former probes that fresh launches have measured, since probes move when sizes are added. `decisions` and
+/// `grid` are those of the series, `fresh_cells` are all cells that fresh launches have measured.
+///
+/// There is one probe between each two neighbouring sizes if a whole element and no other point lies between them. It
+/// is the size at which `library` is known to switch algorithms, or else the geometric middle.
+pub(super) fn series_points_with_probes(
     library: Option<LibraryName>,
     decisions: Vec<CellDecision>,
     grid: &[Cell],
-    measured: &BTreeSet<Cell>,
+    fresh_cells: &BTreeSet<Cell>,
 ) -> Vec<SeriesPoint> {
     let mut points: Vec<SeriesPoint> = decisions
         .into_iter()
         .map(SeriesPoint::from_decision)
         .collect();
-    let mut known: BTreeSet<u64> = points.iter().map(|point| point.cell.bytes).collect();
+    let mut known_sizes: BTreeSet<u64> = points.iter().map(|point| point.cell.bytes).collect();
     for cell in grid {
-        if known.insert(cell.bytes) {
+        if known_sizes.insert(cell.bytes) {
             points.push(SeriesPoint::unexplored(*cell));
         }
     }
@@ -71,17 +74,12 @@ pub(super) fn series_points(
     let probe = |(low, high)| probe_between(library, low, high);
     let probes: Vec<Cell> = pairs.filter_map(probe).collect();
     let first = points.first().map(|point| point.cell);
-    let measured = measured.iter().copied().filter(|cell| {
-        first.is_some_and(|first| {
-            *cell
-                == Cell {
-                    bytes: cell.bytes,
-                    ..first
-                }
-        })
-    });
-    for cell in probes.into_iter().chain(measured) {
-        if known.insert(cell.bytes) {
+    let former_probes = fresh_cells
+        .iter()
+        .copied()
+        .filter(|cell| first.is_some_and(|first| differs_only_in_size(cell, &first)));
+    for cell in probes.into_iter().chain(former_probes) {
+        if known_sizes.insert(cell.bytes) {
             points.push(SeriesPoint {
                 is_probe: true,
                 ..SeriesPoint::unexplored(cell)
@@ -90,6 +88,15 @@ pub(super) fn series_points(
     }
     points.sort_by_key(|point| point.cell.bytes);
     points
+}
+
+/// Whether two cells have the same collective, shape, datatype and operator.
+fn differs_only_in_size(cell: &Cell, other: &Cell) -> bool {
+    let same_size = Cell {
+        bytes: other.bytes,
+        ..*cell
+    };
+    same_size == *other
 }
 
 /// Splits points by ascending size into those up to a size and those from it on; a point of exactly that size is in

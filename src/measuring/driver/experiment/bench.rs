@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// As [`Self::time`], with a barrier before each call, where no message makes the ranks start together.
+    /// As [`Self::time_calls`], with a barrier before each call, where no message makes the ranks start together.
     fn time_from_barriers(&mut self, calls: u32) -> Result<f64, ExecError> {
         let mut seconds = 0.0;
         for _ in 0..calls {

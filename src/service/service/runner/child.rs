@@ -50,8 +50,8 @@ impl ChildSignals {
         self.lock_pid().is_some()
     }
 
-    /// Asks the child to end.
-    pub(super) fn interrupt(&self) {
+    /// Asks the child to end, by SIGINT.
+    pub(super) fn interrupt_child(&self) {
         if let Some(pid) = *self.lock_pid() {
             // The child may have ended.
             let _ = kill(pid, Signal::SIGINT);
@@ -59,7 +59,7 @@ impl ChildSignals {
     }
 
     /// Kills the child's process group.
-    pub(super) fn kill(&self) {
+    pub(super) fn kill_group(&self) {
         if let Some(pid) = *self.lock_pid() {
             let _ = killpg(pid, Signal::SIGKILL);
         }

@@ -115,7 +115,7 @@ fn predictions_are_near_the_truth_and_name_their_origin() {
         let between = sizes().into_iter().map(|bytes| bytes + bytes / 2);
         let inner = between.filter(|bytes| *bytes < 16 << 20 && !(8192..16384).contains(bytes));
         let mut note = |kind: usize, bytes: u64, inside: InsideMethod, how: TimeOrigin| {
-            let predicted = curve.predict(bytes, inside);
+            let predicted = curve.predict_at(bytes, inside);
             assert_eq!(predicted.how, how, "{bytes}");
             assert!(
                 predicted.error.is_some_and(|error| error < 0.3),
@@ -142,7 +142,7 @@ fn predictions_are_near_the_truth_and_name_their_origin() {
             );
         }
         let measured = curve.points[3];
-        let predicted = curve.predict(measured.bytes, InsideMethod::Segments);
+        let predicted = curve.predict_at(measured.bytes, InsideMethod::Segments);
         assert_eq!(
             (predicted.how, predicted.seconds, predicted.error),
             (TimeOrigin::Measured, measured.seconds, Some(0.0))
@@ -178,7 +178,7 @@ fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
         (128, 8e-6, TimeOrigin::Extrapolated),
     ] {
         for inside in [InsideMethod::Interpolation, InsideMethod::Segments] {
-            let predicted = two.predict(bytes, inside);
+            let predicted = two.predict_at(bytes, inside);
             assert_eq!(predicted.how, how, "{bytes}");
             assert!(
                 (predicted.seconds / seconds - 1.0).abs() < 1e-9,
@@ -188,7 +188,7 @@ fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
     }
     // A barrier has one size.
     let one = curve(&[(0, 3e-6)]);
-    assert_eq!(one.predict(0, InsideMethod::Segments).seconds, 3e-6);
+    assert_eq!(one.predict_at(0, InsideMethod::Segments).seconds, 3e-6);
     // A call without data returns at once.
     let zero = curve(&[(0, 1e-8), (8, 1.008e-6), (64, 1.064e-6), (1000, 2e-6)]);
     assert_eq!(zero.segments.len(), 1);
@@ -248,7 +248,7 @@ fn other_shapes_follow_the_ranks_or_their_logarithm() {
     let check = |time: fn(f64, f64) -> f64, nodes: u32, bytes: u64, how: TimeOrigin, bound: f64| {
         let predictor = Predictor::new(&over_shapes(&[4, 8, 16, 32], time));
         let asked = cell(CommShape { nodes, ppn: 1 }, bytes);
-        let predicted = predictor.predict(&asked, &candidate(), PredictionMethod::Model);
+        let predicted = predictor.predict_time(&asked, &candidate(), PredictionMethod::Model);
         let predicted = predicted.expect("measured elsewhere");
         let truth = time(f64::from(nodes), bytes as f64);
         let off = (predicted.seconds / truth - 1.0).abs();
@@ -285,7 +285,7 @@ fn shapes_are_compared_with_shapes_that_differ_in_one_number() {
     let predictor = Predictor::new(&measured);
     let at = |nodes: u32, ppn: u32| {
         let asked = cell(CommShape { nodes, ppn }, 8);
-        let predicted = predictor.predict(&asked, &candidate(), PredictionMethod::Model);
+        let predicted = predictor.predict_time(&asked, &candidate(), PredictionMethod::Model);
         predicted.expect("measured elsewhere").seconds
     };
     assert!((at(1, 16) / 2e-6 - 1.0).abs() < 1e-9);
@@ -294,7 +294,7 @@ fn shapes_are_compared_with_shapes_that_differ_in_one_number() {
     let other = ours("allreduce/dual_root", None);
     let asked = cell(CommShape { nodes: 1, ppn: 8 }, 8);
     assert_eq!(
-        predictor.predict(&asked, &other, PredictionMethod::Model),
+        predictor.predict_time(&asked, &other, PredictionMethod::Model),
         None
     );
 }
@@ -320,7 +320,7 @@ fn the_method_with_less_regret_at_left_out_sizes_is_used_inside() {
         let predictor = Predictor::new(&curves(times));
         let first = ours("allreduce/ring", None);
         predictor
-            .predict(&asked, &first, PredictionMethod::Model)
+            .predict_time(&asked, &first, PredictionMethod::Model)
             .map(|p| p.how)
     };
     // At 100 bytes the first candidate is faster; interpolated between 10 and 1000 it looks slower.

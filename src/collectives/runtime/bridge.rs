@@ -11,7 +11,7 @@ use crate::Dispatcher;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::attach::SilencedCommunicator;
 use crate::place::{group_ranks_in, world_ranks};
-use crate::room::{FEW_CREATIONS, has_room, is_intracommunicator, of_this_world};
+use crate::room::{has_foreign, has_room, is_intracommunicator};
 
 /// Says that a group has ranks of other worlds, in place of 0 or 1.
 const DECLINED: c_int = 2;
@@ -63,16 +63,15 @@ impl Dispatcher {
             let _silenced = SilencedCommunicator::new(bridge.own)?;
             let ends = Ends::new(bridge)?;
             // Ranks of other worlds may be without colltune, so nothing is sent to them.
-            let Some(members) = of_this_world(ranks.clone()) else {
+            if has_foreign(&ranks) {
                 return ends.decline();
-            };
+            }
             let mut is_alone = [i32::from(ends.leads && ends.peers.is_none())];
             maximum_over_ranks(bridge.own, &mut is_alone)?;
             if is_alone != [0] {
-                return self.give_room_among(bridge.own, &members);
+                return self.give_room_among(bridge.own);
             }
-            let may_lack = self.creations.get() > FEW_CREATIONS && self.holds_any();
-            if ends.greatest(i32::from(may_lack))? != 1 {
+            if ends.greatest(i32::from(self.may_lack_room()))? != 1 {
                 return Ok(());
             }
             let lacks = !has_room(|| Communicator::duplicate_of_raw(bridge.own));

@@ -80,7 +80,8 @@ pub struct Dispatcher {
     pub(crate) attributes: Rc<Attributes>,
     /// The number of calls carried out by our algorithms, on all communicators.
     pub(crate) calls: Cell<u64>,
-    /// The number of the next private communicator of this process, from 1; ranks that share one agree on a greater one.
+    /// The number of the next communicator of the library that this process makes for our messages, from 1; its ranks agree
+    /// on a greater one.
     pub(crate) next_private: Cell<c_int>,
     /// The ranks over which the table was loaded, by their ranks in `MPI_COMM_WORLD`, in ascending order.
     pub(crate) loaded_over: Vec<c_int>,

@@ -8,6 +8,7 @@
 //! The first call that one of our algorithms is to carry out is the same one on all ranks, so they make the private
 //! communicator there, and agree on its tag.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -22,7 +23,7 @@ use crate::agree::maximum_over_ranks;
 use crate::attach::{SilencedCommunicator, any_choice};
 use crate::place::{ranks_in, world_ranks};
 use crate::plan::Plans;
-use crate::state::{PrivateCommunicator, State, agreed, pass_on_all};
+use crate::state::{HeldCommunicator, PrivateCommunicator, State, agreed, pass_on_all};
 use crate::{Dispatcher, FallbackReason};
 
 /// The most communicators of the library that we have at a time before there is a base.
@@ -60,7 +61,7 @@ impl Dispatcher {
     /// library carries out the calls on the program's communicators that used them from now on. All of these ranks must
     /// do this between the same two calls.
     pub(crate) fn give_back(&self, members: &HashSet<c_int>) {
-        for state in self.users_within(members) {
+        for state in self.users(&self.held_within(members)) {
             // SAFETY: states that are live have not been freed.
             unsafe { (*state).attached = pass_on_all(FallbackReason::NoCommunicator) };
         }
@@ -71,27 +72,40 @@ impl Dispatcher {
 
     /// Whether [`Self::give_back`] would give something back.
     pub(crate) fn holds_within(&self, members: &HashSet<c_int>) -> bool {
-        self.has_base_within(members) || !self.users_within(members).is_empty()
+        self.has_base_within(members) || !self.held_within(members).is_empty()
     }
 
     /// Whether there is a base whose ranks are among some.
     fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
         let base = self.attributes.base.borrow();
-        // SAFETY: the base is ours, and has not been freed.
-        let is_within = |own_base: &PrivateCommunicator| unsafe { is_within(own_base, members) };
-        base.as_ref().is_some_and(is_within)
+        base.as_ref().is_some_and(|own| own.held.is_within(members))
     }
 
     /// Whether we have any communicator of the library.
     pub(crate) fn holds_any(&self) -> bool {
-        self.attributes.base.borrow().is_some() || !self.numbers().is_empty()
+        self.attributes.base.borrow().is_some() || !self.held().is_empty()
     }
 
-    /// The states that use a communicator of the library whose ranks are among some.
-    fn users_within(&self, members: &HashSet<c_int>) -> Vec<*mut State> {
+    /// The numbers of our communicators of the library whose ranks are among some.
+    fn held_within(&self, members: &HashSet<c_int>) -> HashSet<c_int> {
+        let is_within = |state: &*mut State| {
+            // SAFETY: states that are live have not been freed.
+            let private = unsafe { private_of(*state) };
+            private.is_some_and(|private| private.held.is_within(members))
+        };
+        // Each is checked once, however many states use it.
+        let held = self.held().into_iter();
+        held.filter(|(_, state)| is_within(state))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// The states that use communicators of the library with some numbers.
+    fn users(&self, numbers: &HashSet<c_int>) -> Vec<*mut State> {
         let uses = |state: &*mut State| {
-            // SAFETY: states that are live have not been freed, nor have our communicators that they use.
-            unsafe { private_of(*state).is_some_and(|private| is_within(private, members)) }
+            // SAFETY: states that are live have not been freed.
+            let private = unsafe { private_of(*state) };
+            private.is_some_and(|private| numbers.contains(&private.held.number))
         };
         self.attributes.live().into_iter().filter(uses).collect()
     }
@@ -112,7 +126,7 @@ impl Dispatcher {
             ((*state).communicator, attached.nodes.clone(), rules)
         };
         // SAFETY: the caller's.
-        let made = unsafe { self.share_or_duplicate(on)? };
+        let made = unsafe { self.share_or_duplicate(state)? };
         let Some(mut private) = made else {
             return Ok(Err(FallbackReason::NoCommunicator));
         };
@@ -131,52 +145,71 @@ impl Dispatcher {
         Ok(Ok(private))
     }
 
-    /// A communicator for our messages; `None` on all ranks if the library has no more, or we have too many.
+    /// A communicator for the messages on a state's; `None` on all ranks if the library has no more, we have too many, or
+    /// the one to share has no tags left.
     ///
     /// # Safety
     ///
-    /// A valid intracommunicator whose errors are returned; nothing of any state is borrowed.
+    /// The state is that of a valid intracommunicator whose errors are returned; nothing of any state is borrowed.
     unsafe fn share_or_duplicate(
         &self,
-        on: MPI_Comm,
+        state: *mut State,
     ) -> Result<Option<PrivateCommunicator>, ExecError> {
         // SAFETY: the caller's.
-        let (found, ranks) = unsafe { (self.sharable(on), world_ranks(on)?) };
-        // Whether all ranks have found the same one, and a tag that none of them has used.
-        let number = found.as_ref().map_or(0, |found| found.number);
-        let own_held = self.numbers().len() as c_int;
-        let mut most = [self.next_private.get(), number, -number, own_held];
+        let (on, found, ranks) = unsafe {
+            let on = (*state).communicator;
+            (on, self.sharable(on), world_ranks(on)?)
+        };
+        // Whether all ranks have found the same one, and a tag on it that none of them has used; and a number that none
+        // of them has used, if a new one is made.
+        let (number, next_tag) = found.as_ref().map_or((0, 0), |sharable| {
+            (sharable.held.number, sharable.held.next_tag.get())
+        });
+        let own_held = self.held().len() as c_int;
+        let mut most = [self.next_private.get(), number, -number, next_tag, own_held];
         // SAFETY: the caller's.
         unsafe { maximum_over_ranks(on, &mut most)? };
-        let [next, greatest_number, least_number, held] = most;
-        self.next_private.set(next.saturating_add(1));
+        let [next, greatest_number, least_number, tag, held] = most;
         let is_common = number > 0 && greatest_number == -least_number;
-        if let Some(found) = found.filter(|_| is_common && next <= most_tag()) {
+        if let Some(found) = found.filter(|_| is_common) {
+            // Another one would take the place of one that works.
+            if tag >= most_tag() {
+                return Ok(None);
+            }
+            found.held.next_tag.set(tag + 1);
             return Ok(Some(PrivateCommunicator {
                 communicator: found
                     .communicator
-                    .communicator_of_members(next, &found.members)?,
-                number,
+                    .communicator_of_members(tag, &found.members)?,
+                held: found.held,
                 lacking: None,
             }));
         }
         let is_whole = self.is_whole(&ranks);
         if held >= MOST_PRIVATE && !is_whole {
+            // SAFETY: the caller's.
+            unsafe { (*state).awaits_base = true };
             return Ok(None);
         }
+        self.next_private.set(next.saturating_add(1));
         // SAFETY: the caller's.
         let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
         let Ok(duplicate) = made else {
             return Ok(None);
         };
+        let new_held = Rc::new(HeldCommunicator {
+            number: next,
+            world_ranks: ranks,
+            // The one for this state has tag 0.
+            next_tag: Cell::new(1),
+        });
         let private = |communicator| PrivateCommunicator {
             communicator,
-            number: next,
+            held: Rc::clone(&new_held),
             lacking: None,
         };
         if is_whole {
-            let members = ranks.into_iter().collect();
-            self.set_base(private(duplicate.share_with_tag(0)), &members);
+            self.set_base(private(duplicate.share_with_tag(0)));
         }
         Ok(Some(private(duplicate)))
     }
@@ -194,19 +227,19 @@ impl Dispatcher {
             if !members.contains(unsafe { &ffi::RSMPI_UNDEFINED }) {
                 return Some(Sharable {
                     communicator: base.communicator.share_with_tag(0),
-                    number: base.number,
+                    held: Rc::clone(&base.held),
                     members,
                 });
             }
         }
-        let users = self.numbers();
+        let users = self.held();
         let mut latest = users.values().rev();
         latest.find_map(|state| {
             // SAFETY: states that are live have not been freed, nor has the private communicator of one.
             let private = unsafe { private_of(*state).filter(|other| is_congruent(on, other))? };
             Some(Sharable {
                 communicator: private.communicator.share_with_tag(0),
-                number: private.number,
+                held: Rc::clone(&private.held),
                 members: (0..private.communicator.size() as c_int).collect(),
             })
         })
@@ -219,9 +252,12 @@ impl Dispatcher {
         ranks == self.loaded_over
     }
 
-    /// Sets the base. All communicators of its ranks use it from their next call on, and our others are freed.
-    fn set_base(&self, base: PrivateCommunicator, members: &HashSet<c_int>) {
-        for state in self.users_within(members) {
+    /// Sets the base. All communicators of its ranks use it from their next call on, and our others are freed. All of its
+    /// ranks do so between the same two calls on each communicator whose ranks are among them.
+    fn set_base(&self, base: PrivateCommunicator) {
+        let members: HashSet<c_int> = base.held.world_ranks.iter().copied().collect();
+        self.admit_refused(&members);
+        for state in self.users(&self.held_within(&members)) {
             // SAFETY: states that are live have not been freed.
             if let Ok(attached) = unsafe { &mut (*state).attached } {
                 // Plans are for the communicator that they were made with.
@@ -232,12 +268,27 @@ impl Dispatcher {
         self.attributes.base.replace(Some(base));
     }
 
+    /// Lets communicators whose ranks are among some be served, if they have not been because we had too many.
+    fn admit_refused(&self, members: &HashSet<c_int>) {
+        for state in self.attributes.live() {
+            // SAFETY: states that are live have not been freed, nor have their communicators.
+            unsafe {
+                let awaits_base = (*state).awaits_base;
+                let ranks = awaits_base.then(|| world_ranks((*state).communicator).ok());
+                let is_within = |ranks: Vec<c_int>| ranks.iter().all(|rank| members.contains(rank));
+                if ranks.flatten().is_some_and(is_within) {
+                    (*state).attach_again();
+                }
+            }
+        }
+    }
+
     /// Our communicators of the library by number, each with the state of a communicator that uses it.
-    fn numbers(&self) -> BTreeMap<c_int, *mut State> {
+    fn held(&self) -> BTreeMap<c_int, *mut State> {
         let with_number = |state: *mut State| {
             // SAFETY: states that are live have not been freed.
             let private = unsafe { private_of(state)? };
-            Some((private.number, state))
+            Some((private.held.number, state))
         };
         let live = self.attributes.live().into_iter();
         live.filter_map(with_number).collect()
@@ -247,7 +298,7 @@ impl Dispatcher {
 /// A communicator of ours that one of the program's may use.
 struct Sharable {
     communicator: Communicator,
-    number: c_int,
+    held: Rc<HeldCommunicator>,
     /// The ranks in it of the ranks that would use it.
     members: Vec<c_int>,
 }
@@ -258,17 +309,6 @@ struct Sharable {
 unsafe fn private_of<'a>(state: *mut State) -> Option<&'a PrivateCommunicator> {
     // SAFETY: the caller's.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
-}
-
-/// Whether all ranks of the library's communicator that a private one uses are among some.
-///
-/// # Safety
-///
-/// It has not been freed.
-unsafe fn is_within(private: &PrivateCommunicator, members: &HashSet<c_int>) -> bool {
-    // SAFETY: the caller's.
-    let ranks = unsafe { world_ranks(private.communicator.raw()) };
-    ranks.is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)))
 }
 
 /// Whether a communicator has the ranks of a private one, in the same order.
@@ -288,6 +328,7 @@ unsafe fn is_congruent(communicator: MPI_Comm, private: &PrivateCommunicator) ->
         code == 0 && outcome == ffi::RSMPI_CONGRUENT
     }
 }
+
 /// The greatest tag that the library allows, 32767 or more (MPI 4.0, section 9.1.2).
 fn most_tag() -> c_int {
     const LEAST: c_int = 32767;

@@ -10,17 +10,16 @@
 //! `MPI_Intercomm_create` has exchanged messages before it needs one. Before these, the ranks agree whether the library has
 //! enough, also across both groups (`bridge.rs`). Where ranks of another world take part, nothing is given back.
 
-use std::collections::HashSet;
 use std::ffi::c_int;
 
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
-use crate::Dispatcher;
-use crate::agree::maximum_over_ranks;
+use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::attach::SilencedCommunicator;
-use crate::place::{group_ranks_in, world_ranks};
+use crate::place::{group_ranks_in, is_of_this_world, world_ranks};
+use crate::{Dispatcher, FallbackReason};
 
 /// The number of the library's communicators that one call of the program needs at most: Open MPI's windows of allocated
 /// memory need three.
@@ -28,7 +27,7 @@ const NEEDED: usize = 4;
 
 /// The number of the program's creations up to which every library has enough communicators: of the known ones MPICH has
 /// the fewest, 2046.
-pub(crate) const FEW_CREATIONS: c_int = 512;
+const FEW_CREATIONS: c_int = 512;
 
 /// The ranks that create something together.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +61,10 @@ impl Dispatcher {
                 return make();
             }
             self.count_creation();
-            let members = match creators {
-                _ if self.is_busy.get() => None,
-                Creators::All => world_ranks(old).ok(),
-                Creators::Group(group) => world_ranks_of(group).ok(),
-            };
             // Ours have two ranks or more.
-            let members = members.and_then(of_this_world);
-            let members = members.filter(|members| members.len() > 1);
-            let silenced = members
-                .as_ref()
-                .and_then(|_| SilencedCommunicator::new(old).ok());
-            let (Some(members), Some(silenced)) = (members, silenced) else {
+            let may_give = !self.is_busy.get() && count_creators(old, creators) > 1;
+            let silenced = may_give.then(|| SilencedCommunicator::new(old));
+            let Some(Ok(silenced)) = silenced else {
                 return make();
             };
             let code = make();
@@ -83,11 +74,17 @@ impl Dispatcher {
                 return code;
             }
             drop(silenced);
-            if !may_be_exhausted(code) {
+            // Only now, since libraries take long to translate many ranks.
+            let ranks = match creators {
+                Creators::All => world_ranks(old),
+                Creators::Group(group) => world_ranks_of(group),
+            };
+            let ranks = ranks.ok().filter(|ranks| !has_foreign(ranks));
+            let Some(ranks) = ranks.filter(|_| may_be_exhausted(code)) else {
                 ffi::PMPI_Comm_call_errhandler(old, code);
                 return code;
-            }
-            self.give_back(&members);
+            };
+            self.give_back(&ranks.into_iter().collect());
             // Errors go to the program's handler now.
             make()
         }
@@ -130,29 +127,46 @@ impl Dispatcher {
     unsafe fn give_room_within(&self, on: MPI_Comm) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         unsafe {
-            let Some(members) = of_this_world(world_ranks(on)?) else {
-                return Ok(());
-            };
             // Ours have two ranks or more.
-            if members.len() < 2 {
+            if rank_and_size(on)?.1 < 2 {
+                return Ok(());
+            }
+            // Ranks of other worlds may be without colltune, so nothing is sent to them.
+            if !self.is_known_of_this_world(on) && !is_of_this_world(on)? {
                 return Ok(());
             }
             let _silenced = SilencedCommunicator::new(on)?;
-            self.give_room_among(on, &members)
+            self.give_room_among(on)
+        }
+    }
+
+    /// Whether a communicator has been used by a collective of ours or of the library, and been found to have no ranks of
+    /// another world: libraries take long to translate many ranks.
+    ///
+    /// # Safety
+    ///
+    /// A valid intracommunicator of two ranks or more.
+    unsafe fn is_known_of_this_world(&self, on: MPI_Comm) -> bool {
+        // SAFETY: the caller's; the state of a live communicator has not been freed.
+        unsafe {
+            let state = self.attributes.find_state(on).as_ref();
+            state.is_some_and(|state| match &state.attached {
+                Ok(_) => true,
+                Err(reasons) => !reasons.contains(&FallbackReason::OtherWorld),
+            })
         }
     }
 
     /// # Safety
     ///
-    /// A valid intracommunicator whose errors are returned, and its ranks, which are of this world.
-    pub(crate) unsafe fn give_room_among(
-        &self,
-        on: MPI_Comm,
-        members: &HashSet<c_int>,
-    ) -> Result<(), ExecError> {
+    /// A valid intracommunicator whose errors are returned, with all ranks in `MPI_COMM_WORLD`.
+    pub(crate) unsafe fn give_room_among(&self, on: MPI_Comm) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         unsafe {
-            let mut may_lack = [self.may_take_room(members)];
+            let may_take = self.may_lack_room()
+                && world_ranks(on)
+                    .is_ok_and(|ranks| self.holds_within(&ranks.into_iter().collect()));
+            let mut may_lack = [i32::from(may_take)];
             maximum_over_ranks(on, &mut may_lack)?;
             if may_lack == [0] {
                 return Ok(());
@@ -160,7 +174,7 @@ impl Dispatcher {
             let mut lacks = [i32::from(!has_room(|| Communicator::duplicate_of_raw(on)))];
             maximum_over_ranks(on, &mut lacks)?;
             if lacks != [0] {
-                self.give_back(members);
+                self.give_back(&world_ranks(on)?.into_iter().collect());
             }
             Ok(())
         }
@@ -196,47 +210,67 @@ impl Dispatcher {
     ) -> Result<(), ExecError> {
         // SAFETY: the caller's, and a constant of the library.
         unsafe {
-            let mut members = world_ranks_of(own)?;
-            members.extend(world_ranks_of(other)?);
-            let Some(members) = of_this_world(members) else {
+            let mut ranks = world_ranks_of(own)?;
+            ranks.extend(world_ranks_of(other)?);
+            if has_foreign(&ranks) {
                 return Ok(());
-            };
+            }
             let world = ffi::RSMPI_COMM_WORLD;
             let _silenced = (
                 SilencedCommunicator::new(on)?,
                 SilencedCommunicator::new(world)?,
             );
-            let may_lack = self.may_take_room(&members);
-            if greatest_between(on, may_lack)? == 0 {
+            let may_take =
+                self.may_lack_room() && self.holds_within(&ranks.iter().copied().collect());
+            if greatest_between(on, i32::from(may_take))? == 0 {
                 return Ok(());
             }
             // A group must not fail in the call while the other one waits for it, so each tries alone. MPICH 4.0.2 would
             // crash here, had it never been asked for the group of `MPI_COMM_WORLD`.
             let lacks = !has_room(|| Communicator::of_group(world, own));
             if greatest_between(on, i32::from(lacks))? != 0 {
-                self.give_back(&members);
+                self.give_back(&ranks.into_iter().collect());
             }
             Ok(())
         }
     }
 
-    /// Whether communicators of ours may leave too few for these ranks, as a number.
-    fn may_take_room(&self, members: &HashSet<c_int>) -> c_int {
-        i32::from(self.creations.get() > FEW_CREATIONS && self.holds_within(members))
+    /// Whether the library may lack communicators, and we have any.
+    pub(crate) fn may_lack_room(&self) -> bool {
+        self.creations.get() > FEW_CREATIONS && self.holds_any()
     }
 }
 
 /// Whether the library has all communicators that a call may need.
+///
+/// That says nothing of later calls: each may take as many, and what the program frees is not seen. Finding more at once
+/// would be no cheaper, since each later call would need as many of those found.
 pub(crate) fn has_room(mut make: impl FnMut() -> Result<Communicator, ExecError>) -> bool {
     let made: Vec<Communicator> = (0..NEEDED).map_while(|_| make().ok()).collect();
     made.len() == NEEDED
 }
 
-/// The ranks, unless some belong to another world.
-pub(crate) fn of_this_world(ranks: Vec<c_int>) -> Option<HashSet<c_int>> {
+/// Whether some of these ranks in `MPI_COMM_WORLD` belong to another world.
+pub(crate) fn has_foreign(ranks: &[c_int]) -> bool {
     // SAFETY: a constant of the library.
-    let is_foreign = ranks.contains(unsafe { &ffi::RSMPI_UNDEFINED });
-    (!is_foreign).then(|| ranks.into_iter().collect())
+    ranks.contains(unsafe { &ffi::RSMPI_UNDEFINED })
+}
+
+/// The number of ranks that create something together over a communicator; 0 if the library does not know it.
+///
+/// # Safety
+///
+/// A valid communicator, and a valid group.
+unsafe fn count_creators(old: MPI_Comm, creators: Creators) -> c_int {
+    let mut size = 0;
+    // SAFETY: the caller's; the result is written by the call.
+    let code = unsafe {
+        match creators {
+            Creators::All => ffi::PMPI_Comm_size(old, &mut size),
+            Creators::Group(group) => ffi::PMPI_Group_size(group, &mut size),
+        }
+    };
+    if code == 0 { size } else { 0 }
 }
 
 /// For each rank of a group, its rank in `MPI_COMM_WORLD`, or `MPI_UNDEFINED`.

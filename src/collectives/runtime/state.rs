@@ -1,6 +1,7 @@
 //! The state of a communicator.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -30,6 +31,8 @@ pub(crate) struct State {
     /// The bytes that the sizes of calls must still add up to before the communicator is attached; 0 once it has been
     /// attached, or is known never to be.
     pub(crate) awaited: u64,
+    /// Whether there is no private communicator because we had too many; it may use the base, once there is one.
+    pub(crate) awaits_base: bool,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::MEASURED.len()],
 }
@@ -84,10 +87,28 @@ pub(crate) struct Attached {
 #[derive(Debug)]
 pub(crate) struct PrivateCommunicator {
     pub(crate) communicator: Communicator,
-    /// A number of the library's communicator that it uses, the same on all of the latter's ranks.
-    pub(crate) number: c_int,
+    /// The library's communicator that it uses.
+    pub(crate) held: Rc<HeldCommunicator>,
     /// The reason why there are no channels, if rules need them.
     pub(crate) lacking: Option<NoChannels>,
+}
+
+/// What is known of a communicator of the library that private ones use.
+#[derive(Debug)]
+pub(crate) struct HeldCommunicator {
+    /// A number that no other one has on this process, the same on all of its ranks.
+    pub(crate) number: c_int,
+    /// Its ranks, by their ranks in `MPI_COMM_WORLD`.
+    pub(crate) world_ranks: Vec<c_int>,
+    /// The next tag of this process on it; ranks that share a tag agree on a greater one.
+    pub(crate) next_tag: Cell<c_int>,
+}
+
+impl HeldCommunicator {
+    /// Whether all of its ranks are among some, given by their ranks in `MPI_COMM_WORLD`.
+    pub(crate) fn is_within(&self, members: &HashSet<c_int>) -> bool {
+        self.world_ranks.iter().all(|rank| members.contains(rank))
+    }
 }
 
 impl Attached {
@@ -185,6 +206,14 @@ pub(crate) struct NetworkCheck<'a> {
 }
 
 impl State {
+    /// Lets the next call attach the communicator, whatever has been found before.
+    pub(crate) fn attach_again(&mut self) {
+        self.attached = pass_on_all(FallbackReason::FirstCalls);
+        self.awaited = 1;
+        self.awaits_base = false;
+        self.passed = [const { None }; Collective::MEASURED.len()];
+    }
+
     /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
     #[inline(always)]
     pub(crate) fn find_passed(&self, call: &RawCall) -> Option<&PassedCalls> {
@@ -231,6 +260,7 @@ impl State {
             ranks,
             attached,
             awaited,
+            awaits_base: false,
             passed: [const { None }; Collective::MEASURED.len()],
         })
     }

@@ -191,3 +191,21 @@ fn the_interface_holds_one_communicator_until_its_table_is_freed_under_mpi() {
     let expected = ["0 to 0", "1 to 2", "1 to 1", "1 to 1", "1 to 1", "0 to 0"];
     assert_eq!(held(&text), expected, "{text}");
 }
+
+#[test]
+fn groups_beyond_the_first_sixteen_share_the_communicator_of_all_ranks_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("refused.c", folder.path(), &[]);
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, &[], 4, &path, &[]).expect_success();
+    assert!(text.contains("all groups are used"), "{text}");
+    // The first rank is in 18 groups: two or more are refused for their three calls before there is a communicator of all
+    // ranks, and none for the thirty after.
+    assert!(text.contains("default (no private communicator)"), "{text}");
+    let refused = calls(&text, "default");
+    assert!((6..=18 * 3).contains(&refused), "{text}");
+    assert_eq!(calls(&text, "allreduce/") + refused, 18 * 33 + 3, "{text}");
+}

@@ -122,7 +122,9 @@ impl ApplicationCall {
         if self.is_empty {
             return Ok(());
         }
-        // SAFETY: the caller's; the executor uses no buffer that the rank does not have.
+        // SAFETY: the caller promises that the buffers match the arguments, that the output is writable, that the
+        // buffers do not overlap, and that all handles are still valid; the executor uses no buffer that the rank does
+        // not have.
         unsafe {
             match self.sides {
                 None => self
@@ -148,7 +150,8 @@ impl ApplicationCall {
             Some(sides) => sides.each_mut().map(Option::as_mut),
             None => [None, None],
         };
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of `call`, the buffers match the arguments, the output is writable, the buffers do
+        // not overlap, and all handles are still valid.
         unsafe {
             if let Some(side) = first {
                 input = side.pack_input(input)?;

@@ -108,7 +108,8 @@ impl Combiner {
         length: usize,
         copier: &mut Copier,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the operands are readable and disjoint, for `length` bytes, and that the
+        // target is writable, and an operand or disjoint from both.
         unsafe {
             match (self.kernel, &self.local) {
                 (Some(kernel), _) if kernel.is_aligned(at) => kernel.combine_at(at, length),
@@ -133,8 +134,9 @@ impl LocalReduction {
     ) -> Result<(), ExecError> {
         let Addresses { left, right, into } = at;
         let units = length / self.stride;
-        // SAFETY: the caller's; `MPI_Reduce_local` takes the left operand first and overwrites the
-        // second (MPI 4.0, section 6.9.7).
+        // SAFETY: the caller promises that the operands are readable and disjoint, for `length` bytes, and that the
+        // target is writable, and an operand or disjoint from both; `MPI_Reduce_local` takes the left operand first and
+        // overwrites the second (MPI 4.0, section 6.9.7).
         unsafe {
             if right == into.cast_const() {
                 return self.reduce_local(left, into, units);
@@ -163,14 +165,15 @@ impl LocalReduction {
 
     /// # Safety
     ///
-    /// `units` elements may be read at `left`, and written at `right`.
+    /// `units` elements may be read at `left`, and read and written at `right`; they do not overlap.
     unsafe fn reduce_local(
         &self,
         left: *const u8,
         right: *mut u8,
         units: usize,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `units` elements may be read at `left`, and read and written at `right`, and
+        // do not overlap.
         let code = unsafe {
             ffi::MPI_Reduce_local(
                 left.cast::<c_void>(),

@@ -128,7 +128,8 @@ impl Communicator {
     ///
     /// MPI is initialised, and `raw` is a valid intracommunicator.
     pub unsafe fn duplicate_of_raw(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
-        // SAFETY: the handles are written by the calls; `raw` is the caller's.
+        // SAFETY: the handles are written by the calls; the caller promises that MPI is initialised and that `raw` is a
+        // valid intracommunicator.
         let copy = unsafe {
             let mut group = ffi::RSMPI_GROUP_NULL;
             check_code("MPI_Comm_group", ffi::MPI_Comm_group(raw, &mut group))?;
@@ -145,9 +146,11 @@ impl Communicator {
     ///
     /// # Safety
     ///
-    /// MPI is initialised, and `raw` is a valid intracommunicator that contains the group, to which this process belongs.
+    /// MPI is initialised, and `raw` is a valid intracommunicator that contains the group, to which this process
+    /// belongs.
     pub unsafe fn of_group(raw: ffi::MPI_Comm, group: ffi::MPI_Group) -> Result<Self, ExecError> {
-        // SAFETY: the handle is written by the call; the rest is the caller's.
+        // SAFETY: the handle is written by the call; the caller promises that MPI is initialised, and that `raw` is a
+        // valid intracommunicator that contains the group, to which this process belongs.
         let made = unsafe {
             let mut made = ffi::RSMPI_COMM_NULL;
             let code = ffi::PMPI_Comm_create_group(raw, group, 0, &mut made);
@@ -426,7 +429,7 @@ impl Communicator {
 
     fn broadcast_raw(&self, data: *mut c_void, bytes: u64, root: u32) -> Result<(), ExecError> {
         let length = mpi_count(bytes)?;
-        // SAFETY: the callers pass memory of `bytes` bytes.
+        // SAFETY: both calls in `broadcast_bytes` pass writable memory of `bytes` bytes.
         let code =
             unsafe { ffi::MPI_Bcast(data, length, byte_datatype(), root as c_int, self.raw) };
         check_code("MPI_Bcast", code)

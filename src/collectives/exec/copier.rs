@@ -38,7 +38,7 @@ impl Copier {
     ///
     /// # Safety
     ///
-    /// The memory is readable and writable, and does not overlap unless it is identical.
+    /// `from` is readable and `into` writable for `length` bytes, and they do not overlap unless they are identical.
     pub(crate) unsafe fn copy(
         &mut self,
         from: *const u8,
@@ -46,7 +46,8 @@ impl Copier {
         length: usize,
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
-            // A rank's own part may already be in place. SAFETY: the caller's.
+            // A rank's own part may already be in place.
+            // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes.
             unsafe { std::ptr::copy(from, into, length) };
             return Ok(());
         };
@@ -56,7 +57,8 @@ impl Copier {
             let count = piece_units(datatype.size()).min(units - done);
             let offset = done * self.unit.stride;
             let packed = &mut self.packed.as_mut_slice()[..count * datatype.size()];
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, which contain
+            // these units.
             unsafe {
                 datatype.pack(from.wrapping_add(offset), count, packed)?;
                 datatype.unpack(packed, into.wrapping_add(offset), count)?;
@@ -94,12 +96,14 @@ impl Copier {
         packet: &mut SendBuffer<'_>,
     ) -> Result<(), ExecError> {
         if let Some(address) = self.contiguous_address(base.cast_mut(), runs) {
-            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
+            // SAFETY: the caller promises that the memory of the runs is readable and the message long enough; a
+            // channel's packet is in none of the collective's memories.
             unsafe { packet.copy_from(address.wrapping_add(offset)) };
             return Ok(());
         }
         self.for_each_piece(runs, offset, packet.len(), |copier, start, within, at| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the memory of the runs is readable and the message long enough; the
+            // piece is a part of it.
             unsafe { copier.take_out_piece(base.wrapping_add(start), within, packet.part(at)) }
         })
     }
@@ -108,7 +112,7 @@ impl Copier {
     ///
     /// # Safety
     ///
-    /// The memory of the runs is writable, and the message is long enough.
+    /// The memory of the runs is readable and writable, and the message is long enough.
     #[inline]
     pub(crate) unsafe fn put_in(
         &mut self,
@@ -119,12 +123,14 @@ impl Copier {
     ) -> Result<(), ExecError> {
         if let Some(address) = self.contiguous_address(base, runs) {
             let into = address.wrapping_add(offset);
-            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
+            // SAFETY: the caller promises that the memory of the runs is writable and the message long enough; a
+            // channel's packet is in none of the collective's memories.
             unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
         self.for_each_piece(runs, offset, packet.len(), |copier, start, within, at| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the memory of the runs is readable and writable and the message long
+            // enough; the piece is a part of it.
             unsafe { copier.put_in_piece(base.wrapping_add(start), within, &packet[at]) }
         })
     }
@@ -162,7 +168,7 @@ impl Copier {
 
     /// # Safety
     ///
-    /// The needed units from `memory` on are readable.
+    /// The units from `memory` on whose packed data contain the packet's bytes, from byte `within` on, are readable.
     unsafe fn take_out_piece(
         &mut self,
         memory: *const u8,
@@ -171,7 +177,8 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let from = memory.wrapping_add(within);
-            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
+            // SAFETY: the caller promises that the packet's bytes, from `within` on, are readable; a channel's packet
+            // is in none of the collective's memories.
             unsafe { packet.copy_from(from) };
             return Ok(());
         };
@@ -181,7 +188,8 @@ impl Copier {
                 PackedPart::containing_bytes(datatype.size(), within + done, packet.len() - done);
             let from = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the units that contain the packet's bytes are readable; these are some
+            // of them.
             unsafe { datatype.pack(from, part.units, packed)? };
             let at = done..done + part.bytes.len();
             done = at.end;
@@ -192,7 +200,8 @@ impl Copier {
 
     /// # Safety
     ///
-    /// The needed units from `memory` on are writable.
+    /// The units from `memory` on whose packed data contain the packet's bytes, from byte `within` on, are readable and
+    /// writable.
     unsafe fn put_in_piece(
         &mut self,
         memory: *mut u8,
@@ -201,7 +210,8 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
-            // SAFETY: the caller's; a channel's packet is in none of the collective's memories.
+            // SAFETY: the caller promises that the place of the packet's bytes, from `within` on, is writable; a
+            // channel's packet is in none of the collective's memories.
             unsafe { copy_from_shared(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };
@@ -211,7 +221,8 @@ impl Copier {
                 PackedPart::containing_bytes(datatype.size(), within + done, packet.len() - done);
             let into = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the units that contain the packet's bytes are readable and writable;
+            // these are some of them.
             unsafe {
                 if part.bytes.len() < packed.len() {
                     // Keeps the other bytes of the unit unchanged.

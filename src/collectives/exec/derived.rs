@@ -96,7 +96,7 @@ impl DerivedDatatype {
     /// The handle is of a datatype that was just created, and there is no other copy of it.
     unsafe fn commit_raw(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let derived = Self { raw };
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the handle is of a datatype that was just created.
         check_code("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&mut raw) })?;
         Ok(derived)
     }

@@ -104,7 +104,8 @@ impl ChannelExchange {
         }
         let is_long = |transfer: &Transfer| transfer.message.is_long();
         if step.sends.iter().any(is_long) || step.recvs.iter().any(is_long) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the memories are readable, and writable for receives, and that no one
+            // else accesses them, as long as the round is advanced.
             unsafe { self.begin_long_messages(step, memories) };
         }
     }
@@ -129,7 +130,8 @@ impl ChannelExchange {
         for (transfer, progress) in step.recvs.iter().zip(recvs).filter(is_long) {
             *progress = progress.starting_now();
             if let (None, Some(address)) = (transfer.arrival, memories.address_of(transfer)) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that the memory of receives is writable, and that no one else accesses
+                // it, as long as the round is advanced.
                 *progress = unsafe { progress.writable_at(address) };
             }
         }
@@ -152,7 +154,9 @@ impl ChannelExchange {
     ///
     /// # Safety
     ///
-    /// The messages are in the memories, which are readable, and writable for receives; the same step has been begun.
+    /// The messages, and the operands and targets of arrivals, are in the memories, which are readable, and writable
+    /// for receives that have no arrival. The other operand of an arrival is readable, its target is writable, and the
+    /// target is the other operand or disjoint from it. The same step has been begun.
     pub(crate) unsafe fn advance_messages(
         &mut self,
         step: Step<'_>,
@@ -168,7 +172,7 @@ impl ChannelExchange {
         let mut has_ended = true;
         for (message, progress) in step.sends.iter().zip(sent) {
             if let Some(place) = peer_in_turn(message, progress, sending, look) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that the messages to be sent are in the memories, which are readable.
                 let is_over =
                     unsafe { memories.send_more(&mut channels, place, message, progress)? };
                 if !is_over {
@@ -179,7 +183,9 @@ impl ChannelExchange {
         }
         for (message, progress) in step.recvs.iter().zip(received) {
             if let Some(place) = peer_in_turn(message, progress, receiving, look) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that the memory of each message to be received is readable and writable
+                // or, for an arrival, that the other operand is readable, the target is writable, and the target is the
+                // other operand or disjoint from it.
                 let is_over =
                     unsafe { memories.receive_more(&mut channels, place, message, progress)? };
                 if !is_over {
@@ -254,7 +260,8 @@ fn peer_in_turn(
 #[inline(always)]
 unsafe fn copy_packet(from: *const u8, into: *mut u8, length: usize) {
     const NUMBER: usize = size_of::<u64>();
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do not
+    // overlap.
     unsafe {
         match length {
             NUMBER => std::ptr::copy_nonoverlapping(from, into, NUMBER),
@@ -279,7 +286,8 @@ impl Memories<'_> {
     pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &PacketMessage) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
         peer.send_packet(message.length, |packet| {
-            // SAFETY: the caller's; a packet lies in none of the collective's memories.
+            // SAFETY: the caller promises that the message's memory is readable; a packet lies in none of the
+            // collective's memories.
             unsafe { copy_packet(from, packet.as_mut_ptr(), packet.len()) };
         })
     }
@@ -288,7 +296,9 @@ impl Memories<'_> {
     ///
     /// # Safety
     ///
-    /// The message lies in the memories, which may be written.
+    /// The message, or the operand and target of its arrival, is in the memories. Without an arrival the message's
+    /// memory is readable and writable. The other operand of an arrival is readable, its target is writable, and the
+    /// target is the other operand or disjoint from it.
     #[inline(always)]
     pub(crate) unsafe fn receive_packet(
         &mut self,
@@ -298,7 +308,9 @@ impl Memories<'_> {
         peer.receive_packet(
             message.length,
             #[inline(always)]
-            // SAFETY: the caller's; a packet lies in none of the collective's memories.
+            // SAFETY: the caller promises that the message's memory is readable and writable or, for an arrival, that
+            // the other operand is readable, the target is writable, and the target is the other operand or disjoint
+            // from it; a packet lies in none of the collective's memories.
             |packet| unsafe {
                 match &message.arrival {
                     None => {
@@ -326,7 +338,8 @@ impl Memories<'_> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());
         let is_over = channels.send(place, progress, |offset, packet| {
-            // SAFETY: the caller's; the packet is a part of the message from the offset on.
+            // SAFETY: the caller promises that the message's memory is readable; the packet is a part of the message
+            // from the offset on.
             let copied = unsafe { self.copier.take_out(base, &message.runs, offset, packet) };
             if copied.is_err() {
                 outcome = copied;
@@ -337,7 +350,8 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The message lies in memory that may be written.
+    /// Without an arrival the message's memory is readable and writable. The other operand of an arrival is readable,
+    /// its target is writable, and the target is the other operand or disjoint from it.
     #[inline]
     unsafe fn receive_more(
         &mut self,
@@ -348,7 +362,9 @@ impl Memories<'_> {
     ) -> Result<bool, ExecError> {
         let mut outcome = Ok(());
         let received = channels.receive(place, progress, |offset, packet| {
-            // SAFETY: the caller's; the packet is a part of the message from the offset on.
+            // SAFETY: the caller promises that the message's memory is readable and writable or, for an arrival, that
+            // the other operand is readable, the target is writable, and the target is the other operand or disjoint
+            // from it; the packet is a part of the message from the offset on.
             let moved = unsafe { self.store_or_combine(message, offset, packet) };
             if moved.is_err() {
                 outcome = moved;
@@ -360,7 +376,9 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The packet is the message's data from the offset on, and the message's memory is writable.
+    /// The packet is the message's data from the offset on. Without an arrival the message's memory is readable and
+    /// writable. The other operand of an arrival is readable, its target is writable, and the target is the other
+    /// operand or disjoint from it.
     #[inline]
     unsafe fn store_or_combine(
         &mut self,
@@ -369,7 +387,9 @@ impl Memories<'_> {
         packet: &[u8],
     ) -> Result<(), ExecError> {
         let base = self.bases[message.slot];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the packet is the message's data from the offset on, and that the message's
+        // memory is readable and writable or, for an arrival, that the other operand is readable, the target is
+        // writable, and the target is the other operand or disjoint from it.
         unsafe {
             match &message.arrival {
                 None => self.copier.put_in(base, &message.runs, offset, packet),
@@ -380,7 +400,8 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The packet has the message's units from the offset on, and the places are valid.
+    /// The packet has the message's units from the offset on. From there on, the arrival's other operand is readable
+    /// and its target is writable for the packet's length, and the target is the other operand or disjoint from it.
     #[inline(always)]
     unsafe fn combine_packet(
         &mut self,
@@ -405,11 +426,12 @@ impl Memories<'_> {
             into: address(&arrival.into),
         };
         if packet.len() < LEAST_FETCHED || !combiner.has_kernel() {
-            // SAFETY: the caller's; the target is the other operand or disjoint from both, since a packet of a channel
-            // lies in none of the collective's memories.
+            // SAFETY: the caller promises that the other operand is readable and the target writable for the packet's
+            // length, and that the target is the other operand or disjoint from it; a channel's packet is disjoint from
+            // both, since it lies in none of the collective's memories.
             return unsafe { combiner.combine(addresses, packet.len(), self.copier) };
         }
-        // SAFETY: the same.
+        // SAFETY: as for the call above, which has the same addresses and length.
         unsafe { self.combine_fetching(combiner, addresses, packet) }
     }
 
@@ -431,7 +453,9 @@ impl Memories<'_> {
                 .iter()
                 .step_by(LINE)
                 .for_each(|line| channel::prefetch(line));
-            // SAFETY: the caller's; a piece consists of whole numbers, since kernels know none that do not divide it.
+            // SAFETY: the caller promises that the addresses are those of readable operands and a writable target, as
+            // long as the packet, and that the target is an operand or disjoint from both; a piece consists of whole
+            // numbers, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.advanced_by(place), piece.len(), self.copier)? };
         }
         Ok(())

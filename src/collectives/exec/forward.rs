@@ -25,7 +25,8 @@ macro_rules! call_by {
                 GivenCounts::Int(counts) => counts,
                 GivenCounts::Large(_) => std::ptr::null(),
             };
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that handles that are not null are valid, and that the buffers are as long as
+            // the counts and types say.
             unsafe {
                 match self.collective {
                     Collective::Bcast => ffi::$bcast(recv, count, datatype, root, on),
@@ -67,7 +68,8 @@ impl RawCall {
         ///
         /// # Safety
         ///
-        /// As MPI asks of the call.
+        /// As MPI asks of the call: the buffers are as long as the counts and types say, and the output is writable.
+        /// Handles that are not null are valid; the library refuses others. The counts are of type `int`.
         call: MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Gather, MPI_Scatter, MPI_Allgather,
         MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Alltoall, MPI_Barrier, MPI_Scan
     }
@@ -75,7 +77,9 @@ impl RawCall {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call: the buffers are as long as the counts and types say, and the output is writable.
+    /// Handles that are not null are valid; the library refuses others. For large counts, [`redirect_large`] has set
+    /// the collective's function.
     #[inline(always)]
     pub unsafe fn forward(&self, on: MPI_Comm) -> c_int {
         let Self {
@@ -88,12 +92,15 @@ impl RawCall {
         } = *self;
         let counts = match self.counts {
             GivenCounts::Int(counts) => counts,
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that handles that are not null are valid, and that the buffers are as long as
+            // the counts and types say; also that `redirect_large` has set the collective's function.
             GivenCounts::Large(counts) => return unsafe { self.forward_large(counts, on) },
         };
         let (send_count, count) = (self.send_count as c_int, self.recv_count as c_int);
         let datatype = self.recv_type;
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that handles that are not null are valid, and that the buffers are as long as the
+        // counts and types say. By the contract of `redirect_collective`, the functions have the types of their
+        // statics.
         unsafe {
             match self.collective {
                 Collective::Bcast => BCAST.as_function()(recv, count, datatype, root, on),
@@ -133,7 +140,7 @@ impl RawCall {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call, which [`redirect_large`] has made known the library's function for.
+    /// As for [`Self::forward`]; [`redirect_large`] has set the collective's function.
     #[inline(never)]
     unsafe fn forward_large(&self, counts: *const i64, on: MPI_Comm) -> c_int {
         let Self {
@@ -146,7 +153,9 @@ impl RawCall {
             ..
         } = *self;
         let (count, datatype) = (self.recv_count, self.recv_type);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that handles that are not null are valid, and that the buffers are as long as the
+        // counts and types say; also that `redirect_large` has set the function, which by its contract has the type of
+        // the static.
         unsafe {
             match self.collective {
                 Collective::Bcast => LARGE_BCAST.as_function()(recv, count, datatype, root, on),
@@ -199,11 +208,12 @@ impl<F: Copy> LibraryFunction<F> {
 
     /// # Safety
     ///
-    /// `F` is the function's type.
+    /// The address is not null, and `F` is the type of the function at it.
     #[inline(always)]
     unsafe fn as_function(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-        // SAFETY: the caller's; a function pointer is an address.
+        // SAFETY: the caller promises that `F` is the type of the function at the address, which is not null; a
+        // function pointer is an address.
         unsafe { std::mem::transmute_copy(&self.address.load(Ordering::Relaxed)) }
     }
 }

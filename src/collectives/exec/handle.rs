@@ -44,7 +44,8 @@ impl DatatypeHandle {
         let mut size: c_int = 0;
         let (mut lower_bound, mut extent) = (0, 0);
         let (mut true_lower_bound, mut true_extent) = (0, 0);
-        // SAFETY: the caller's; the results are written by the calls.
+        // SAFETY: the caller promises that MPI is initialised and `raw` is a committed datatype; the results are
+        // written by the calls.
         unsafe {
             check_code("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
             let code = ffi::MPI_Type_get_extent(raw, &mut lower_bound, &mut extent);
@@ -61,7 +62,7 @@ impl DatatypeHandle {
             extent: distance_bytes(extent)?,
             true_lower_bound: distance_bytes(true_lower_bound)?,
             true_extent: distance_bytes(true_extent)?,
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that MPI is initialised and `raw` is a datatype.
             is_named: unsafe { is_named(raw)? },
             is_dense: false,
         };
@@ -181,7 +182,8 @@ impl DatatypeHandle {
         let length = mpi_count(packed.len() as u64)?;
         let mut position = 0;
         let elements = self.packable_elements(data, elements)?;
-        // SAFETY: the caller's; the library writes no more than `length` bytes.
+        // SAFETY: the caller promises that `data` points to `elements` readable elements; the library writes no more
+        // than `length` bytes.
         let code = unsafe {
             ffi::MPI_Pack(
                 elements.data.cast(),
@@ -218,7 +220,8 @@ impl DatatypeHandle {
         let mut position = 0;
         let packed_data: *const c_void = packed.as_ptr().cast();
         let elements = self.packable_elements(data, elements)?;
-        // SAFETY: the caller's; the library reads no more than the slice.
+        // SAFETY: the caller promises that `data` points to `elements` writable elements; the library reads no more
+        // than the slice.
         let code = unsafe {
             ffi::MPI_Unpack(
                 packed_data,
@@ -290,7 +293,7 @@ unsafe extern "C" {
 /// If the library reports an error.
 pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
     let mut is_named = 0;
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that MPI is initialised and `raw` is a datatype; the result is written by the call.
     let code = unsafe { colltune_is_named(raw, &mut is_named) };
     check_code("MPI_Type_get_envelope", code)?;
     Ok(is_named != 0)
@@ -316,7 +319,8 @@ impl OperatorHandle {
     /// If the library reports an error.
     pub unsafe fn new(raw: MPI_Op) -> Result<Self, ExecError> {
         let mut commutes = 0;
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that MPI is initialised and `raw` is an operator; the result is written by the
+        // call.
         let code = unsafe { ffi::MPI_Op_commutative(raw, &mut commutes) };
         check_code("MPI_Op_commutative", code)?;
         Ok(Self {

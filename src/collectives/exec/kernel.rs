@@ -176,8 +176,8 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// The vectors are aligned. The operands are readable and disjoint, the target is writable, and is one of the
-    /// operands or disjoint from both.
+    /// The vectors are aligned and have `bytes` bytes. The operands are readable and disjoint, the target is writable,
+    /// and is one of the operands or disjoint from both.
     #[inline(always)]
     pub(crate) unsafe fn combine_at(self, at: Addresses, bytes: usize) {
         let combine = match bytes {
@@ -185,7 +185,8 @@ impl Kernel {
             LEAST_LONG.. => self.long,
             _ => self.short,
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the vectors are aligned and have `bytes` bytes, that the operands are
+        // readable and disjoint, and that the target is writable, and an operand or disjoint from both.
         unsafe { combine(at, bytes) }
     }
 }
@@ -204,14 +205,18 @@ macro_rules! loops {
     ($type:ty, $operator:expr) => {
         Kernel {
             element: size_of::<$type>(),
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of `Loop`, the vectors are as `Kernel::combine_at` requires, which calls this for
+            // at most `MOST_FEW` bytes.
             few: |at, bytes| unsafe { each_of_few::<$type>(at, bytes, $operator) },
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of `Loop`, the vectors are as `Kernel::combine_at` requires, and `each` requires
+            // no more.
             short: |at, bytes| unsafe { each::<$type>(at, bytes, $operator) },
             long: match is_wide() {
-                // SAFETY: the caller's, and `is_wide` has found AVX2, which is all that `each_wide` requires.
+                // SAFETY: by the contract of `Loop`, the vectors are as `Kernel::combine_at` requires, and `is_wide`
+                // has found AVX2, which is all that `each_wide` requires besides.
                 true => |at, bytes| unsafe { each_wide::<$type>(at, bytes, $operator) },
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of `Loop`, the vectors are as `Kernel::combine_at` requires, and `each`
+                // requires no more.
                 false => |at, bytes| unsafe { each::<$type>(at, bytes, $operator) },
             },
         }
@@ -317,7 +322,8 @@ unsafe fn each_of_few<T>(at: Addresses, bytes: usize, operator: impl Fn(T, T) ->
     let (left, right) = (at.left.cast::<T>(), at.right.cast::<T>());
     let into = at.into.cast::<T>();
     let combine = |index| {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the vectors are aligned, that the operands are readable for `bytes` bytes,
+        // and that the target is writable for as many; the index is that of an element in them.
         unsafe {
             let (left, right) = (left.add(index).read(), right.add(index).read());
             into.add(index).write(operator(left, right));
@@ -337,7 +343,8 @@ unsafe fn each_of_few<T>(at: Addresses, bytes: usize, operator: impl Fn(T, T) ->
 /// As for [`Kernel::combine_at`]; the processor works on 32 bytes at once, see [`is_wide`].
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 unsafe fn each_wide<T: Copy>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> T) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the vectors are aligned and have `bytes` bytes, that the operands are readable
+    // and disjoint, and that the target is writable, and an operand or disjoint from both.
     unsafe { each(at, bytes, operator) };
 }
 
@@ -349,7 +356,9 @@ unsafe fn each<T: Copy>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> 
     let Addresses { left, right, into } = at;
     let length = bytes / size_of::<T>();
     // The compiler combines several elements at once only where it knows that slices are disjoint.
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the vectors are aligned and have `bytes` bytes, that the operands are readable
+    // and disjoint, and that the target is writable, and an operand or disjoint from both; no slice is made of an
+    // operand that is the target.
     unsafe {
         let read = |from: *const u8| std::slice::from_raw_parts(from.cast::<T>(), length);
         let target = std::slice::from_raw_parts_mut(into.cast::<T>(), length);

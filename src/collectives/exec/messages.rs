@@ -96,7 +96,7 @@ impl Communicator {
     ///
     /// # Safety
     ///
-    /// The slices stay valid until all requests have ended.
+    /// The slices stay valid, `send` is not written, and `recv` is not touched, until all requests have ended.
     unsafe fn start_transfer(
         &self,
         send: &[u8],
@@ -109,12 +109,14 @@ impl Communicator {
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
             let message = self.message_of_bytes(data.wrapping_add(index * piece), piece, peer)?;
-            // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
+            // SAFETY: the pieces lie in the slice and do not overlap; the caller promises that the slice stays valid
+            // and is not touched until the requests have ended.
             requests.push(unsafe { self.start_recv(message) }?);
         }
         for &peer in to {
             let message = self.message_of_bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
-            // SAFETY: the slice is only read; the rest is the caller's.
+            // SAFETY: the slice is only read; the caller promises that it stays valid and is not written until the
+            // requests have ended.
             requests.push(unsafe { self.start_send(message) }?);
         }
         Ok(())
@@ -131,7 +133,7 @@ impl Communicator {
             datatype,
             peer,
         } = message;
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the message lies in memory that may be read.
         let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, self.tag(), self.raw()) };
         check_code("MPI_Send", code)
     }
@@ -148,7 +150,7 @@ impl Communicator {
             peer,
         } = message;
         let ignore = status_ignore();
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the message lies in memory that may be written.
         let code =
             unsafe { ffi::MPI_Recv(data, count, datatype, peer, self.tag(), self.raw(), ignore) };
         check_code("MPI_Recv", code)
@@ -156,10 +158,10 @@ impl Communicator {
 
     /// # Safety
     ///
-    /// The messages lie in memory that may be read and written, and do not overlap.
+    /// `send` lies in memory that may be read, `recv` in memory that may be written, and they do not overlap.
     #[inline]
     pub(crate) unsafe fn exchange(&self, send: Message, recv: Message) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `send` may be read and `recv` written, and that they do not overlap.
         let code = unsafe {
             ffi::MPI_Sendrecv(
                 send.data,
@@ -192,7 +194,8 @@ impl Communicator {
             datatype,
             peer,
         } = message;
-        // SAFETY: the caller's; the request is written by the call.
+        // SAFETY: the caller promises that the message may be read, and is not written until the request ends; the
+        // request is written by the call.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let code = ffi::MPI_Isend(
@@ -221,7 +224,8 @@ impl Communicator {
             datatype,
             peer,
         } = message;
-        // SAFETY: the caller's; the request is written by the call.
+        // SAFETY: the caller promises that the message may be written, and is not touched until the request ends; the
+        // request is written by the call.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let code = ffi::MPI_Irecv(

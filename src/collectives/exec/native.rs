@@ -39,7 +39,7 @@ pub fn allow_forcing() {
 
 /// Sets or removes an environment variable of this process. No other thread may read the environment meanwhile.
 pub fn change_environment(name: &str, value: Option<&str>) {
-    // SAFETY: no other thread may read the environment meanwhile: the caller's.
+    // SAFETY: the caller promises that no other thread reads the environment meanwhile.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),

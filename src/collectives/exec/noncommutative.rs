@@ -79,14 +79,15 @@ type UserFunction =
 ///
 /// # Safety
 ///
-/// `left` and `right` point to `*length` elements each.
+/// `left` and `right` point to `*length` elements each, which are readable, and writable at `right`.
 unsafe extern "C" fn combine<T: Function>(
     left: *mut c_void,
     right: *mut c_void,
     length: *mut c_int,
     _: *mut ffi::MPI_Datatype,
 ) {
-    // SAFETY: the caller's. A library's own buffers need not be aligned.
+    // SAFETY: the caller promises `*length` readable elements at `left`, and as many writable ones at `right`. A
+    // library's own buffers need not be aligned.
     unsafe {
         let (left, right) = (left.cast::<T>(), right.cast::<T>());
         for index in 0..*length as usize {

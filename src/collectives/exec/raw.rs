@@ -194,13 +194,13 @@ impl RawCall {
     ///
     /// # Safety
     ///
-    /// There is one count per rank, or no counts.
+    /// There is one count per rank, or no counts; they are readable and do not change during `'a`.
     #[inline(always)]
     pub unsafe fn part_counts<'a>(&self, ranks: c_int) -> PartCounts<'a> {
         if self.collective != Collective::ReduceScatter || self.counts.are_missing() {
             return PartCounts::Int(&[]);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises one count per rank, which are readable and do not change during `'a`.
         unsafe {
             match self.counts {
                 GivenCounts::Int(counts) => {

@@ -117,7 +117,7 @@ impl StagedBuffer {
     ///
     /// # Safety
     ///
-    /// `data` points to the buffer.
+    /// `data` points to the buffer, which is readable if it has any input data.
     pub(crate) unsafe fn pack_input(&mut self, data: *const u8) -> Result<*mut u8, ExecError> {
         let LocatedParts {
             address,
@@ -125,7 +125,8 @@ impl StagedBuffer {
             bytes,
         } = self.locate_parts(self.before, data.cast_mut());
         if elements > 0 {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `data` points to the buffer, which contains these elements and is
+            // readable.
             unsafe {
                 self.datatype
                     .pack(address, elements, &mut self.packed.as_mut_slice()[bytes])?;
@@ -146,7 +147,8 @@ impl StagedBuffer {
             bytes,
         } = self.locate_parts(self.after, data);
         if elements > 0 {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `data` points to the buffer, which contains these elements and is
+            // writable.
             unsafe {
                 self.datatype
                     .unpack(&self.packed.as_slice()[bytes], address, elements)?;

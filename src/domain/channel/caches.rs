@@ -46,7 +46,8 @@ pub(crate) fn prefetch_for_writing<Data>(data: *const Data) {
 #[inline]
 pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) {
     if length < LEAST || cfg!(not(target_arch = "x86_64")) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do
+        // not overlap.
         return unsafe { from.copy_to_nonoverlapping(into, length) };
     }
     let fetch = |bytes: std::ops::Range<usize>| {
@@ -59,7 +60,8 @@ pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) 
     for at in (0..length).step_by(CHUNK) {
         fetch(at + FETCHED_AHEAD..at + FETCHED_AHEAD + CHUNK);
         let chunk = CHUNK.min(length - at);
-        // SAFETY: the caller's; the chunk is inside both.
+        // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do
+        // not overlap; the chunk is inside both.
         unsafe { from.add(at).copy_to_nonoverlapping(into.add(at), chunk) };
     }
 }
@@ -72,13 +74,15 @@ pub(crate) unsafe fn copy_cached(from: *const u8, into: *mut u8, length: usize) 
 #[inline]
 pub(crate) unsafe fn copy_streaming(from: *const u8, into: *mut u8, length: usize) {
     if length < LEAST {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do
+        // not overlap.
         return unsafe { from.copy_to_nonoverlapping(into, length) };
     }
     let head = into.addr().wrapping_neg() % LINE;
     let lines = (length - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: the caller's; the three parts are the whole.
+    // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do not
+    // overlap; the three parts are the whole, and the lines of `into` are aligned.
     unsafe {
         from.copy_to_nonoverlapping(into, head);
         stream_lines(from.add(head), into.add(head), lines);
@@ -99,7 +103,8 @@ unsafe fn stream_lines(from: *const u8, into: *mut u8, lines: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let (from, into) = (from.cast::<__m128i>(), into.cast::<__m128i>());
     for vector in 0..lines * (LINE / size_of::<__m128i>()) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `from` is readable and `into` writable for `lines` cache lines, and that
+        // `into` is aligned.
         unsafe { _mm_stream_si128(into.add(vector), _mm_loadu_si128(from.add(vector))) };
     }
     // The release of the packet's number does not order streaming stores.
@@ -130,7 +135,8 @@ pub unsafe fn copy_from_shared(from: *const u8, into: *mut u8, length: usize) {
         length / LINE
     };
     let copied = lines * LINE;
-    // SAFETY: the caller's; both parts are the whole.
+    // SAFETY: the caller promises that `from` is readable and `into` writable for `length` bytes, and that they do not
+    // overlap; both parts are the whole.
     unsafe {
         copy_lines(from, into, lines);
         from.add(copied)
@@ -157,7 +163,8 @@ unsafe fn copy_lines(from: *const u8, into: *mut u8, lines: usize) {
             unsafe { _mm_prefetch::<_MM_HINT_T1>(from.add(ahead).cast()) };
         }
         // Copying an array, or one vector at a time, would be compiled to a call of `memcpy`.
-        // SAFETY: the caller's; the line is inside both.
+        // SAFETY: the caller promises that `from` is readable and `into` writable for `lines` cache lines, and that
+        // they do not overlap; this line is inside both.
         unsafe {
             let from = from.add(at).cast::<__m128i>();
             let into = into.add(at).cast::<__m128i>();
@@ -181,7 +188,8 @@ use copy_lines as stream_lines;
 /// `from` is readable and `into` writable for `lines` cache lines, and they do not overlap.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy_lines(from: *const u8, into: *mut u8, lines: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `from` is readable and `into` writable for `lines` cache lines, and that they do
+    // not overlap.
     unsafe { from.copy_to_nonoverlapping(into, lines * LINE) };
 }
 

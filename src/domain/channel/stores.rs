@@ -61,7 +61,8 @@ impl<'a> SendBuffer<'a> {
     #[inline]
     pub unsafe fn copy_from(&mut self, from: *const u8) {
         let (into, length) = (self.bytes.as_mut_ptr(), self.bytes.len());
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `from` is readable for as many bytes as the piece has, and that they are
+        // outside of the piece.
         unsafe {
             match self.stores {
                 Stores::Cached => copy_cached(from, into, length),

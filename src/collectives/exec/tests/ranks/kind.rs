@@ -251,7 +251,8 @@ fn operator(function: Function, commutes: bool) -> ffi::MPI_Op {
 ///
 /// # Safety
 ///
-/// The conditions that MPI guarantees to a user's function.
+/// `left` and `right` point to `*length` elements of this kind each, with aligned numbers. They are readable, and
+/// writable at `right`, and do not overlap.
 unsafe fn for_elements<const KIND: usize>(
     left: *mut c_void,
     right: *mut c_void,
@@ -259,7 +260,8 @@ unsafe fn for_elements<const KIND: usize>(
     combine: impl Fn([i64; 4], [i64; 4]) -> [i64; 4],
 ) {
     let Derived { places, extent, .. } = DERIVED[KIND];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises `*length` elements of this kind at `left` and at `right`, with aligned numbers, which
+    // are readable, and writable at `right`.
     unsafe {
         for element in 0..*length as isize {
             let (mut a, mut b) = ([0; 4], [0; 4]);

@@ -24,19 +24,21 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the size of the layout is not zero, as `GlobalAlloc::alloc` requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `memory` comes from this allocator, thus from the system's, with this
+        // layout, and is in use.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         BYTES.fetch_add(length as u64, Ordering::Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `memory` comes from this allocator, thus from the system's, with this
+        // layout, and is in use, and that `length` is a valid size for it, not zero.
         unsafe { System.realloc(memory, layout, length) }
     }
 }

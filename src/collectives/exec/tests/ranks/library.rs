@@ -9,7 +9,8 @@ use mpi::ffi;
 ///
 /// # Safety
 ///
-/// As [`exec::ApplicationCall::call`].
+/// As in [`exec::ApplicationCall::call`]: the buffers match the arguments, the output is writable, the buffers do not
+/// overlap, and all handles are valid.
 pub(crate) unsafe fn call(
     arguments: &Arguments<'_>,
     communicator: &Communicator,
@@ -19,7 +20,8 @@ pub(crate) unsafe fn call(
     let comm = communicator.raw();
     let root = arguments.root() as c_int;
     let int = |count: u64| count as c_int;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the buffers match the arguments, that the output is writable, that the buffers
+    // do not overlap, and that all handles are valid.
     let code = unsafe {
         match *arguments {
             Arguments::Reduce { data, operator, .. } => {
@@ -53,7 +55,8 @@ pub(crate) unsafe fn call(
 ///
 /// # Safety
 ///
-/// As [`exec::ApplicationCall::call`].
+/// As in [`exec::ApplicationCall::call`]: the buffers match the arguments, the output is writable, the buffers do not
+/// overlap, and all handles are valid.
 unsafe fn move_data(
     arguments: &Arguments<'_>,
     communicator: &Communicator,
@@ -62,7 +65,8 @@ unsafe fn move_data(
 ) -> c_int {
     let (comm, root) = (communicator.raw(), arguments.root() as c_int);
     let int = |count: u64| count as c_int;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the buffers match the arguments, that the output is writable, that the buffers
+    // do not overlap, and that all handles are valid.
     unsafe {
         match *arguments {
             Arguments::Bcast { data, .. } => {

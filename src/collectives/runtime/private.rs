@@ -37,7 +37,8 @@ impl Dispatcher {
     /// The state is that of a valid communicator, and nothing of any state is borrowed.
     pub(crate) unsafe fn give_private(&self, state: *mut State) {
         let made = self.with_library_collectives(|| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the state is that of a valid communicator, and that nothing of any state
+            // is borrowed.
             unsafe {
                 let silenced = SilencedCommunicator::new((*state).communicator);
                 silenced.and_then(|_silenced| self.make_private(state))
@@ -47,7 +48,8 @@ impl Dispatcher {
         if let Ok(private) = &made {
             self.tell_if_without_channels(private.lacking);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the state is that of a valid communicator, so it has not been freed, and
+        // that nothing of it is borrowed.
         let attached = unsafe { &mut (*state).attached };
         match (made, &mut *attached) {
             (Ok(private), Ok(attached)) => attached.private = Some(private),
@@ -98,12 +100,13 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// As in [`Self::give_private`].
+    /// As in [`Self::give_private`]; the communicator's errors are returned.
     unsafe fn make_private(
         &self,
         state: *mut State,
     ) -> Result<Result<PrivateCommunicator, FallbackReason>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the state is that of a valid communicator, and that nothing of it is
+        // borrowed.
         let (on, nodes, rules) = unsafe {
             let Ok(attached) = &(*state).attached else {
                 return Ok(Err(FallbackReason::NoCommunicator));
@@ -111,7 +114,8 @@ impl Dispatcher {
             let rules = Rc::clone(&attached.rules);
             ((*state).communicator, attached.nodes.clone(), rules)
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a valid communicator whose errors are returned, and that nothing of any state is
+        // borrowed; those that are attached are intracommunicators.
         let made = unsafe { self.share_or_duplicate(on)? };
         let Some(mut private) = made else {
             return Ok(Err(FallbackReason::NoCommunicator));
@@ -121,7 +125,8 @@ impl Dispatcher {
         }
         let is_shared = |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
         if any_choice(&rules, is_shared) {
-            // SAFETY: the caller's; errors are returned.
+            // SAFETY: the caller promises a valid communicator whose errors are returned; the private one has its
+            // ranks.
             unsafe {
                 let communicator = &mut private.communicator;
                 private.lacking = self.means.open_channels(communicator, on)?;
@@ -135,18 +140,18 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid intracommunicator whose errors are returned; nothing of any state is borrowed.
+    /// `on` is a valid intracommunicator whose errors are returned; nothing of any state is borrowed.
     unsafe fn share_or_duplicate(
         &self,
         on: MPI_Comm,
     ) -> Result<Option<PrivateCommunicator>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         let (found, ranks) = unsafe { (self.sharable(on), world_ranks(on)?) };
         // Whether all ranks have found the same one, and a tag that none of them has used.
         let number = found.as_ref().map_or(0, |found| found.number);
         let own_held = self.numbers().len() as c_int;
         let mut most = [self.next_private.get(), number, -number, own_held];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         unsafe { maximum_over_ranks(on, &mut most)? };
         let [next, greatest_number, least_number, held] = most;
         self.next_private.set(next.saturating_add(1));
@@ -164,7 +169,7 @@ impl Dispatcher {
         if held >= MOST_PRIVATE && !is_whole {
             return Ok(None);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator whose errors are returned.
         let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
         let Ok(duplicate) = made else {
             return Ok(None);
@@ -188,7 +193,7 @@ impl Dispatcher {
     /// As in [`Self::share_or_duplicate`].
     unsafe fn sharable(&self, on: MPI_Comm) -> Option<Sharable> {
         if let Some(base) = &*self.attributes.base.borrow() {
-            // SAFETY: the caller's; the base is ours.
+            // SAFETY: the caller promises that `on` is a valid intracommunicator; the base is ours.
             let members = unsafe { ranks_in(base.communicator.raw(), on).ok()? };
             // SAFETY: a constant of the library.
             if !members.contains(unsafe { &ffi::RSMPI_UNDEFINED }) {
@@ -256,7 +261,7 @@ struct Sharable {
 ///
 /// The state has not been freed, and is not changed while the result is in use.
 unsafe fn private_of<'a>(state: *mut State) -> Option<&'a PrivateCommunicator> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the state has not been freed, and is not changed while the result is in use.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
 }
 
@@ -264,9 +269,9 @@ unsafe fn private_of<'a>(state: *mut State) -> Option<&'a PrivateCommunicator> {
 ///
 /// # Safety
 ///
-/// It has not been freed.
+/// The library's communicator that the private one uses has not been freed.
 unsafe fn is_within(private: &PrivateCommunicator, members: &HashSet<c_int>) -> bool {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the library's communicator has not been freed.
     let ranks = unsafe { world_ranks(private.communicator.raw()) };
     ranks.is_ok_and(|ranks| ranks.iter().all(|rank| members.contains(rank)))
 }
@@ -280,7 +285,7 @@ unsafe fn is_congruent(communicator: MPI_Comm, private: &PrivateCommunicator) ->
     if private.communicator.is_part() {
         return false;
     }
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that the communicator is valid; the result is written by the call.
     unsafe {
         let mut outcome = ffi::RSMPI_UNEQUAL;
         let private = private.communicator.raw();

@@ -47,7 +47,8 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid communicator, over which, or over whose group, `make` is collective. It writes the new one to `made`.
+    /// `old` and a group in `creators` are valid, and `make` is collective over the group, if there is one, or over
+    /// `old`. If it succeeds, it has written the new one to `made`.
     pub unsafe fn create(
         &self,
         old: MPI_Comm,
@@ -55,7 +56,8 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `old` and a group in `creators` are valid, and that `made` holds the new
+        // communicator once `make` has succeeded.
         unsafe {
             if !self.is_busy.get() && !is_intracommunicator(old) {
                 self.give_room(old);
@@ -99,14 +101,14 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid communicator.
+    /// The communicator is valid.
     pub unsafe fn give_room(&self, on: MPI_Comm) {
         if self.is_busy.get() {
             return;
         }
         self.count_creation();
         self.with_library_collectives(|| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the communicator is valid.
             unsafe {
                 // An error concerns the call that follows, which reports it.
                 let _ = if is_intracommunicator(on) {
@@ -126,9 +128,9 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// A valid intracommunicator.
+    /// `on` is a valid intracommunicator.
     unsafe fn give_room_within(&self, on: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         unsafe {
             let Some(members) = of_this_world(world_ranks(on)?) else {
                 return Ok(());
@@ -144,13 +146,14 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// A valid intracommunicator whose errors are returned, and its ranks, which are of this world.
+    /// `on` is a valid intracommunicator whose errors are returned, and `members` are its ranks, which are of this
+    /// world.
     pub(crate) unsafe fn give_room_among(
         &self,
         on: MPI_Comm,
         members: &HashSet<c_int>,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator whose errors are returned.
         unsafe {
             let mut may_lack = [self.may_take_room(members)];
             maximum_over_ranks(on, &mut may_lack)?;
@@ -170,9 +173,10 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid intercommunicator.
+    /// `on` is a valid intercommunicator.
     unsafe fn give_room_between(&self, on: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's; the groups are written by the calls, and freed.
+        // SAFETY: the caller promises that `on` is a valid intercommunicator; the groups are written by the calls, and
+        // freed.
         unsafe {
             let (mut own, mut other) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
             check_code("MPI_Comm_group", ffi::PMPI_Comm_group(on, &mut own))?;
@@ -187,14 +191,15 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// A valid intercommunicator and its groups.
+    /// `on` is a valid intercommunicator, and `own` and `other` are its groups.
     unsafe fn give_room_to(
         &self,
         on: MPI_Comm,
         own: ffi::MPI_Group,
         other: ffi::MPI_Group,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's, and a constant of the library.
+        // SAFETY: the caller promises a valid intercommunicator and its groups, and this rank belongs to `own`;
+        // `MPI_COMM_WORLD` is a constant of the library.
         unsafe {
             let mut members = world_ranks_of(own)?;
             members.extend(world_ranks_of(other)?);
@@ -243,9 +248,9 @@ pub(crate) fn of_this_world(ranks: Vec<c_int>) -> Option<HashSet<c_int>> {
 ///
 /// # Safety
 ///
-/// A valid group.
+/// The group is valid.
 unsafe fn world_ranks_of(group: ffi::MPI_Group) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's, and a constant of the library.
+    // SAFETY: the caller promises that the group is valid; `MPI_COMM_WORLD` is a constant of the library.
     unsafe { group_ranks_in(ffi::RSMPI_COMM_WORLD, group) }
 }
 
@@ -253,24 +258,24 @@ unsafe fn world_ranks_of(group: ffi::MPI_Group) -> Result<Vec<c_int>, ExecError>
 ///
 /// # Safety
 ///
-/// A valid intercommunicator.
+/// `on` is a valid intercommunicator.
 unsafe fn greatest_between(on: MPI_Comm, number: c_int) -> Result<c_int, ExecError> {
     // Each group gets what the other one has, which it then returns.
     let mut of_other = [number];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `on` is a valid intercommunicator.
     unsafe { maximum_over_ranks(on, &mut of_other)? };
     let mut of_own = of_other;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `on` is a valid intercommunicator.
     unsafe { maximum_over_ranks(on, &mut of_own)? };
     Ok(of_other[0].max(of_own[0]))
 }
 
 /// # Safety
 ///
-/// A valid communicator.
+/// The communicator is valid.
 pub(crate) unsafe fn is_intracommunicator(communicator: MPI_Comm) -> bool {
     let mut is_inter = 0;
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that the communicator is valid; the result is written by the call.
     let code = unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
     code == 0 && is_inter == 0
 }

@@ -15,7 +15,7 @@ use schedule::Collective;
 ///
 /// # Safety
 ///
-/// Handles are MPI's or null, and `counts` holds a number a rank or is null.
+/// Handles are valid or null, and `counts` has one count per rank or is null.
 #[inline]
 pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     // SAFETY: constants of the library.
@@ -31,7 +31,8 @@ pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> 
     if is_plain {
         None
     } else {
-        // SAFETY: the caller promises the same of its handles and counts.
+        // SAFETY: the caller promises that handles are valid or null, and that `counts` has one count per rank or is
+        // null.
         unsafe { check_thoroughly(call, communicator) }
     }
 }
@@ -58,8 +59,8 @@ unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_i
         // There is no error handler to call.
         return Some(ffi::MPI_ERR_OTHER as c_int);
     }
-    // SAFETY: the caller's; errors without a communicator go to MPI_COMM_SELF's handler (MPI 4.0,
-    // section 9.1).
+    // SAFETY: the caller promises that the handles are valid or null, and that `counts` has one count per rank or is
+    // null. Errors without a communicator go to MPI_COMM_SELF's handler (MPI 4.0, section 9.1).
     unsafe {
         if communicator == ffi::RSMPI_COMM_NULL {
             let class = ffi::MPI_ERR_COMM as c_int;
@@ -79,7 +80,7 @@ unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_i
 /// As of [`check_arguments`]; the communicator is not null.
 unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     let (mut is_inter, mut rank, mut ranks) = (0, 0, 0);
-    // SAFETY: the caller's; the results are written by the calls.
+    // SAFETY: the caller promises that the communicator is valid and not null; the results are written by the calls.
     unsafe {
         ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
         ffi::PMPI_Comm_rank(communicator, &mut rank);
@@ -95,7 +96,8 @@ unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     if call.collective.is_reduction() && call.operator == no_operator() {
         return Some(ffi::MPI_ERR_OP);
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `counts` has one count per rank or is null, and that datatypes are valid or
+    // null.
     unsafe {
         let elements = match call.collective {
             Collective::ReduceScatter => largest_part(call, ranks),
@@ -112,12 +114,12 @@ unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
 ///
 /// # Safety
 ///
-/// `counts` holds a number a rank, or is null.
+/// `counts` has one count per rank or is null.
 unsafe fn largest_part(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
     if call.counts.are_missing() {
         return Err(ffi::MPI_ERR_ARG);
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises one count per rank if `counts` is not null, which has just been checked.
     let counts = unsafe { call.part_counts(ranks) };
     if counts.iter().any(|count| count < 0) {
         Err(ffi::MPI_ERR_COUNT)
@@ -130,7 +132,7 @@ unsafe fn largest_part(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
 ///
 /// # Safety
 ///
-/// Datatypes are MPI's or null.
+/// Datatypes are valid or null.
 unsafe fn first_fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
@@ -153,7 +155,7 @@ unsafe fn first_fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> 
         _ => Some((recv, elements, call.recv_type)),
     };
     let is_aliased = sending.is_some() && receiving.is_some() && call.send == recv && elements > 0;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that datatypes are valid or null.
     let mut faults = [sending, receiving]
         .into_iter()
         .flatten()
@@ -165,9 +167,10 @@ unsafe fn first_fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> 
 ///
 /// # Safety
 ///
-/// The datatype is MPI's or null.
+/// The datatype is valid or null.
 unsafe fn fault_of_side(buffer: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<u32> {
-    // SAFETY: a constant of the library; the caller's.
+    // SAFETY: the caller promises that the datatype is valid or null; null is a constant of the library, and not looked
+    // at further.
     unsafe {
         if count < 0 {
             Some(ffi::MPI_ERR_COUNT)
@@ -189,7 +192,7 @@ unsafe fn fault_of_side(buffer: *const c_void, count: i64, datatype: MPI_Datatyp
 /// The datatype is valid.
 unsafe fn is_absolute(datatype: MPI_Datatype) -> bool {
     let mut size = 0;
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that the datatype is valid; the result is written by the call.
     unsafe {
         ffi::PMPI_Type_size(datatype, &mut size);
         size == 0 || is_named(datatype) == Ok(false)

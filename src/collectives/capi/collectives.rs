@@ -21,9 +21,13 @@ type Operator = MPI_Op;
 
 /// # Safety
 ///
-/// The table is null or one of `colltune_load`'s, and MPI's conditions hold.
+/// The table is null or one of `colltune_load`'s that has not been freed. The arguments are as MPI asks of the call, or
+/// such that `check_arguments` finds them to be wrong: handles are valid or null, and `counts` has one count per rank
+/// or is null.
 unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that handles are valid or null and `counts` has one count per rank or is null, that
+    // other arguments are as MPI asks of the call once `check_arguments` finds no fault, and that the table is null or
+    // not freed.
     unsafe {
         if let Some(class) = check_arguments(call, communicator) {
             return class;
@@ -46,7 +50,9 @@ macro_rules! define {
         ///
         /// # Safety
         ///
-        /// MPI's conditions, and those of the header.
+        /// The table is null or one of `colltune_load`'s that has not been freed. The arguments are as MPI asks of the
+        /// call, or such that the header names an error for them: handles are valid or null, and `counts` has one count
+        /// per rank or is null.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours(
             table: *const CTable,
@@ -54,7 +60,8 @@ macro_rules! define {
             $communicator: MPI_Comm,
         ) -> c_int {
             let raw = $call;
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the table is null or not freed, that handles are valid or null, and that
+            // other arguments are as MPI asks or such that the header names an error for them.
             unsafe { call(table, $communicator, &raw) }
         }
     )*};

@@ -73,14 +73,14 @@ pub extern "C" fn colltune_message() -> *const c_char {
 ///
 /// # Safety
 ///
-/// `path` is a text that ends in zero, and `table` may be written, or either is null.
+/// `path` is null or a text that ends in zero, `table` is null or may be written, and `communicator` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn colltune_load(
     path: *const c_char,
     communicator: MPI_Comm,
     table: *mut *mut CTable,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `table` is null or may be written.
     if let Some(table) = unsafe { table.as_mut() } {
         *table = std::ptr::null_mut();
     }
@@ -98,12 +98,13 @@ pub unsafe extern "C" fn colltune_load(
         return fail_with(ERR_ARGUMENT, "a null argument");
     }
     let mut is_inter = 0;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid if it is not null, which has just been checked.
     unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
     if is_inter != 0 {
         return fail_with(ERR_ARGUMENT, "an intercommunicator");
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `path` is a text that ends in zero and that the communicator is valid. It has
+    // been checked that neither is null, that MPI is running, and that there is no intercommunicator.
     let loaded = unsafe {
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
         let (loaded, settings) = read_with_settings(path.as_ref());
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn colltune_load(
                 dispatcher,
                 shapes: RefCell::default(),
             };
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `table` may be written if it is not null, which has been checked.
             unsafe { *table = Box::into_raw(Box::new(made)) };
             SUCCESS
         }
@@ -147,7 +148,8 @@ fn error_code(error: &RuntimeError) -> c_int {
 /// `table` is null, or points to null or to what `colltune_load` has written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn colltune_free(table: *mut *mut CTable) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `table` is null, or points to null or to what `colltune_load` has written, which
+    // is freed once, since null takes its place.
     unsafe {
         if let Some(table) = table.as_mut()
             && !table.is_null()
@@ -163,8 +165,8 @@ pub unsafe extern "C" fn colltune_free(table: *mut *mut CTable) -> c_int {
 ///
 /// # Safety
 ///
-/// The table is one of `colltune_load`'s, the name ends in zero, and the decision may be written, or
-/// they are null.
+/// The table is null or one of `colltune_load`'s that has not been freed, the name is null or ends in zero, and the
+/// decision is null or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn colltune_decide(
     table: *const CTable,
@@ -175,7 +177,8 @@ pub unsafe extern "C" fn colltune_decide(
     commutative: c_int,
     decision: *mut CDecision,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the table is null or not freed, that the name is null or ends in zero, and that
+    // the decision is null or may be written.
     let (table, name, decision) = unsafe {
         let name = (!collective.is_null()).then(|| CStr::from_ptr(collective));
         (table.as_ref(), name, decision.as_mut())

@@ -181,10 +181,10 @@ macro_rules! chained {
             ///
             /// # Safety
             ///
-            /// MPI's own conditions.
+            /// As MPI asks of a call of the function with this name.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-                // SAFETY: the caller's; functions of these names have these arguments.
+                // SAFETY: the caller promises what MPI asks of the call; functions of these names have these arguments.
                 unsafe {
                     match LINK.tool() {
                         Some(tool) => crate::chain::function!(tool, ($($kind),*))($($argument),*),
@@ -197,10 +197,10 @@ macro_rules! chained {
             ///
             /// # Safety
             ///
-            /// MPI's own conditions.
+            /// As MPI asks of a call of the function with this name.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $profiling($($argument: $kind),*) -> std::ffi::c_int {
-                // SAFETY: the caller's; functions of these names have these arguments.
+                // SAFETY: the caller promises what MPI asks of the call; functions of these names have these arguments.
                 unsafe { $serve(crate::chain::function!(LINK.library(), ($($kind),*)), $($argument),*) }
             }
 

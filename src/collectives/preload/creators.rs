@@ -28,12 +28,16 @@ macro_rules! creators {
             $way:ident($($with:expr),*);
     )*) => {
         $(
+            /// # Safety
+            ///
+            /// As MPI asks of the call; `library` is the MPI library's function for it.
             #[inline(never)]
             unsafe extern "C" fn $make(
                 library: unsafe extern "C" fn($($kind),*) -> c_int,
                 $($argument: $kind,)*
             ) -> c_int {
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null and the
+                // call is collective over it or its group, and that `library` is the function for it.
                 unsafe { $way($($with,)* || library($($argument,)*)) }
             }
         )*
@@ -138,11 +142,19 @@ pub(crate) mod newer {
     }
 
     /// Without the info, which has only hints.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of `MPI_Comm_idup_with_info`.
     unsafe extern "C" fn older_idup(on: Comm, _info: Info, made: Made, request: Made) -> c_int {
-        // SAFETY: the caller's; the function has these arguments.
+        // SAFETY: the caller promises what MPI asks of `MPI_Comm_idup_with_info`; the older function has these
+        // arguments.
         unsafe { function!(older(c"PMPI_Comm_idup"), (Comm, Made, Made))(on, made, request) }
     }
 
+    /// # Safety
+    ///
+    /// As MPI asks of `MPI_Win_create_c`.
     unsafe extern "C" fn older_win_create(
         base: Data,
         size: Size,
@@ -155,7 +167,7 @@ pub(crate) mod newer {
             return lacking();
         };
         let create = older(c"PMPI_Win_create");
-        // SAFETY: the caller's; the function has these arguments.
+        // SAFETY: the caller promises what MPI asks of `MPI_Win_create_c`; the older function has these arguments.
         unsafe {
             function!(create, (Data, Size, c_int, Info, Comm, Made))(
                 base, size, unit, info, on, made,
@@ -163,6 +175,9 @@ pub(crate) mod newer {
         }
     }
 
+    /// # Safety
+    ///
+    /// As MPI asks of `MPI_Win_allocate_c`.
     unsafe extern "C" fn older_win_allocate(
         size: Size,
         unit: Size,
@@ -175,7 +190,7 @@ pub(crate) mod newer {
             return lacking();
         };
         let allocate = older(c"PMPI_Win_allocate");
-        // SAFETY: the caller's; the function has these arguments.
+        // SAFETY: the caller promises what MPI asks of `MPI_Win_allocate_c`; the older function has these arguments.
         unsafe {
             function!(allocate, (Size, c_int, Info, Comm, Data, Made))(
                 size, unit, info, on, base, made,
@@ -183,6 +198,9 @@ pub(crate) mod newer {
         }
     }
 
+    /// # Safety
+    ///
+    /// As MPI asks of `MPI_Win_allocate_shared_c`.
     unsafe extern "C" fn older_win_allocate_shared(
         size: Size,
         unit: Size,
@@ -195,7 +213,8 @@ pub(crate) mod newer {
             return lacking();
         };
         let allocate = older(c"PMPI_Win_allocate_shared");
-        // SAFETY: the caller's; the function has these arguments.
+        // SAFETY: the caller promises what MPI asks of `MPI_Win_allocate_shared_c`; the older function has these
+        // arguments.
         unsafe {
             function!(allocate, (Size, c_int, Info, Comm, Data, Made))(
                 size, unit, info, on, base, made,
@@ -212,7 +231,9 @@ pub(crate) mod newer {
 /// The communicator is valid or null, `make` is collective over it or the group, and writes the new one to `made`.
 unsafe fn again(on: Comm, creators: Creators, made: Made, make: impl Fn() -> c_int) -> c_int {
     let on = on.communicator();
-    // SAFETY: constants of the library; the caller's.
+    // SAFETY: the caller promises that the communicator is valid or null, that `make` is collective over it or the
+    // group, and that `make` writes the new one to `made`; if one of them is null, a constant of the library, only
+    // `make` is called.
     unsafe {
         let is_wrong = on == ffi::RSMPI_COMM_NULL
             || matches!(creators, Creators::Group(group) if group == ffi::RSMPI_GROUP_NULL);
@@ -230,7 +251,8 @@ unsafe fn again(on: Comm, creators: Creators, made: Made, make: impl Fn() -> c_i
 /// The communicator is valid or null, and `make` is collective over it.
 unsafe fn room(on: Comm, make: impl Fn() -> c_int) -> c_int {
     let on = on.communicator();
-    // SAFETY: a constant of the library; the caller's.
+    // SAFETY: the caller promises that the communicator is valid or null; null is a constant of the library, and no
+    // room is made then.
     unsafe {
         if let Some(dispatcher) = dispatcher().filter(|_| on != ffi::RSMPI_COMM_NULL) {
             dispatcher.give_room(on);
@@ -243,7 +265,7 @@ unsafe fn room(on: Comm, make: impl Fn() -> c_int) -> c_int {
 ///
 /// # Safety
 ///
-/// As MPI asks of the call.
+/// As MPI asks of `MPI_Intercomm_create` with these arguments.
 unsafe fn across(
     own: Comm,
     leader: c_int,
@@ -259,7 +281,7 @@ unsafe fn across(
         remote_leader,
         tag,
     };
-    // SAFETY: a constant of the library; the caller's.
+    // SAFETY: the caller promises arguments as MPI asks of `MPI_Intercomm_create`; null is a constant of the library.
     unsafe {
         if let Some(dispatcher) = dispatcher().filter(|_| bridge.own != ffi::RSMPI_COMM_NULL) {
             dispatcher.give_room_across(&bridge);

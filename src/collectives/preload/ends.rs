@@ -19,12 +19,15 @@ chained! {
     MPI_Finalize PMPI_Finalize () finalize;
 }
 
+/// # Safety
+///
+/// As MPI asks of the call; `library` is the MPI library's function for it.
 unsafe fn init(
     library: unsafe extern "C" fn(Count, Words) -> c_int,
     argc: Count,
     argv: Words,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `library` is the function for this call, with arguments as MPI asks.
     let code = unsafe { library(argc, argv) };
     if code == 0 {
         start_using_table();
@@ -32,6 +35,9 @@ unsafe fn init(
     code
 }
 
+/// # Safety
+///
+/// As MPI asks of the call; `library` is the MPI library's function for it.
 unsafe fn init_thread(
     library: unsafe extern "C" fn(Count, Words, c_int, *mut c_int) -> c_int,
     argc: Count,
@@ -39,7 +45,7 @@ unsafe fn init_thread(
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `library` is the function for this call, with arguments as MPI asks.
     let code = unsafe { library(argc, argv, required, provided) };
     if code == 0 {
         start_using_table();
@@ -47,8 +53,12 @@ unsafe fn init_thread(
     code
 }
 
+/// # Safety
+///
+/// As MPI asks of the call; `library` is the MPI library's function for it.
 unsafe fn finalize(library: unsafe extern "C" fn() -> c_int) -> c_int {
     stop_using_table();
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `library` is the MPI library's `MPI_Finalize`, and that the program may call
+    // that.
     unsafe { library() }
 }

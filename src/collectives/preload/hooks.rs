@@ -72,32 +72,45 @@ macro_rules! intercept {
                     in_form($call)
                 }
 
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work, and `known` is the call's
+                /// communicator there, which was found just now.
                 #[inline(never)]
                 unsafe extern "C" fn decide(
                     $($argument: $kind,)*
                     known: KnownCommunicator,
                 ) -> c_int {
-                    // SAFETY: the caller's; it has found the table at work.
+                    // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
+                    // at work, and `known` there, which it finds only while no call of ours is under way.
                     unsafe { at_work().call_on(known, || raw($($argument),*)) }
                 }
 
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
                 #[cold]
                 #[inline(never)]
                 unsafe extern "C" fn first(
                     $($argument: $kind,)*
                     $communicator: Handle,
                 ) -> c_int {
-                    // SAFETY: the caller's; it has found the table at work.
+                    // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
+                    // at work.
                     unsafe { at_work().call($communicator.communicator(), raw($($argument),*)) }
                 }
 
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `library` is the MPI library's function for it.
                 #[inline(always)]
                 pub(super) unsafe extern "C" fn serve(
                     library: unsafe extern "C" fn($($kind,)* Handle) -> c_int,
                     $($argument: $kind,)*
                     $communicator: Handle,
                 ) -> c_int {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
+                    // library; `known` is the call's communicator, found in the dispatcher at work.
                     unsafe {
                         let Some(dispatcher) = dispatcher() else {
                             return library($($argument,)* $communicator);
@@ -233,7 +246,8 @@ pub(crate) mod large {
             };
         };
         (Counts $argument:ident $communicator:ident) => {
-            // SAFETY: the caller's.
+            // SAFETY: the caller of `narrow` promises as many counts as there are ranks, as MPI asks of
+            // `MPI_Reduce_scatter_c`.
             let parts = unsafe { narrowed_parts($argument, $communicator) };
             let Some(parts) = parts else {
                 return lacking();
@@ -252,13 +266,17 @@ pub(crate) mod large {
             /// These functions, in the order of [`LINKS`].
             fn narrowing() -> [*const c_void; COLLECTIVES.len()] {
                 [$({
+                    /// # Safety
+                    ///
+                    /// As MPI asks of the call with large counts.
                     unsafe extern "C" fn narrow(
                         $($argument: $kind,)*
                         $communicator: Handle,
                     ) -> c_int {
                         $(narrowed!($kind $argument $communicator);)*
                         let function = plain_function(collective!($collective));
-                        // SAFETY: the caller's; the function has these arguments.
+                        // SAFETY: the caller promises what MPI asks of the call, of which all numbers fit into `int`;
+                        // the function has these arguments.
                         unsafe {
                             function!(function, ($(plain!($kind),)* Handle))($($argument,)* $communicator)
                         }
@@ -282,11 +300,13 @@ pub(crate) mod large {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the arguments of `MPI_Reduce_scatter_c`.
+    /// As MPI asks of `MPI_Reduce_scatter_c`: the communicator is valid, and `counts` has one count per rank, or is
+    /// null.
     unsafe fn narrowed_parts(counts: Counts, communicator: Handle) -> Option<Vec<c_int>> {
         let size = function_of_library(c"PMPI_Comm_size").filter(|_| !counts.is_null())?;
         let mut ranks: c_int = 0;
-        // SAFETY: the function has these arguments; the caller gives as many counts as there are ranks.
+        // SAFETY: the caller promises a valid communicator and as many counts as there are ranks; the function has
+        // these arguments.
         unsafe {
             function!(size, (Handle, *mut c_int))(communicator, &raw mut ranks);
             let counts = std::slice::from_raw_parts(counts, usize::try_from(ranks).ok()?);

@@ -46,7 +46,8 @@ pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
 /// [`dispatcher`] has just returned it.
 #[inline]
 pub(crate) unsafe fn at_work() -> &'static Dispatcher {
-    // SAFETY: the caller's, and as in `dispatcher`.
+    // SAFETY: the caller promises that `dispatcher` has just returned this one, so it has been set, and not freed
+    // since.
     unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
 }
 

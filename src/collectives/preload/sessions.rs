@@ -16,6 +16,9 @@ chained! {
     MPI_Session_init PMPI_Session_init (info: Handle, errors: Handle, session: *mut Handle) open;
 }
 
+/// # Safety
+///
+/// As MPI asks of the call; `library` is the MPI library's function for it.
 unsafe fn open(
     library: unsafe extern "C" fn(Handle, Handle, *mut Handle) -> c_int,
     info: Handle,
@@ -23,7 +26,7 @@ unsafe fn open(
     session: *mut Handle,
 ) -> c_int {
     USED.store(true, Ordering::Relaxed);
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `library` is the function for this call, with arguments as MPI asks.
     unsafe { library(info, errors, session) }
 }
 

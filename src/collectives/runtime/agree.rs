@@ -12,7 +12,7 @@ use mpi::ffi;
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_same(communicator: MPI_Comm, numbers: &[u64]) -> Result<bool, ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
     let same = unsafe { are_same(communicator, numbers)? };
     Ok(!same.contains(&false))
 }
@@ -29,7 +29,7 @@ pub(crate) unsafe fn are_same(
     // The maximum equals the minimum if it equals the complement of the maximum of complements.
     let mut both: Vec<u64> = numbers.to_vec();
     both.extend(numbers.iter().map(|number| !number));
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
     unsafe { maximum_over_ranks(communicator, &mut both)? };
     let (greatest, complements) = both.split_at(numbers.len());
     let pairs = greatest.iter().zip(complements);
@@ -47,7 +47,7 @@ pub(crate) unsafe fn first_text(
     communicator: MPI_Comm,
     mine: Option<&String>,
 ) -> Result<Option<String>, ExecError> {
-    // SAFETY: the caller's; the buffer has the given length.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; the buffer has the given length.
     unsafe {
         let (rank, ranks) = rank_and_size(communicator)?;
         let own = mine.map_or(&[][..], |text| text.as_bytes());
@@ -82,7 +82,7 @@ pub(crate) unsafe fn first_text(
 /// `communicator` is valid.
 pub(crate) unsafe fn rank_and_size(communicator: MPI_Comm) -> Result<(c_int, c_int), ExecError> {
     let (mut rank, mut size) = (0, 0);
-    // SAFETY: the caller's; the results are written by the calls.
+    // SAFETY: the caller promises that the communicator is valid; the results are written by the calls.
     unsafe {
         let code = ffi::PMPI_Comm_rank(communicator, &mut rank);
         check_code("MPI_Comm_rank", code)?;
@@ -98,7 +98,7 @@ pub(crate) unsafe fn rank_and_size(communicator: MPI_Comm) -> Result<(c_int, c_i
 ///
 /// `communicator` is valid.
 pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid.
     let (rank, _) = unsafe { rank_and_size(communicator)? };
     Ok(rank == 0)
 }
@@ -107,12 +107,12 @@ pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError>
 ///
 /// # Safety
 ///
-/// `communicator` is a valid intracommunicator.
+/// `communicator` is valid. If it is an intercommunicator, each group gets the maximum of the other one.
 pub(crate) unsafe fn maximum_over_ranks<N: Number>(
     communicator: MPI_Comm,
     numbers: &mut [N],
 ) -> Result<(), ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid.
     unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_MAX) }
 }
 
@@ -145,7 +145,7 @@ pub(crate) unsafe fn sum_over_ranks(
     communicator: MPI_Comm,
     numbers: &mut [i32],
 ) -> Result<(), ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid, as an intracommunicator.
     unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_SUM) }
 }
 
@@ -158,7 +158,7 @@ pub(crate) unsafe fn union_over_ranks(
     communicator: MPI_Comm,
     numbers: &mut [u64],
 ) -> Result<(), ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid, as an intracommunicator.
     unsafe { reduce_over_ranks(communicator, numbers, ffi::RSMPI_BOR) }
 }
 

@@ -53,7 +53,8 @@ pub(crate) unsafe fn call_length(
     }
     let mut elements = measured_count as u64;
     if call.collective == Collective::ReduceScatter {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises one count per rank where `counts` is significant, as it is in an
+        // `MPI_Reduce_scatter`.
         let counts = unsafe { call.part_counts(ranks) };
         if counts.iter().any(|count| count < 0) {
             return Ok(Err(FallbackReason::Invalid));
@@ -88,13 +89,15 @@ pub(crate) unsafe fn call_length(
 ///
 /// # Safety
 ///
-/// The handles are valid where they are significant, and stay valid while the result is in use.
+/// The datatypes are valid and committed and the operator is valid where they are significant. They are blank
+/// elsewhere, and none is freed while the result is in use.
 pub(crate) unsafe fn executor_arguments<'a>(
     call: &RawCall,
     counts: &'a [u64],
 ) -> Result<Arguments<'a>, ExecError> {
     let root = call.root as u32;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that a datatype that is not blank is committed and is not freed while the result is
+    // in use.
     let elements = |count: i64, datatype: MPI_Datatype| unsafe {
         // A blank datatype is not used; it only has to be valid.
         let datatype = if datatype == ffi::RSMPI_DATATYPE_NULL {
@@ -109,7 +112,8 @@ pub(crate) unsafe fn executor_arguments<'a>(
     };
     let send = elements(call.send_count, call.send_type)?;
     let data = elements(call.recv_count, call.recv_type)?;
-    // SAFETY: the caller's; a blank operator is a valid one.
+    // SAFETY: the caller promises that an operator that is significant is valid while the result is in use; a blank one
+    // is valid, too.
     let operator = unsafe { OperatorHandle::new(call.operator)? };
     Ok(match call.collective {
         Collective::Bcast => Arguments::Bcast { data, root },

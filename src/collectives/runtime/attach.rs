@@ -47,9 +47,9 @@ pub(crate) struct SilencedCommunicator {
 impl SilencedCommunicator {
     /// # Safety
     ///
-    /// A valid communicator.
+    /// The communicator is valid, and is not freed while this value is in use.
     pub(crate) unsafe fn new(communicator: MPI_Comm) -> Result<Self, ExecError> {
-        // SAFETY: the caller's; the handler is written by the call.
+        // SAFETY: the caller promises that the communicator is valid; the handler is written by the call.
         unsafe {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
             let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
@@ -69,12 +69,12 @@ impl SilencedCommunicator {
     ///
     /// # Safety
     ///
-    /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
+    /// This is a valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
     pub(crate) unsafe fn attach(
         &self,
         common: &AttachContext<'_>,
     ) -> Result<Result<Attached, Reasons>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this is a valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
         unsafe {
             let placement = match self.find_placement(common)? {
                 Ok(placement) => placement,
@@ -120,12 +120,12 @@ impl SilencedCommunicator {
         &self,
         common: &AttachContext<'_>,
     ) -> Result<Result<Placement, FallbackReason>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator.
         let place = unsafe { find_node_place(self.communicator) };
         let leads = place.as_ref().is_ok_and(|place| place.rank.lower == 0);
         let has_devices = !common.means.allows_devices && devices::may_be_in_use();
         let mut sums = [leads, place.is_err(), has_devices].map(i32::from);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator.
         unsafe { sum_over_ranks(self.communicator, &mut sums)? };
         let [nodes, failed, with_devices] = sums;
         let node_ranks = place.as_ref().map_or(0, |place| place.node_ranks);
@@ -138,7 +138,7 @@ impl SilencedCommunicator {
             is_out(&RankPlace::is_in_block),
             is_out(&|rank_place| rank_place.is_in_turn(nodes as u32)),
         ];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator.
         unsafe { maximum_over_ranks(self.communicator, &mut most)? };
         let [ppn, least, out_of_block, out_of_turn] = most;
         if with_devices > 0 {
@@ -170,7 +170,7 @@ impl SilencedCommunicator {
             return Ok(true);
         }
         let mut ends = [rounding, -rounding];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator.
         unsafe { maximum_over_ranks(self.communicator, &mut ends)? };
         Ok(ends[0] == -ends[1])
     }
@@ -179,14 +179,15 @@ impl SilencedCommunicator {
     ///
     /// # Safety
     ///
-    /// As in [`Self::attach`].
+    /// As in [`Self::attach`]; all ranks have agreed on the version.
     unsafe fn networks_fit(
         &self,
         networks: &NetworkCheck<'_>,
         version: &Version,
     ) -> Result<bool, ExecError> {
         let (host, table) = (networks.host, &version.loaded.table);
-        // SAFETY: the caller's; all ranks have agreed on the version.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator, and that all ranks have
+        // agreed on the version, so they have the same table.
         let found = unsafe { host.common_networks(self.communicator, table)? };
         let fit = found.is_none() || networks.is_forced;
         networks.found.replace(found);
@@ -226,7 +227,7 @@ impl SilencedCommunicator {
         if nodes.is_some() || !any_choice(rules, knows_nodes) {
             return Ok(nodes);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that this communicator is a valid intracommunicator.
         let firsts = unsafe { first_ranks_on_nodes(self.communicator, first)? };
         Ok(Some(Nodes::from_labels(&firsts)))
     }
@@ -238,9 +239,10 @@ impl SilencedCommunicator {
     ///
     /// # Safety
     ///
-    /// A valid communicator, or null.
+    /// The communicator is valid or null.
     pub(crate) unsafe fn give_handler_to(&self, communicator: MPI_Comm) {
-        // SAFETY: the caller's; a valid handler, of which the communicator keeps a reference of its own.
+        // SAFETY: the caller promises that the communicator is valid or null; the handler is valid, and the
+        // communicator keeps a reference of its own to it.
         unsafe {
             if communicator == ffi::RSMPI_COMM_NULL {
                 return;

@@ -82,7 +82,7 @@ impl Attributes {
     /// The communicator is valid, and not null.
     pub(crate) unsafe fn find_state(&self, communicator: MPI_Comm) -> *mut State {
         let (mut value, mut flag) = (std::ptr::null_mut::<State>(), 0);
-        // SAFETY: the caller's; what was set is a state's address.
+        // SAFETY: the caller promises that the communicator is valid and not null; what was set is a state's address.
         let code = unsafe {
             ffi::PMPI_Comm_get_attr(
                 communicator,

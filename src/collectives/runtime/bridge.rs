@@ -37,7 +37,8 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call; the group's communicator is not null.
+    /// The bridge is as MPI asks of `MPI_Intercomm_create`, except that the peers' communicator may be null on the
+    /// leader, too; the group's is not null.
     pub unsafe fn give_room_across(&self, bridge: &Bridge) {
         if self.is_busy.get() {
             return;
@@ -45,7 +46,8 @@ impl Dispatcher {
         self.count_creation();
         self.with_library_collectives(|| {
             // An error concerns the call that follows, which reports it.
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, with a group's communicator
+            // that is not null.
             let _ = unsafe { self.agree_across(bridge) };
         });
     }
@@ -54,7 +56,8 @@ impl Dispatcher {
     ///
     /// As in [`Self::give_room_across`].
     unsafe fn agree_across(&self, bridge: &Bridge) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, so the group's communicator is
+        // valid, and the peers' is valid or null on the leader.
         unsafe {
             if !is_intracommunicator(bridge.own) {
                 return Ok(());
@@ -98,7 +101,8 @@ impl<'a> Ends<'a> {
     ///
     /// As in [`Dispatcher::give_room_across`].
     unsafe fn new(bridge: &'a Bridge) -> Result<Self, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, so the group's communicator is
+        // valid, and the peers' is valid or null on the leader.
         unsafe {
             let (rank, _) = rank_and_size(bridge.own)?;
             let leads = rank == bridge.leader;
@@ -124,7 +128,8 @@ impl<'a> Ends<'a> {
             return Ok(());
         }
         let mut other = [0];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`; this rank leads and the other
+        // leader is in this world, since there are no peers otherwise.
         unsafe { self.swap(&[DECLINED], &mut other) }
     }
 
@@ -135,7 +140,8 @@ impl<'a> Ends<'a> {
     /// As in [`Dispatcher::give_room_across`]; both leaders are in this world.
     unsafe fn greatest(&self, number: c_int) -> Result<c_int, ExecError> {
         let (mut own, mut other) = ([number], [0]);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, and that both leaders are in this
+        // world.
         unsafe {
             maximum_over_ranks(self.bridge.own, &mut own)?;
             self.pass(&own, &mut other)?;
@@ -150,7 +156,8 @@ impl<'a> Ends<'a> {
     /// As in [`Self::greatest`].
     unsafe fn exchange(&self, numbers: &[c_int]) -> Result<Vec<c_int>, ExecError> {
         let (mut count, mine) = ([0], [numbers.len() as c_int]);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, and that both leaders are in this
+        // world.
         unsafe {
             self.pass(&mine, &mut count)?;
             let mut others = vec![0; count[0] as usize];
@@ -166,7 +173,8 @@ impl<'a> Ends<'a> {
     /// As in [`Self::greatest`].
     unsafe fn pass(&self, mine: &[c_int], others: &mut [c_int]) -> Result<(), ExecError> {
         let (count, place) = (others.len() as c_int, self.bridge.leader);
-        // SAFETY: the caller's; the buffer has this length.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, so the group's communicator is
+        // valid and has this leader; the buffer has this length.
         unsafe {
             if self.leads {
                 self.swap(mine, others)?;
@@ -184,7 +192,8 @@ impl<'a> Ends<'a> {
     /// As in [`Self::greatest`]; this rank leads.
     unsafe fn swap(&self, mine: &[c_int], others: &mut [c_int]) -> Result<(), ExecError> {
         let (other, tag) = (self.bridge.remote_leader, self.bridge.tag);
-        // SAFETY: the caller's; the buffers have these lengths.
+        // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, and that this rank leads, so the
+        // peers' communicator and the other leader are valid; the buffers have these lengths.
         check_code("MPI_Sendrecv", unsafe {
             ffi::PMPI_Sendrecv(
                 mine.as_ptr().cast(),
@@ -210,7 +219,9 @@ impl<'a> Ends<'a> {
 ///
 /// As in [`Dispatcher::give_room_across`].
 unsafe fn is_peer_of_this_world(bridge: &Bridge) -> Result<bool, ExecError> {
-    // SAFETY: the caller's, and constants of the library; the group is written by the call, and freed.
+    // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, so the peers' communicator is valid
+    // or null on a leader; null and the others are constants of the library; the group is written by the call, and
+    // freed.
     unsafe {
         if bridge.peers == ffi::RSMPI_COMM_NULL {
             return Ok(false);

@@ -61,7 +61,7 @@ impl Datatypes {
     /// The datatype is valid.
     pub(crate) unsafe fn is_known(&self, datatype: MPI_Datatype) -> bool {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
-        // SAFETY: the caller's; the results are written by the call.
+        // SAFETY: the caller promises that the datatype is valid; the results are written by the call.
         let code = unsafe {
             let value = (&raw mut value).cast();
             ffi::PMPI_Type_get_attr(datatype, self.keyval, value, &mut flag)
@@ -80,8 +80,8 @@ impl Datatypes {
     ) -> Result<HandleLiveness, ExecError> {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
         let keyval = self.keyval;
-        // SAFETY: the caller's; a stored value is the address of a liveness flag, of which the attribute owns a
-        // share.
+        // SAFETY: the caller promises that the datatype is valid; a stored value is the address of a liveness flag, of
+        // which the attribute owns a share.
         unsafe {
             let code =
                 ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut value).cast(), &mut flag);

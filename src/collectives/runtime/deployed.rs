@@ -98,7 +98,8 @@ impl DeployedCall {
 
     /// # Safety
     ///
-    /// The buffers are as long as the call says and do not overlap, and the communicator is the call's.
+    /// The buffers are as long as the call says and do not overlap, `known` is the call's communicator, and no call of
+    /// ours is under way.
     #[inline(never)]
     unsafe fn serve_known(
         &self,
@@ -107,7 +108,8 @@ impl DeployedCall {
         output: &mut [u8],
     ) -> c_int {
         let arguments = self.call.arguments_on(input, output);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the buffers are as long as the call says and do not overlap, that `known` is
+        // the call's communicator, and that no call of ours is under way.
         unsafe { self.dispatcher.call_on(known, || arguments) }
     }
 

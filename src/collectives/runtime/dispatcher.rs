@@ -149,7 +149,7 @@ impl Dispatcher {
             threads as u64,
             attach_after,
         ]);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
         if !is_same {
@@ -161,19 +161,20 @@ impl Dispatcher {
         }
         let host = Host::new(library);
         if settings.force != Force::ALL || settings.warn.is_some() {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the communicator is a valid intracommunicator, and all ranks have the
+            // same table and settings, as has just been checked.
             unsafe { check_mismatches(&host, &loaded.table, communicator, settings)? };
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that MPI is initialised and that the communicator is a valid intracommunicator.
         let made = unsafe { Self::prepare_on_rank(loaded, communicator, settings, host) };
         let mut failed = [i32::from(made.is_err())];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         unsafe { maximum_over_ranks(communicator, &mut failed)? };
         match made {
             Ok(_) if failed != [0] => Err(RuntimeError::Differs),
             outcome => {
                 let dispatcher = outcome?;
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that the communicator is a valid intracommunicator.
                 unsafe { dispatcher.tell_if_unused(communicator, settings)? };
                 Ok(dispatcher)
             }
@@ -190,7 +191,7 @@ impl Dispatcher {
         communicator: MPI_Comm,
         settings: Settings,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is valid.
         let is_first = unsafe { is_first(communicator)? };
         let speaks = is_first && !settings.timed && self.rule_usage().is_all_unused();
         if let (Some(warn), Some(unused)) =
@@ -212,11 +213,11 @@ impl Dispatcher {
         settings: Settings,
         host: Host,
     ) -> Result<Self, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let (is_oversubscribed, is_first) =
             unsafe { (is_oversubscribed(communicator)?, is_first(communicator)?) };
         let memory = settings.shared_memory_bytes;
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let mut loaded_over = unsafe { world_ranks(communicator)? };
         loaded_over.sort_unstable();
         Ok(Self {
@@ -322,7 +323,8 @@ impl Dispatcher {
     /// As MPI asks of the call.
     #[inline(always)]
     pub unsafe fn call(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call; `find_communicator` finds the known one of this
+        // communicator, and none while a call of ours is under way.
         unsafe {
             match self.find_communicator(communicator) {
                 Some(known) => self.call_known(known, communicator, call),
@@ -333,7 +335,7 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call; `known` is the call's communicator, and no call of ours is under way.
     #[inline(always)]
     unsafe fn call_known(
         &self,
@@ -341,7 +343,8 @@ impl Dispatcher {
         communicator: MPI_Comm,
         call: RawCall,
     ) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, that `known` is its communicator, and that no call of
+        // ours is under way.
         unsafe {
             if self.passes_on(known, &call) {
                 call.forward(communicator)
@@ -361,7 +364,8 @@ impl Dispatcher {
     unsafe fn call_first(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
         // An application's operator must not call collectives, but if it does, this must not fail.
         let is_busy = self.is_busy.get();
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null; the state is
+        // that of this communicator, and is looked for only if no call of ours is under way.
         unsafe {
             let state = (!is_busy).then(|| self.state_of(communicator)).flatten();
             match state.and_then(NonNull::new) {
@@ -388,7 +392,8 @@ impl Dispatcher {
     ///
     /// The communicator is valid or null.
     unsafe fn state_of(&self, communicator: MPI_Comm) -> Option<*mut State> {
-        // SAFETY: constants of the library; the caller's.
+        // SAFETY: the caller promises that the communicator is valid or null, and null ones return first; the others
+        // are constants of the library.
         unsafe {
             let has_no_others =
                 communicator == ffi::RSMPI_COMM_NULL || communicator == ffi::RSMPI_COMM_SELF;
@@ -400,7 +405,7 @@ impl Dispatcher {
                 return Some(state);
             }
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is valid if it is not null, which has just been checked.
         let state = unsafe { State::new(communicator, &self.versions, self.attach_after) };
         // Errors here concern only this rank, and should not occur: the other ranks count the call, this one does not.
         self.attributes.store_state(Box::new(state.ok()?)).ok()
@@ -428,7 +433,7 @@ impl Dispatcher {
             calls: self.calls.get(),
         };
         let attached = self.with_library_collectives(|| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises a valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
             unsafe {
                 SilencedCommunicator::new(communicator)
                     .and_then(|silenced| silenced.attach(&common))
@@ -493,7 +498,7 @@ unsafe fn check_mismatches(
     communicator: MPI_Comm,
     settings: Settings,
 ) -> Result<(), RuntimeError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator whose ranks have the same table.
     let (mismatches, is_first) = unsafe {
         let mismatches = host.common_mismatches(communicator, table)?;
         (mismatches, is_first(communicator)?)

@@ -37,7 +37,7 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// The communicator is valid, and its errors are returned.
+    /// `on` is a valid intracommunicator with the ranks of the private one, and its errors are returned.
     pub(crate) unsafe fn make_room(
         &self,
         private: &mut PrivateCommunicator,
@@ -46,10 +46,10 @@ impl Dispatcher {
         if private.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         let idle = unsafe { self.find_idle(on)? };
         while private.lacking == Some(NoChannels::Limit) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `on` is a valid intracommunicator.
             let Some(name) = (unsafe { least_recent(&idle, on)? }) else {
                 break;
             };
@@ -57,7 +57,8 @@ impl Dispatcher {
                 // SAFETY: live, not the new one, and not in a call.
                 unsafe { give_up(&mut *idle.state) };
             }
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `on` is a valid intracommunicator with the ranks of the private one, and
+            // that its errors are returned.
             private.lacking = unsafe { self.means.open_channels(&mut private.communicator, on)? };
         }
         Ok(())
@@ -65,9 +66,9 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// The communicator is valid.
+    /// `communicator` is a valid intracommunicator.
     unsafe fn find_idle(&self, communicator: MPI_Comm) -> Result<Vec<IdleCommunicator>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let members: HashSet<c_int> = unsafe { world_ranks(communicator)? }.into_iter().collect();
         let mut idle: Vec<IdleCommunicator> = Vec::new();
         for state in self.attributes.live() {
@@ -100,7 +101,7 @@ impl Dispatcher {
 ///
 /// # Safety
 ///
-/// The communicator is valid.
+/// `communicator` is a valid intracommunicator.
 unsafe fn least_recent(
     communicators: &[IdleCommunicator],
     communicator: MPI_Comm,
@@ -115,11 +116,11 @@ unsafe fn least_recent(
         .filter(|idle| idle.calls >= IDLE_CALLS)
         .max_by_key(|idle| (idle.calls, idle.name));
     let mut longest = [mine.map_or(0, |idle| idle.calls)];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
     unsafe { maximum_over_ranks(communicator, &mut longest)? };
     let named = mine.filter(|idle| idle.calls == longest[0]);
     let mut name = [named.map_or(0, |idle| idle.name)];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
     unsafe { maximum_over_ranks(communicator, &mut name)? };
     Ok((longest[0] > 0).then_some(name[0]))
 }

@@ -24,7 +24,8 @@ pub(crate) struct NodePlace {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn find_node_place(communicator: MPI_Comm) -> Result<NodePlace, ExecError> {
-    // SAFETY: the caller's; the results are written by the calls.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; the results are written by the
+    // calls.
     let (rank, first, (lower, node_ranks)) = unsafe {
         let (rank, _) = rank_and_size(communicator)?;
         let (first, place) = with_node_communicator(communicator, |node| {
@@ -53,7 +54,7 @@ pub(crate) unsafe fn find_node_place(communicator: MPI_Comm) -> Result<NodePlace
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_oversubscribed(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
     unsafe {
         with_node_communicator(communicator, |node| {
             let (_, ranks) = rank_and_size(node)?;
@@ -75,7 +76,8 @@ unsafe fn with_node_communicator<T>(
     communicator: MPI_Comm,
     does: impl FnOnce(MPI_Comm) -> Result<T, ExecError>,
 ) -> Result<T, ExecError> {
-    // SAFETY: the caller's; the node is written by the call, and freed again.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; the node's is written by the
+    // call, and freed again.
     unsafe {
         let mut node = ffi::RSMPI_COMM_NULL;
         let code = ffi::PMPI_Comm_split_type(
@@ -101,7 +103,8 @@ pub(crate) unsafe fn first_ranks_on_nodes(
     communicator: MPI_Comm,
     own: u32,
 ) -> Result<Vec<u32>, ExecError> {
-    // SAFETY: the caller's; there is room for one number per rank.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; there is room for one number per
+    // rank.
     unsafe {
         let (_, ranks) = rank_and_size(communicator)?;
         let mut firsts = vec![0_u32; ranks as usize];
@@ -126,7 +129,8 @@ pub(crate) unsafe fn first_ranks_on_nodes(
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    // SAFETY: the caller's, and a constant of the library.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; `MPI_UNDEFINED` is a constant of
+    // the library.
     unsafe { Ok(!world_ranks(communicator)?.contains(&ffi::RSMPI_UNDEFINED)) }
 }
 
@@ -136,7 +140,8 @@ pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, Ex
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn world_ranks(communicator: MPI_Comm) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's, and a constant of the library.
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator; `MPI_COMM_WORLD` is a constant of
+    // the library.
     unsafe { ranks_in(ffi::RSMPI_COMM_WORLD, communicator) }
 }
 
@@ -144,12 +149,12 @@ pub(crate) unsafe fn world_ranks(communicator: MPI_Comm) -> Result<Vec<c_int>, E
 ///
 /// # Safety
 ///
-/// Valid intracommunicators.
+/// Both are valid intracommunicators.
 pub(crate) unsafe fn ranks_in(
     other: MPI_Comm,
     communicator: MPI_Comm,
 ) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's; the group is freed again.
+    // SAFETY: the caller promises that both are valid intracommunicators; the group is freed again.
     unsafe {
         let mut group = ffi::RSMPI_GROUP_NULL;
         let code = ffi::PMPI_Comm_group(communicator, &mut group);
@@ -164,12 +169,13 @@ pub(crate) unsafe fn ranks_in(
 ///
 /// # Safety
 ///
-/// A valid intracommunicator and a valid group.
+/// The communicator is a valid intracommunicator, and the group is valid.
 pub(crate) unsafe fn group_ranks_in(
     communicator: MPI_Comm,
     group: ffi::MPI_Group,
 ) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's; the group of the communicator is freed again.
+    // SAFETY: the caller promises a valid intracommunicator and a valid group; the group of the communicator is freed
+    // again.
     unsafe {
         let mut size = 0;
         check_code("MPI_Group_size", ffi::PMPI_Group_size(group, &mut size))?;

@@ -38,7 +38,8 @@ impl Dispatcher {
     /// The state is that of a valid communicator, and nothing of any state is borrowed.
     pub(crate) unsafe fn give_private(&self, state: *mut State) {
         let made = self.with_library_collectives(|| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the state is that of a valid communicator, and that nothing of any state
+            // is borrowed.
             unsafe {
                 let silenced = SilencedCommunicator::new((*state).communicator);
                 silenced.and_then(|_silenced| self.make_private(state))
@@ -48,7 +49,8 @@ impl Dispatcher {
         if let Ok(private) = &made {
             self.tell_if_without_channels(private.lacking);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the state is that of a valid communicator, so it has not been freed, and
+        // that nothing of it is borrowed.
         let attached = unsafe { &mut (*state).attached };
         match (made, &mut *attached) {
             (Ok(private), Ok(attached)) => attached.private = Some(private),
@@ -112,12 +114,13 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// As in [`Self::give_private`].
+    /// As in [`Self::give_private`]; the communicator's errors are returned.
     unsafe fn make_private(
         &self,
         state: *mut State,
     ) -> Result<Result<PrivateCommunicator, FallbackReason>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the state is that of a valid communicator, and that nothing of it is
+        // borrowed.
         let (on, nodes, rules) = unsafe {
             let Ok(attached) = &(*state).attached else {
                 return Ok(Err(FallbackReason::NoCommunicator));
@@ -125,7 +128,7 @@ impl Dispatcher {
             let rules = Rc::clone(&attached.rules);
             ((*state).communicator, attached.nodes.clone(), rules)
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises the state of a valid intracommunicator, and that nothing of any state is borrowed.
         let made = unsafe { self.share_or_duplicate(state)? };
         let Some(mut private) = made else {
             return Ok(Err(FallbackReason::NoCommunicator));
@@ -135,7 +138,8 @@ impl Dispatcher {
         }
         let is_shared = |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
         if any_choice(&rules, is_shared) {
-            // SAFETY: the caller's; errors are returned.
+            // SAFETY: the caller promises a valid communicator whose errors are returned; the private one has its
+            // ranks.
             unsafe {
                 let communicator = &mut private.communicator;
                 private.lacking = self.means.open_channels(communicator, on)?;
@@ -155,7 +159,7 @@ impl Dispatcher {
         &self,
         state: *mut State,
     ) -> Result<Option<PrivateCommunicator>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises a state that has not been freed, and that its communicator is valid.
         let (on, found, ranks) = unsafe {
             let on = (*state).communicator;
             (on, self.sharable(on), world_ranks(on)?)
@@ -167,7 +171,7 @@ impl Dispatcher {
         });
         let own_held = self.held().len() as c_int;
         let mut most = [self.next_private.get(), number, -number, next_tag, own_held];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on`, the state's, is a valid intracommunicator.
         unsafe { maximum_over_ranks(on, &mut most)? };
         let [next, greatest_number, least_number, tag, held] = most;
         let is_common = number > 0 && greatest_number == -least_number;
@@ -187,12 +191,12 @@ impl Dispatcher {
         }
         let is_whole = self.is_whole(&ranks);
         if held >= MOST_PRIVATE && !is_whole {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises a state that has not been freed, of which nothing is borrowed.
             unsafe { (*state).awaits_base = true };
             return Ok(None);
         }
         self.next_private.set(next.saturating_add(1));
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on`, the state's, is a valid intracommunicator whose errors are returned.
         let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
         let Ok(duplicate) = made else {
             return Ok(None);
@@ -221,7 +225,7 @@ impl Dispatcher {
     /// As in [`Self::share_or_duplicate`].
     unsafe fn sharable(&self, on: MPI_Comm) -> Option<Sharable> {
         if let Some(base) = &*self.attributes.base.borrow() {
-            // SAFETY: the caller's; the base is ours.
+            // SAFETY: the caller promises that `on` is a valid intracommunicator; the base is ours.
             let members = unsafe { ranks_in(base.communicator.raw(), on).ok()? };
             // SAFETY: a constant of the library.
             if !members.contains(unsafe { &ffi::RSMPI_UNDEFINED }) {
@@ -275,7 +279,7 @@ impl Dispatcher {
             unsafe {
                 let awaits_base = (*state).awaits_base;
                 let ranks = awaits_base.then(|| world_ranks((*state).communicator).ok());
-                let is_within = |ranks: Vec<c_int>| ranks.iter().all(|rank| members.contains(rank));
+                let is_within = |found: Vec<c_int>| found.iter().all(|rank| members.contains(rank));
                 if ranks.flatten().is_some_and(is_within) {
                     (*state).attach_again();
                 }
@@ -307,7 +311,7 @@ struct Sharable {
 ///
 /// The state has not been freed, and is not changed while the result is in use.
 unsafe fn private_of<'a>(state: *mut State) -> Option<&'a PrivateCommunicator> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the state has not been freed, and is not changed while the result is in use.
     unsafe { (*state).attached.as_ref().ok()?.private.as_ref() }
 }
 
@@ -320,7 +324,7 @@ unsafe fn is_congruent(communicator: MPI_Comm, private: &PrivateCommunicator) ->
     if private.communicator.is_part() {
         return false;
     }
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that the communicator is valid; the result is written by the call.
     unsafe {
         let mut outcome = ffi::RSMPI_UNEQUAL;
         let private = private.communicator.raw();

@@ -46,7 +46,8 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid communicator, over which, or over whose group, `make` is collective. It writes the new one to `made`.
+    /// `old` and a group in `creators` are valid, and `make` is collective over the group, if there is one, or over
+    /// `old`. If it succeeds, it has written the new one to `made`.
     pub unsafe fn create(
         &self,
         old: MPI_Comm,
@@ -54,7 +55,8 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `old` and a group in `creators` are valid, and that `made` holds the new
+        // communicator once `make` has succeeded.
         unsafe {
             if !self.is_busy.get() && !is_intracommunicator(old) {
                 self.give_room(old);
@@ -96,14 +98,14 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid communicator.
+    /// The communicator is valid.
     pub unsafe fn give_room(&self, on: MPI_Comm) {
         if self.is_busy.get() {
             return;
         }
         self.count_creation();
         self.with_library_collectives(|| {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the communicator is valid.
             unsafe {
                 // An error concerns the call that follows, which reports it.
                 let _ = if is_intracommunicator(on) {
@@ -123,9 +125,9 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// A valid intracommunicator.
+    /// `on` is a valid intracommunicator.
     unsafe fn give_room_within(&self, on: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         unsafe {
             // Ours have two ranks or more.
             if rank_and_size(on)?.1 < 2 {
@@ -147,7 +149,7 @@ impl Dispatcher {
     ///
     /// A valid intracommunicator of two ranks or more.
     unsafe fn is_known_of_this_world(&self, on: MPI_Comm) -> bool {
-        // SAFETY: the caller's; the state of a live communicator has not been freed.
+        // SAFETY: the caller promises a valid communicator; the state of a live one has not been freed.
         unsafe {
             let state = self.attributes.find_state(on).as_ref();
             state.is_some_and(|state| match &state.attached {
@@ -161,7 +163,7 @@ impl Dispatcher {
     ///
     /// A valid intracommunicator whose errors are returned, with all ranks in `MPI_COMM_WORLD`.
     pub(crate) unsafe fn give_room_among(&self, on: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that `on` is a valid intracommunicator.
         unsafe {
             let may_take = self.may_lack_room()
                 && world_ranks(on)
@@ -184,9 +186,10 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// A valid intercommunicator.
+    /// `on` is a valid intercommunicator.
     unsafe fn give_room_between(&self, on: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's; the groups are written by the calls, and freed.
+        // SAFETY: the caller promises that `on` is a valid intercommunicator; the groups are written by the calls, and
+        // freed.
         unsafe {
             let (mut own, mut other) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
             check_code("MPI_Comm_group", ffi::PMPI_Comm_group(on, &mut own))?;
@@ -201,14 +204,15 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// A valid intercommunicator and its groups.
+    /// `on` is a valid intercommunicator, and `own` and `other` are its groups.
     unsafe fn give_room_to(
         &self,
         on: MPI_Comm,
         own: ffi::MPI_Group,
         other: ffi::MPI_Group,
     ) -> Result<(), ExecError> {
-        // SAFETY: the caller's, and a constant of the library.
+        // SAFETY: the caller promises a valid intercommunicator and its groups, and this rank belongs to `own`;
+        // `MPI_COMM_WORLD` is a constant of the library.
         unsafe {
             let mut ranks = world_ranks_of(own)?;
             ranks.extend(world_ranks_of(other)?);
@@ -263,7 +267,7 @@ pub(crate) fn has_foreign(ranks: &[c_int]) -> bool {
 /// A valid communicator, and a valid group.
 unsafe fn count_creators(old: MPI_Comm, creators: Creators) -> c_int {
     let mut size = 0;
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that `old` is valid for these creators; the result is written by the call.
     let code = unsafe {
         match creators {
             Creators::All => ffi::PMPI_Comm_size(old, &mut size),
@@ -277,9 +281,9 @@ unsafe fn count_creators(old: MPI_Comm, creators: Creators) -> c_int {
 ///
 /// # Safety
 ///
-/// A valid group.
+/// The group is valid.
 unsafe fn world_ranks_of(group: ffi::MPI_Group) -> Result<Vec<c_int>, ExecError> {
-    // SAFETY: the caller's, and a constant of the library.
+    // SAFETY: the caller promises that the group is valid; `MPI_COMM_WORLD` is a constant of the library.
     unsafe { group_ranks_in(ffi::RSMPI_COMM_WORLD, group) }
 }
 
@@ -287,24 +291,24 @@ unsafe fn world_ranks_of(group: ffi::MPI_Group) -> Result<Vec<c_int>, ExecError>
 ///
 /// # Safety
 ///
-/// A valid intercommunicator.
+/// `on` is a valid intercommunicator.
 unsafe fn greatest_between(on: MPI_Comm, number: c_int) -> Result<c_int, ExecError> {
     // Each group gets what the other one has, which it then returns.
     let mut of_other = [number];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `on` is a valid intercommunicator.
     unsafe { maximum_over_ranks(on, &mut of_other)? };
     let mut of_own = of_other;
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `on` is a valid intercommunicator.
     unsafe { maximum_over_ranks(on, &mut of_own)? };
     Ok(of_other[0].max(of_own[0]))
 }
 
 /// # Safety
 ///
-/// A valid communicator.
+/// The communicator is valid.
 pub(crate) unsafe fn is_intracommunicator(communicator: MPI_Comm) -> bool {
     let mut is_inter = 0;
-    // SAFETY: the caller's; the result is written by the call.
+    // SAFETY: the caller promises that the communicator is valid; the result is written by the call.
     let code = unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
     code == 0 && is_inter == 0
 }

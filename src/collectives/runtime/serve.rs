@@ -41,7 +41,7 @@ impl Dispatcher {
         if self.timed {
             return false;
         }
-        // SAFETY: a state lives as long as its communicator, which the caller says is valid.
+        // SAFETY: a state lives as long as its communicator, which the caller promises is the call's, and so is valid.
         match unsafe { (*known.state()).find_passed(call) } {
             Some(passed) => {
                 count_call(&passed.calls);
@@ -67,7 +67,8 @@ impl Dispatcher {
     #[inline(always)]
     pub unsafe fn call_on(&self, known: KnownCommunicator, call: impl Fn() -> RawCall) -> c_int {
         let state = known.state();
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, that `known` is its communicator, and that no call of
+        // ours is under way, so nothing else uses the state.
         unsafe {
             if self.timed {
                 return self.call_timed(state, call());
@@ -83,11 +84,12 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As in [`Self::call_on`].
+    /// As in [`Self::call_on`]; the state is that of the call's communicator.
     #[inline(never)]
     unsafe fn call_timed(&self, state: *mut State, call: RawCall) -> c_int {
         let start = Some(Instant::now());
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, that the state is that of its communicator, and that
+        // no call of ours is under way, so nothing else uses the state.
         unsafe {
             let served = match (*state).find_passed(&call) {
                 Some(known) => Some(left_to_library(known.row, &known.calls)),
@@ -104,12 +106,13 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call; the state is that of its communicator.
     #[inline(always)]
     unsafe fn run_known(&self, state: &mut State, call: RawCall) -> Option<ServedCall> {
         let attached = state.attached.as_mut().ok()?;
         let (_, key) = significant(call, state.rank);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, so there is one count per rank where there are counts,
+        // and that the state, with its plans, is that of the call's communicator.
         unsafe {
             let plan = attached
                 .plans
@@ -127,11 +130,12 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As in [`Self::call_on`].
+    /// As in [`Self::call_on`]; the state is that of the call's communicator.
     #[cold]
     #[inline(never)]
     unsafe fn serve_new(&self, state: *mut State, call: RawCall, start: Option<Instant>) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, that the state is that of its communicator, and that
+        // no call of ours is under way; no borrow of the state outlives one of these functions.
         unsafe {
             let communicator = (*state).communicator;
             let served = match self.refuse_call(&mut *state, &call) {
@@ -157,13 +161,14 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As in [`Self::call_on`].
+    /// As in [`Self::call_on`]; the state is that of the call's communicator.
     unsafe fn refuse_call(&self, state: &mut State, call: &RawCall) -> Option<ServedCall> {
         // All calls on an intercommunicator, where roots have other meanings, are left to the library.
         if state.attached.is_err() && state.awaited == 0 {
             return None;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, so handles that are not null are valid, and `counts`
+        // has one count per rank or is null.
         unsafe {
             let reason = self
                 .answers
@@ -205,7 +210,9 @@ impl Dispatcher {
     ///
     /// As MPI asks of the call; the state is that of its communicator.
     unsafe fn await_attachment(&self, state: *mut State, call: &RawCall) -> Option<ServedCall> {
-        // SAFETY: the caller's. While the communicator is attached, all states are accessed, so nothing is borrowed.
+        // SAFETY: the caller promises what MPI asks of the call, and that the state is that of its communicator;
+        // `State::new` makes only intracommunicators of this world wait. While the communicator is attached, all states
+        // are accessed, so nothing is borrowed.
         unsafe {
             if (*state).awaited == 0 {
                 return None;
@@ -239,8 +246,8 @@ impl Dispatcher {
         call: impl Fn() -> RawCall,
         start: Option<Instant>,
     ) -> c_int {
-        // SAFETY: the caller's. An error handler may free the communicator with its state, so the state is not
-        // accessed after that.
+        // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid. An error handler may
+        // free it with its state, so the state is not accessed after that.
         unsafe {
             let code = match served.outcome {
                 None => call().forward(communicator),
@@ -260,7 +267,7 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call; the plan is for such calls on this communicator.
     #[inline(always)]
     unsafe fn carry_out(
         &self,
@@ -276,7 +283,8 @@ impl Dispatcher {
                 self.calls.set(self.calls.get() + 1);
                 used.set(self.calls.get());
                 self.is_busy.set(true);
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises what MPI asks of the call, so the buffers match its arguments and its
+                // handles are valid, and that the plan is for such calls.
                 let outcome = unsafe { ours.call(&private.communicator, call.send, call.recv) };
                 self.is_busy.set(false);
                 Some(outcome.map_err(Box::new))
@@ -294,7 +302,7 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call; the state is that of its communicator.
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Option<ServedCall> {
         let passes_all = match &state.attached {
             Ok(attached) => attached.least_bytes(call.collective) == u64::MAX,
@@ -308,7 +316,8 @@ impl Dispatcher {
             state.passed[call.collective as usize] = Some(known);
             return Some(served);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what MPI asks of the call, so its handles are valid and `counts` has one count
+        // per rank, and that the state is that of its communicator.
         unsafe {
             let (significant, key) = significant(call, state.rank);
             let counts = call.part_counts(state.ranks);
@@ -354,11 +363,11 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// The handles are valid.
+    /// The handles are valid, and `counts` has one count per rank where it is significant.
     unsafe fn few_elements(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
         let attached = state.attached.as_ref().ok()?;
         let (elements, datatype) = measured_elements(call, state.rank);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises valid handles, and one count per rank where `counts` is significant.
         let (bytes, is_named) = unsafe {
             let bytes = call_length(call, state.rank, state.ranks).ok()?.ok()?;
             (bytes, is_named(datatype).ok()?)
@@ -389,7 +398,8 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// The handles are valid.
+    /// The handles are valid where they are significant, and blank elsewhere, datatypes are committed, and `counts` has
+    /// one count per rank where it is significant.
     unsafe fn prepare_plan(
         &self,
         state: &State,
@@ -397,7 +407,8 @@ impl Dispatcher {
         key: CallKey,
         counts: PartCounts<'_>,
     ) -> Result<Option<Plan>, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises valid handles and committed datatypes, and one count per rank where `counts` is
+        // significant.
         let decided = unsafe { self.decide_call(state, call, &key, counts) };
         let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
@@ -433,7 +444,7 @@ impl Dispatcher {
 
     /// # Safety
     ///
-    /// The handles are valid.
+    /// As in [`Self::prepare_plan`].
     unsafe fn decide_call(
         &self,
         state: &State,
@@ -444,7 +455,7 @@ impl Dispatcher {
         let collective = call.collective;
         let attached = state.attached.as_ref();
         let attached = attached.map_err(|reasons| reasons[collective as usize])?;
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises valid handles, and one count per rank where `counts` is significant.
         let length = unsafe { call_length(call, state.rank, state.ranks) };
         // The library reports wrong handles to the application.
         let bytes = length.map_err(|_| FallbackReason::Invalid)??;
@@ -463,7 +474,8 @@ impl Dispatcher {
         };
         let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| count as u64).collect();
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises valid handles and committed datatypes; a plan is used again only while the
+        // program's own handles in it are there (`UserHandles`).
         let arguments = unsafe { executor_arguments(call, &counts)? };
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
@@ -635,7 +647,7 @@ fn operator_class(call: &RawCall) -> Result<OperatorClass, Refused> {
     if !call.collective.is_reduction() {
         return Ok(OperatorClass::Commutative);
     }
-    // SAFETY: the caller of the collective passed a valid one.
+    // SAFETY: the caller of the collective promises a valid operator, as MPI asks of a reduction.
     let operator = unsafe { OperatorHandle::new(call.operator) };
     let operator = operator.map_err(|_| FallbackReason::Invalid)?;
     Ok(OperatorClass::from_commutes(operator.is_commutative()))
@@ -654,7 +666,7 @@ unsafe fn call_error_handler(communicator: MPI_Comm, error: &ExecError) -> c_int
         ExecError::Lengths { .. } | ExecError::MessageLength => ffi::MPI_ERR_TRUNCATE as c_int,
         _ => ffi::MPI_ERR_OTHER as c_int,
     };
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that the communicator is valid.
     unsafe { ffi::PMPI_Comm_call_errhandler(communicator, code) };
     code
 }

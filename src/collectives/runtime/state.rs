@@ -144,7 +144,7 @@ impl CommunicatorMeans {
     ///
     /// # Safety
     ///
-    /// A valid intracommunicator whose errors are returned, with the ranks of the private one.
+    /// `on` is a valid intracommunicator whose errors are returned, with the ranks of the private one.
     pub(crate) unsafe fn open_channels(
         &self,
         private: &mut Communicator,
@@ -153,9 +153,9 @@ impl CommunicatorMeans {
         let opened = match &self.channels {
             Some(channels) => Ok(Rc::clone(channels)),
             None => {
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that `on` is a valid intracommunicator whose errors are returned.
                 let own = unsafe { agreed(on, Communicator::duplicate_of_raw(on))? };
-                // SAFETY: the caller's.
+                // SAFETY: the caller promises that `on` is a valid intracommunicator whose errors are returned.
                 let node = unsafe { agreed(on, own.node())? };
                 NodeChannels::open(&own, &node, self.shared_bytes, self.is_oversubscribed)?
             }
@@ -174,10 +174,10 @@ impl CommunicatorMeans {
 ///
 /// # Safety
 ///
-/// A valid intracommunicator whose errors are returned.
+/// `on` is a valid intracommunicator whose errors are returned.
 pub(crate) unsafe fn agreed<T>(on: MPI_Comm, made: Result<T, ExecError>) -> Result<T, ExecError> {
     let mut failed = [i32::from(made.is_err())];
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises that `on` is a valid intracommunicator.
     unsafe { maximum_over_ranks(on, &mut failed)? };
     // Other ranks' failure is this one's, too.
     let code = failed[0] * ffi::MPI_ERR_OTHER as c_int;
@@ -232,10 +232,11 @@ impl State {
         versions: &Versions,
         attach_after: u64,
     ) -> Result<Self, ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is valid.
         let (rank, ranks) = unsafe { rank_and_size(communicator)? };
         let (mut is_inter, mut awaited) = (0, 0);
-        // SAFETY: the caller's; the result is written by the call.
+        // SAFETY: the caller promises that the communicator is valid, and it is looked at further only if it is no
+        // intercommunicator; the result is written by the call.
         let attached = unsafe {
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
             check_code("MPI_Comm_test_inter", code)?;

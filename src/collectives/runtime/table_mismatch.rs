@@ -101,7 +101,7 @@ impl Host {
         let mine = node_networks();
         let differs = !made_for.is_for_networks(mine);
         let mine = differs.then(|| format!("{}\n{}", self.name, mine.join(" and ")));
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let first = unsafe { first_text(communicator, mine.as_ref())? };
         Ok(
             two_lines(first).map(|(host, networks)| TableMismatch::Networks {
@@ -128,7 +128,7 @@ impl Host {
         table: &Table,
     ) -> Result<Vec<TableMismatch>, ExecError> {
         let [library, node] = self.own_differences(table);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let first = |mine: Option<String>| unsafe { first_text(communicator, mine.as_ref()) };
         Ok(list_mismatches(table, [first(library)?, first(node)?]))
     }

@@ -28,7 +28,7 @@ impl UserHandles {
         call: &RawCall,
         known_datatypes: &Datatypes,
     ) -> Result<Option<Box<Self>>, ExecError> {
-        // SAFETY: a constant of the library; the caller's.
+        // SAFETY: the caller promises that datatypes are valid or blank; the blank one is a constant of the library.
         let life = |datatype| unsafe {
             if datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
                 Ok::<_, ExecError>(None)
@@ -38,7 +38,7 @@ impl UserHandles {
         };
         let datatypes = [life(call.send_type)?, life(call.recv_type)?];
         let operator = if call.collective.is_reduction() {
-            // SAFETY: the caller promises that the operator is one of MPI's.
+            // SAFETY: the caller promises that the handles are valid, and a reduction's operator is never blank.
             Some(unsafe { OperatorHandle::new(call.operator)? })
         } else {
             None

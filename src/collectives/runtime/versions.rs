@@ -242,7 +242,7 @@ impl Versions {
     ) -> Result<Rc<Version>, ExecError> {
         match &self.watch {
             None => Ok(Rc::clone(&self.first)),
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that the communicator is a valid intracommunicator.
             Some(watch) => unsafe {
                 watch
                     .borrow_mut()

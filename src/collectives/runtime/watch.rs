@@ -70,7 +70,7 @@ impl Watch {
         let digest = |version: &Rc<Version>| version.loaded.digest;
         let seen = self.seen.as_ref().map_or(0, digest);
         let numbers = [self.seen.is_ok().into(), seen, digest(&self.current)];
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let same = unsafe { are_same(communicator, &numbers)? };
         match &self.seen {
             Ok(version) if same[..2] == [true, true] => {
@@ -84,7 +84,8 @@ impl Watch {
             _ => {
                 let kept = if same[2] { &self.current } else { first };
                 let kept = Rc::clone(kept);
-                // SAFETY: the caller's; all ranks reach this point.
+                // SAFETY: the caller promises that the communicator is a valid intracommunicator; all of its ranks
+                // reach this point, since they have found the same.
                 unsafe { self.warn_of_rejection(communicator)? };
                 Ok(kept)
             }
@@ -131,7 +132,7 @@ impl Watch {
     ///
     /// `communicator` is a valid intracommunicator, and all of its ranks call this.
     unsafe fn warn_of_rejection(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let (why, is_first) = unsafe {
             let why = first_text(communicator, self.seen.as_ref().err())?;
             (why, is_first(communicator)?)

@@ -78,7 +78,8 @@ impl Answers {
         if !(0..ranks).contains(&call.root) || combines && call.operator == no_operator() {
             return Some(FallbackReason::Invalid);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that handles that are not null are valid, and that `counts` has one count per
+        // rank or is null.
         unsafe {
             let Some(sides) = buffer_sides(asked) else {
                 return Some(FallbackReason::Invalid);
@@ -131,7 +132,8 @@ impl Answers {
     ///
     /// As for [`Self::why_not`], for a call without other errors.
     pub(crate) unsafe fn refused_distance(&self, asked: AskedCall<'_>) -> Option<isize> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises valid handles, one count per rank where there are counts, and a call without
+        // other errors.
         let same = unsafe { same_memory(asked) }?;
         let is_refused = self.refuses_same(asked.call.collective, same);
         is_refused.then_some(same.distance)
@@ -181,7 +183,8 @@ fn answer_once<Question: Copy + PartialEq>(
 /// Handles that are not null are valid, and the buffers are long enough.
 unsafe fn library_refuses(call: impl FnOnce(*const u8, *mut u8) -> RawCall) -> bool {
     let (input, mut output) = ([0_u128; 8], [0_u128; 8]);
-    // SAFETY: the caller's; constants of the library.
+    // SAFETY: the caller promises that the call's handles are valid and that its data fits into the buffers; the
+    // communicators are constants of the library.
     unsafe {
         let (alone, world) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_COMM_WORLD);
         let (Ok(_alone), Ok(_world)) = (
@@ -215,7 +218,7 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
     if is_in_place || call.send.is_null() || call.recv.is_null() {
         return None;
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller promises a call without other errors, so its datatypes are valid where they are significant.
     let before_own_part = |count: i64, datatype| unsafe {
         let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
         let elements = i64::from(rank).checked_mul(count)?;
@@ -235,7 +238,7 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
         }
         Collective::ReduceScatter => {
             // Libraries look at the whole input, also on a rank whose own part is empty.
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `counts` has one count per rank.
             let parts = unsafe { call.part_counts(ranks) };
             (0, parts.iter().max()?)
         }
@@ -250,10 +253,10 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
 ///
 /// # Safety
 ///
-/// A valid datatype.
+/// The datatype is valid.
 unsafe fn extent_without_gaps(datatype: MPI_Datatype) -> Option<isize> {
     let (mut lower_bound, mut extent, mut size) = (0, 0, 0);
-    // SAFETY: the caller's; the results are written by the calls.
+    // SAFETY: the caller promises that the datatype is valid; the results are written by the calls.
     let is_known = unsafe {
         ffi::PMPI_Type_get_extent(datatype, &mut lower_bound, &mut extent) == 0
             && ffi::PMPI_Type_size(datatype, &mut size) == 0
@@ -303,7 +306,7 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
             if call.counts.are_missing() {
                 return None;
             }
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that `counts` has one count per rank if it is not null.
             let parts = unsafe { call.part_counts(ranks) };
             if parts.iter().any(|count| count < 0) {
                 return None;
@@ -330,7 +333,7 @@ impl BufferElements {
         if self.count < 0 || self.datatype == nothing || self.buffer == in_place() {
             return false;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises that the datatype is valid if it is not null, which has just been checked.
         unsafe {
             let Ok(is_named) = is_named(self.datatype) else {
                 return false;
@@ -344,13 +347,13 @@ impl BufferElements {
     ///
     /// # Safety
     ///
-    /// A valid datatype.
+    /// The datatype is valid.
     unsafe fn may_be_at_null(&self, is_named: bool) -> bool {
         if self.count == 0 {
             return true;
         }
         let (mut size, mut true_lower_bound, mut true_extent) = (0, 0, 0);
-        // SAFETY: the caller's; the results are written by the calls.
+        // SAFETY: the caller promises that the datatype is valid; the results are written by the calls.
         unsafe {
             let code = ffi::PMPI_Type_get_true_extent(
                 self.datatype,
@@ -369,9 +372,9 @@ impl BufferElements {
 ///
 /// # Safety
 ///
-/// A valid datatype.
+/// The datatype is valid.
 unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
-    // SAFETY: the caller's; a broadcast on one rank accesses no data.
+    // SAFETY: the caller promises that the datatype is valid; a broadcast on one rank accesses no data.
     unsafe {
         // A datatype stays committed, so the library is asked once.
         if datatypes.is_known(datatype) {

@@ -81,7 +81,7 @@ pub fn check_table<Caller: TestCaller>(
     let checked = check_points(&points, &rivals, &mut launches, &options);
     // The observer may occupy a terminal until it is dropped.
     drop(observer);
-    // Logs of launches that failed are kept for whoever reads the error.
+    // If launches failed, this keeps their logs, which the error names.
     let library = setup.at.library.clone();
     let checked = setup.close_with_outcome(checked)?;
     Ok(CheckOutcome {

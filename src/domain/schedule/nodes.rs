@@ -1,6 +1,6 @@
 //! The placement of a communicator's ranks on nodes.
 //!
-//! Nodes are part of a call's shape, and whoever makes a schedule provides them: cells of a campaign in block order,
+//! Nodes are part of a call's shape, and the code that makes a schedule provides them: cells of a campaign in block order,
 //! simulations as their topology has them, the driver and programs as they find them on their communicator.
 
 use std::sync::Arc;

@@ -88,8 +88,8 @@ impl Pool {
     }
 
     /// Runs `work` on a thread that may block, for the current client ([`Peer::current_client`]), when its turn comes.
-    /// If nobody waits for the result any more, work that has not begun is never begun; work that has begun keeps its
-    /// thread to its end.
+    /// If the client has gone, work that waits for its turn is dropped, while work that has begun keeps its thread until it
+    /// ends.
     ///
     /// # Errors
     /// 429 if too many requests of this client wait, 503 if too many wait; 500 if the work panics.

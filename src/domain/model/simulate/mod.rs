@@ -35,7 +35,7 @@
 //! A suspended rank is its program, a round's number and a few clocks. Where nodes share no ports, it exists only from
 //! the first message to that rank until the rank ends. So a million ranks fit into a gigabyte at most, and mostly into
 //! much less (`engine.rs`). Where each port serves the messages of one rank only, messages need no common order of
-//! time, however short they are and however the vector is cut (`flows.rs`). Whoever asks for a simulation may stop it
+//! time, for messages of any length and any number of blocks (`flows.rs`). The caller may stop a simulation
 //! ([`simulate_while`]).
 //!
 //! The simulator is compared with a slow, plain event queue on random shapes, with the closed forms on flat machines,

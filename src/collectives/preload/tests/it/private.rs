@@ -74,7 +74,8 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     let all = match chosen_family() {
         // It divides the communicator twice.
         LibraryName::Mpich => with_needs(capacity, &["split_type=2"]),
-        // To make so many takes two seconds each time, so here all makers only work beside a communicator of ours.
+        // Using up its 65532 communicators takes too long for a test. So this only shows that every maker works while we
+        // hold a communicator.
         LibraryName::OpenMpi => with_needs(300, &[]),
     };
     // An error would end the program.

@@ -108,7 +108,7 @@ impl OwnedHandle {
 }
 
 /// A rank's number in the library's communicator, of which the ranks may be a part.
-pub(crate) fn address(members: Option<&Rc<[c_int]>>, rank: u32) -> c_int {
+pub(crate) fn library_rank(members: Option<&Rc<[c_int]>>, rank: u32) -> c_int {
     members.map_or(rank as c_int, |members| members[rank as usize])
 }
 
@@ -232,7 +232,7 @@ impl Communicator {
         tag: c_int,
         members: &[c_int],
     ) -> Result<Self, ExecError> {
-        let own = self.address(self.rank);
+        let own = self.library_rank(self.rank);
         let rank = members.iter().position(|member| *member == own);
         // As MPI reports a rank that is not in the communicator.
         let code = if rank.is_some() { 0 } else { ffi::MPI_ERR_RANK };
@@ -261,8 +261,8 @@ impl Communicator {
     }
 
     /// A rank's number in the library's communicator.
-    pub(crate) fn address(&self, rank: u32) -> c_int {
-        address(self.members(), rank)
+    pub(crate) fn library_rank(&self, rank: u32) -> c_int {
+        library_rank(self.members(), rank)
     }
 
     /// Whether both use the same communicator of the library.

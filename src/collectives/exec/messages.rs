@@ -31,7 +31,7 @@ impl Communicator {
             data: data.cast(),
             count: mpi_count(length as u64)?,
             datatype: byte_datatype(),
-            peer: self.address(peer),
+            peer: self.library_rank(peer),
         })
     }
 

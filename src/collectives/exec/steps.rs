@@ -9,7 +9,7 @@ use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
-use crate::communicator::address;
+use crate::communicator::library_rank;
 use crate::derived::DerivedDatatype;
 use crate::fused::Arrival;
 use crate::unit::Unit;
@@ -512,7 +512,7 @@ impl Resolver {
             return Ok(());
         }
         let mut transfer = Transfer {
-            peer: address(self.members.as_ref(), peer),
+            peer: library_rank(self.members.as_ref(), peer),
             place: self.place_of(peer),
             slot,
             runs,
@@ -536,7 +536,7 @@ impl Resolver {
 
     fn signal_transfer(&self, peer: u32) -> Transfer {
         Transfer {
-            peer: address(self.members.as_ref(), peer),
+            peer: library_rank(self.members.as_ref(), peer),
             place: self.place_of(peer),
             slot: OUTPUT,
             runs: [Run::default(); 2],

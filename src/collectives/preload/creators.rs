@@ -20,8 +20,9 @@ type Data = *mut c_void;
 /// `MPI_Aint`.
 type Size = isize;
 
-/// Defines functions that create something. What follows the arguments makes room for it: [`again`] tries again, [`room`]
-/// and [`across`] give communicators of ours back before, and [`counted`] does nothing.
+/// Defines functions that create something. What follows the arguments makes room for it: [`create_or_retry`] tries again,
+/// [`create_with_room`] and [`create_across_groups`] give communicators of ours back before, and [`create_and_count`] only
+/// counts the call.
 macro_rules! creators {
     ($(
         $name:ident $profiling:ident $make:ident ($($argument:ident: $kind:ty),*)
@@ -53,48 +54,48 @@ macro_rules! creators {
 }
 
 creators! {
-    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) again(on, Creators::All, made);
+    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) create_or_retry(on, Creators::All, made);
     MPI_Comm_dup_with_info PMPI_Comm_dup_with_info dup_with_info (on: Comm, info: Info, made: Made)
-        again(on, Creators::All, made);
-    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) again(on, Creators::All, made);
+        create_or_retry(on, Creators::All, made);
+    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) create_or_retry(on, Creators::All, made);
     MPI_Comm_create_group PMPI_Comm_create_group create_group (on: Comm, group: Group, tag: c_int, made: Made)
-        again(on, Creators::Group(group.group()), made);
+        create_or_retry(on, Creators::Group(group.group()), made);
     MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int, made: Made)
-        again(on, Creators::All, made);
+        create_or_retry(on, Creators::All, made);
     MPI_Comm_split_type PMPI_Comm_split_type split_type
-        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) room(on);
-    MPI_Comm_idup PMPI_Comm_idup idup (on: Comm, made: Made, request: Made) counted(on);
+        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_with_room(on);
+    MPI_Comm_idup PMPI_Comm_idup idup (on: Comm, made: Made, request: Made) create_and_count(on);
     MPI_Intercomm_create PMPI_Intercomm_create intercomm_create
         (on: Comm, leader: c_int, peers: Comm, remote_leader: c_int, tag: c_int, made: Made)
-        across(on, leader, peers, remote_leader, tag);
-    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) room(on);
+        create_across_groups(on, leader, peers, remote_leader, tag);
+    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_with_room(on);
     MPI_Cart_create PMPI_Cart_create cart_create
-        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) room(on);
-    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) room(on);
+        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_with_room(on);
+    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_with_room(on);
     MPI_Graph_create PMPI_Graph_create graph_create
-        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) room(on);
+        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_with_room(on);
     MPI_Dist_graph_create PMPI_Dist_graph_create dist_graph_create
         (on: Comm, nodes: c_int, sources: Flags, degrees: Flags, destinations: Flags, weights: Flags, info: Info,
-         reorder: c_int, made: Made) room(on);
+         reorder: c_int, made: Made) create_with_room(on);
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent dist_graph_create_adjacent
         (on: Comm, in_degree: c_int, sources: Flags, source_weights: Flags, out_degree: c_int, destinations: Flags,
-         destination_weights: Flags, info: Info, reorder: c_int, made: Made) room(on);
+         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_with_room(on);
     MPI_Comm_spawn PMPI_Comm_spawn spawn
         (command: Text, words: Texts, most: c_int, info: Info, root: c_int, on: Comm, made: Made, codes: *mut c_int)
-        room(on);
+        create_with_room(on);
     MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple spawn_multiple
         (count: c_int, commands: Texts, words: *mut Texts, most: Flags, infos: *const Info, root: c_int, on: Comm,
-         made: Made, codes: *mut c_int) room(on);
-    MPI_Comm_accept PMPI_Comm_accept accept (port: Text, info: Info, root: c_int, on: Comm, made: Made) room(on);
-    MPI_Comm_connect PMPI_Comm_connect connect (port: Text, info: Info, root: c_int, on: Comm, made: Made) room(on);
+         made: Made, codes: *mut c_int) create_with_room(on);
+    MPI_Comm_accept PMPI_Comm_accept accept (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_with_room(on);
+    MPI_Comm_connect PMPI_Comm_connect connect (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_with_room(on);
     MPI_Win_create PMPI_Win_create win_create
-        (base: Data, size: Size, unit: c_int, info: Info, on: Comm, made: Made) room(on);
+        (base: Data, size: Size, unit: c_int, info: Info, on: Comm, made: Made) create_with_room(on);
     MPI_Win_allocate PMPI_Win_allocate win_allocate
-        (size: Size, unit: c_int, info: Info, on: Comm, base: Data, made: Made) room(on);
+        (size: Size, unit: c_int, info: Info, on: Comm, base: Data, made: Made) create_with_room(on);
     MPI_Win_allocate_shared PMPI_Win_allocate_shared win_allocate_shared
-        (size: Size, unit: c_int, info: Info, on: Comm, base: Data, made: Made) room(on);
-    MPI_Win_create_dynamic PMPI_Win_create_dynamic win_create_dynamic (info: Info, on: Comm, made: Made) room(on);
-    MPI_File_open PMPI_File_open file_open (on: Comm, name: Text, mode: c_int, info: Info, made: Made) room(on);
+        (size: Size, unit: c_int, info: Info, on: Comm, base: Data, made: Made) create_with_room(on);
+    MPI_Win_create_dynamic PMPI_Win_create_dynamic win_create_dynamic (info: Info, on: Comm, made: Made) create_with_room(on);
+    MPI_File_open PMPI_File_open file_open (on: Comm, name: Text, mode: c_int, info: Info, made: Made) create_with_room(on);
 }
 
 /// Functions of the same kind that only newer libraries have.
@@ -105,17 +106,17 @@ pub(crate) mod newer {
 
     creators! {
         MPI_Comm_idup_with_info PMPI_Comm_idup_with_info idup_with_info
-            (on: Comm, info: Info, made: Made, request: Made) counted(on);
+            (on: Comm, info: Info, made: Made, request: Made) create_and_count(on);
         MPI_Win_create_c PMPI_Win_create_c win_create_c
-            (base: Data, size: Size, unit: Size, info: Info, on: Comm, made: Made) room(on);
+            (base: Data, size: Size, unit: Size, info: Info, on: Comm, made: Made) create_with_room(on);
         MPI_Win_allocate_c PMPI_Win_allocate_c win_allocate_c
-            (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) room(on);
+            (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) create_with_room(on);
         MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c win_allocate_shared_c
-            (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) room(on);
+            (size: Size, unit: Size, info: Info, on: Comm, base: Data, made: Made) create_with_room(on);
     }
 
-    /// The functions that take their place where the library has none, as in [`crate::hooks::large::find_large_functions`], and the names
-    /// of those that they call.
+    /// The functions that take their place where the library has none, as in
+    /// [`crate::hooks::large::find_large_functions`], and the names of those that they call.
     const OLDER: [(&CStr, *const c_void); 4] = [
         (c"PMPI_Comm_idup", older_idup as *const c_void),
         (c"PMPI_Win_create", older_win_create as *const c_void),
@@ -130,7 +131,7 @@ pub(crate) mod newer {
     pub(crate) fn find_newer_creators() {
         for (link, (name, older)) in LINKS.iter().zip(OLDER) {
             link.find_functions();
-            if !super::link(name).is_some_and(|plain| link.is_beside(plain)) {
+            if !super::find_link(name).is_some_and(|plain| link.is_beside(plain)) {
                 link.replace(older);
             }
         }
@@ -138,7 +139,7 @@ pub(crate) mod newer {
 
     /// The address of an older function.
     fn older(name: &CStr) -> *const c_void {
-        super::link(name).map_or(lacking as *const c_void, Link::library)
+        super::find_link(name).map_or(lacking as *const c_void, Link::library)
     }
 
     /// Without the info, which has only hints.
@@ -223,13 +224,18 @@ pub(crate) mod newer {
     }
 }
 
-/// Creates a communicator. If the library has no more, ours are given back, and it is tried again; then the program's error
-/// handler is called if that fails, too.
+/// Creates a communicator. If the library has no more, ours are given back, and it is tried again; then the program's
+/// error handler is called if that fails, too.
 ///
 /// # Safety
 ///
 /// The communicator is valid or null, `make` is collective over it or the group, and writes the new one to `made`.
-unsafe fn again(on: Comm, creators: Creators, made: Made, make: impl Fn() -> c_int) -> c_int {
+unsafe fn create_or_retry(
+    on: Comm,
+    creators: Creators,
+    made: Made,
+    make: impl Fn() -> c_int,
+) -> c_int {
     let on = on.communicator();
     // SAFETY: the caller promises that the communicator is valid or null, that `make` is collective over it or the
     // group, and that `make` writes the new one to `made`; if one of them is null, a constant of the library, only
@@ -249,7 +255,7 @@ unsafe fn again(on: Comm, creators: Creators, made: Made, make: impl Fn() -> c_i
 /// # Safety
 ///
 /// The communicator is valid or null, and `make` is collective over it.
-unsafe fn room(on: Comm, make: impl Fn() -> c_int) -> c_int {
+unsafe fn create_with_room(on: Comm, make: impl Fn() -> c_int) -> c_int {
     let on = on.communicator();
     // SAFETY: the caller promises that the communicator is valid or null; null is a constant of the library, and no
     // room is made then.
@@ -261,12 +267,12 @@ unsafe fn room(on: Comm, make: impl Fn() -> c_int) -> c_int {
     make()
 }
 
-/// Creates an intercommunicator of two groups, as in [`room`].
+/// Creates an intercommunicator of two groups, as in [`create_with_room`].
 ///
 /// # Safety
 ///
 /// As MPI asks of `MPI_Intercomm_create` with these arguments.
-unsafe fn across(
+unsafe fn create_across_groups(
     own: Comm,
     leader: c_int,
     peers: Comm,
@@ -290,9 +296,9 @@ unsafe fn across(
     make()
 }
 
-/// Starts to create something. Calls on other communicators have no order with this one, so ranks would not give back ours
-/// between the same two calls.
-fn counted(_on: Comm, make: impl Fn() -> c_int) -> c_int {
+/// Starts to create something. Calls on other communicators have no order with this one, so ranks would not give back
+/// ours between the same two calls.
+fn create_and_count(_on: Comm, make: impl Fn() -> c_int) -> c_int {
     if let Some(dispatcher) = dispatcher() {
         dispatcher.count_creation();
     }
@@ -300,13 +306,13 @@ fn counted(_on: Comm, make: impl Fn() -> c_int) -> c_int {
 }
 
 /// One of [`LINKS`], by its name for profiling.
-fn link(name: &CStr) -> Option<&'static Link> {
+fn find_link(name: &CStr) -> Option<&'static Link> {
     LINKS.iter().copied().find(|link| link.name() == name)
 }
 
 /// Lets `exec` create communicators by the library's functions, since tools must not see ours.
 pub(crate) fn redirect_exec() {
-    let address = |name: &CStr| link(name).and_then(Link::found_function);
+    let address = |name: &CStr| find_link(name).and_then(Link::found_function);
     let found = [c"PMPI_Comm_create", c"PMPI_Comm_split_type"].map(address);
     if let [Some(create), Some(split_type)] = found {
         // SAFETY: the library's functions with these names.

@@ -130,7 +130,7 @@ impl<'a> Ends<'a> {
         let mut other = [0];
         // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`; this rank leads and the other
         // leader is in this world, since there are no peers otherwise.
-        unsafe { self.swap(&[DECLINED], &mut other) }
+        unsafe { self.exchange_between_leaders(&[DECLINED], &mut other) }
     }
 
     /// The maximum of a number over both groups, or [`DECLINED`]. Collective over them.
@@ -177,7 +177,7 @@ impl<'a> Ends<'a> {
         // valid and has this leader; the buffer has this length.
         unsafe {
             if self.leads {
-                self.swap(mine, others)?;
+                self.exchange_between_leaders(mine, others)?;
             }
             let data = others.as_mut_ptr().cast();
             let code = ffi::PMPI_Bcast(data, count, ffi::RSMPI_INT32_T, place, self.bridge.own);
@@ -190,7 +190,11 @@ impl<'a> Ends<'a> {
     /// # Safety
     ///
     /// As in [`Self::greatest`]; this rank leads.
-    unsafe fn swap(&self, mine: &[c_int], others: &mut [c_int]) -> Result<(), ExecError> {
+    unsafe fn exchange_between_leaders(
+        &self,
+        mine: &[c_int],
+        others: &mut [c_int],
+    ) -> Result<(), ExecError> {
         let (other, tag) = (self.bridge.remote_leader, self.bridge.tag);
         // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, and that this rank leads, so the
         // peers' communicator and the other leader are valid; the buffers have these lengths.

@@ -63,7 +63,7 @@ impl Dispatcher {
     /// library carries out the calls on the program's communicators that used them from now on. All of these ranks must
     /// do this between the same two calls.
     pub(crate) fn give_back(&self, members: &HashSet<c_int>) {
-        for state in self.users(&self.held_within(members)) {
+        for state in self.states_using(&self.held_within(members)) {
             // SAFETY: states that are live have not been freed.
             unsafe { (*state).attached = pass_on_all(FallbackReason::NoCommunicator) };
         }
@@ -85,7 +85,7 @@ impl Dispatcher {
 
     /// Whether we have any communicator of the library.
     pub(crate) fn holds_any(&self) -> bool {
-        self.attributes.base.borrow().is_some() || !self.held().is_empty()
+        self.attributes.base.borrow().is_some() || !self.held_communicators().is_empty()
     }
 
     /// The numbers of our communicators of the library whose ranks are among some.
@@ -96,14 +96,14 @@ impl Dispatcher {
             private.is_some_and(|private| private.held.is_within(members))
         };
         // Each is checked once, however many states use it.
-        let held = self.held().into_iter();
+        let held = self.held_communicators().into_iter();
         held.filter(|(_, state)| is_within(state))
             .map(|(number, _)| number)
             .collect()
     }
 
     /// The states that use communicators of the library with some numbers.
-    fn users(&self, numbers: &HashSet<c_int>) -> Vec<*mut State> {
+    fn states_using(&self, numbers: &HashSet<c_int>) -> Vec<*mut State> {
         let uses = |state: &*mut State| {
             // SAFETY: states that are live have not been freed.
             let private = unsafe { private_of(*state) };
@@ -169,7 +169,7 @@ impl Dispatcher {
         let (number, next_tag) = found.as_ref().map_or((0, 0), |sharable| {
             (sharable.held.number, sharable.held.next_tag.get())
         });
-        let own_held = self.held().len() as c_int;
+        let own_held = self.held_communicators().len() as c_int;
         let mut most = [self.next_private.get(), number, -number, next_tag, own_held];
         // SAFETY: the caller promises that `on`, the state's, is a valid intracommunicator.
         unsafe { maximum_over_ranks(on, &mut most)? };
@@ -236,7 +236,7 @@ impl Dispatcher {
                 });
             }
         }
-        let users = self.held();
+        let users = self.held_communicators();
         let mut latest = users.values().rev();
         latest.find_map(|state| {
             // SAFETY: states that are live have not been freed, nor has the private communicator of one.
@@ -261,7 +261,7 @@ impl Dispatcher {
     fn set_base(&self, base: PrivateCommunicator) {
         let members: HashSet<c_int> = base.held.world_ranks.iter().copied().collect();
         self.admit_refused(&members);
-        for state in self.users(&self.held_within(&members)) {
+        for state in self.states_using(&self.held_within(&members)) {
             // SAFETY: states that are live have not been freed.
             if let Ok(attached) = unsafe { &mut (*state).attached } {
                 // Plans are for the communicator that they were made with.
@@ -288,7 +288,7 @@ impl Dispatcher {
     }
 
     /// Our communicators of the library by number, each with the state of a communicator that uses it.
-    fn held(&self) -> BTreeMap<c_int, *mut State> {
+    fn held_communicators(&self) -> BTreeMap<c_int, *mut State> {
         let with_number = |state: *mut State| {
             // SAFETY: states that are live have not been freed.
             let private = unsafe { private_of(state)? };

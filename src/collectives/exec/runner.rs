@@ -84,7 +84,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// As [`Runner::begin_turn`], [`Turn::call`] and [`Turn::end`].
+    /// As [`Runner::begin_turn`], [`Turn::call`] and [`Turn::end_turn`].
     ///
     /// # Panics
     ///

@@ -101,7 +101,7 @@ impl CandidateTurn<'_> {
         }
     }
 
-    /// Restores the library's own decisions: [`Turn::end`].
+    /// Restores the library's own decisions: [`Turn::end_turn`].
     pub(crate) fn end_turn(self) -> Result<(), ExecError> {
         match self {
             Self::Library(turn, _) => turn.end_turn(),

@@ -4,6 +4,7 @@ pub(crate) mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agenda::{Agenda, confirming_samples, decide_options, launching_seconds};
 use campaign::Campaign;
 use fit::{DecideOptions, FreshMeasurements, Measurements};
 use import::ImportRecord;
@@ -16,14 +17,13 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Purpose, Subject,
 use wire::{Environment, FailureRecord};
 
 use self::stored::{
-    campaign_on_machine, campaign_row_of_launch, choose_library, decide_options,
-    name_from_store_path, parse_campaign_row, recorded_rank_orders, reported_natives,
-    require_samples, spending_shares,
+    campaign_row_of_launch, check_measured, choose_library, name_from_store_path,
+    parse_campaign_row, reported_natives, spending_shares,
 };
-use crate::agenda::{Coverage, launching_seconds};
+use crate::history::{read_history, read_measurements};
 use crate::recorded::recorded_digest;
 use crate::verdicts::{binding_verdicts, verdicts_kept_in_file};
-use crate::{Agenda, SampleOrigin, TunerError, confirming};
+use crate::{SampleOrigin, TunerError};
 
 /// Options of decisions that override those of the campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,10 +101,17 @@ impl CampaignAnalysis {
             });
         let mut environments = store.environments(&library)?;
         let campaign = campaign.cloned().or(stored);
-        let campaign = campaign.map(|campaign| campaign_on_machine(campaign, &environments));
+        let pattern = campaign
+            .as_ref()
+            .map_or_else(Pattern::default, |campaign| campaign.pattern);
+        let history = match &campaign {
+            Some(campaign) => read_history(Some(store), &library, campaign)?,
+            None => read_measurements(store, &library, pattern)?,
+        };
+        let campaign = campaign.map(|campaign| history.campaign_on_machine(campaign));
         let campaign = campaign.as_ref();
-        let pattern = campaign.map_or_else(Pattern::default, |campaign| campaign.pattern);
-        let samples = require_samples(store, &library, pattern)?;
+        let samples = &history.explored;
+        check_measured(samples, store, &library)?;
         let used: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
         let confirms = |launch: &LaunchRow| launch.purpose == Some(Purpose::Confirming);
         let confirming: BTreeSet<u32> = launches
@@ -115,18 +122,13 @@ impl CampaignAnalysis {
         let used_or_confirming = &used | &confirming;
         let natives = reported_natives(&environments);
         let agenda = campaign
-            .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
+            .map(|campaign| Agenda::new(campaign, &history, &library, natives))
             .transpose()?;
-        let progress = match &agenda {
-            Some(agenda) => {
-                Some(agenda.count_progress(&Coverage::from_store(store, &library, pattern)?))
-            }
-            None => None,
-        };
-        let needed_budget = match agenda.as_ref().zip(campaign) {
-            Some((agenda, campaign)) => agenda.needed_budget(campaign, store, &library)?,
-            None => None,
-        };
+        let progress = agenda.as_ref().map(Agenda::count_progress);
+        let needed_budget = agenda
+            .as_ref()
+            .zip(campaign)
+            .and_then(|(agenda, campaign)| agenda.needed_budget(campaign, &history));
         let asked = campaign.map(decide_options).or(imported);
         let mut options = asked.unwrap_or_default();
         options.max_regret = deciding.max_regret.unwrap_or(options.max_regret);
@@ -139,23 +141,19 @@ impl CampaignAnalysis {
         environments.retain(|(launch, _)| used_or_confirming.contains(launch));
         let asks_for = |subject: &Subject, candidate: &Candidate| {
             let agenda = agenda.as_ref();
-            agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
+            agenda.is_none_or(|agenda| agenda.scope.asks_for(subject, candidate))
         };
-        let failed: Vec<(Subject, Candidate)> = failures
-            .iter()
-            .map(|f| (f.subject, f.candidate.clone()))
-            .collect();
+        let failed = &history.failures;
         let binding = binding_verdicts(store, &library, campaign, pattern, &deciding.verdicts)?;
         let mut verdicts = binding.clone();
         let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
             Some((agenda, campaign)) => {
-                let fresh_samples =
-                    confirming::confirming_samples_of(campaign, store, &library, agenda)?;
+                let fresh_samples = confirming_samples(campaign, &history, &agenda.scope);
                 verdicts =
-                    fit::remove_overruled_verdicts(verdicts, &fresh_samples, &failed, &options)?;
+                    fit::remove_overruled_verdicts(verdicts, &fresh_samples, failed, &options)?;
                 Some(FreshMeasurements::from_samples(
                     &fresh_samples,
-                    &failed,
+                    failed,
                     &options,
                 )?)
             }
@@ -165,9 +163,8 @@ impl CampaignAnalysis {
         let not_measured = agenda.as_ref().map_or_else(BTreeMap::new, |agenda| {
             let mut subjects: BTreeSet<Subject> = samples.iter().map(|s| s.subject).collect();
             subjects.extend(failed.iter().map(|(subject, _)| *subject));
-            find_unmeasured_shapes(&agenda.grid(), &subjects)
+            find_unmeasured_shapes(&agenda.scope.grid(), &subjects)
         });
-        let confirming_purpose = Some(Purpose::Confirming);
         let everything = agenda
             .as_ref()
             .zip(campaign)
@@ -175,14 +172,14 @@ impl CampaignAnalysis {
         let found = fit::Analysis::from_measurements(Measurements {
             name: &name,
             library: &library.name,
-            samples: &samples,
-            orders: recorded_rank_orders(Some(store), &library, campaign)?,
+            samples,
+            orders: history.orders_with_usual(campaign),
             pattern,
-            failures: failed,
+            failures: failed.clone(),
             cost: MeasuringCost {
-                seconds: store.measuring_seconds(&library, None)?,
-                confirming_seconds: store.measuring_seconds(&library, confirming_purpose)?,
-                launching_seconds: launching_seconds(store, &library)?,
+                seconds: history.spent.measuring_seconds,
+                confirming_seconds: history.spent_confirming.measuring_seconds,
+                launching_seconds: launching_seconds(&history, &library),
                 launches: launches.len(),
                 shares: spending_shares(store, &library)?,
                 ..MeasuringCost::default()
@@ -190,10 +187,12 @@ impl CampaignAnalysis {
             asks_for: &asks_for,
             options,
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
-            merged: agenda.as_ref().map(|agenda| &agenda.merged),
+            merged: agenda.as_ref().map(|agenda| &agenda.scope.merged),
             everything,
             fresh: fresh.as_ref(),
-            grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
+            grid: &agenda
+                .as_ref()
+                .map_or_else(Vec::new, |agenda| agenda.scope.grid()),
             verdicts: &verdicts,
         })?;
         Ok(Self {

@@ -4,16 +4,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use agenda::{Agenda, CampaignProgress};
 use launcher::{self, RecordedLaunch, RecordedState};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
-use crate::agenda::Coverage;
 use crate::analysis::stored::{campaign_row_of_launch, parse_campaign_row, reported_natives};
+use crate::history::read_history;
 use crate::launch::RunningLaunch;
-use crate::{Agenda, CampaignProgress, LaunchState, SearchPaths, Silent, TunerError, store_file};
+use crate::{LaunchState, SearchPaths, Silent, TunerError, store_file};
 
 /// The time that a colltune that follows a job may need to notice its cancellation.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
@@ -165,9 +166,9 @@ fn progress_of_last_campaign(store: &Store) -> Result<Option<CampaignProgress>, 
     };
     let environments = store.environments(&last.library)?;
     let natives = reported_natives(&environments);
-    let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
-    let coverage = Coverage::from_store(store, &last.library, agenda.pattern)?;
-    Ok(Some(agenda.count_progress(&coverage)))
+    let history = read_history(Some(store), &last.library, &campaign)?;
+    let agenda = Agenda::new(&campaign, &history, &last.library, natives)?;
+    Ok(Some(agenda.count_progress()))
 }
 
 /// The number of complete tasks in a spool, which may be growing or damaged at its end.

@@ -1,127 +1,46 @@
-//! The budgets that a campaign needs at least, estimated before they are spent.
-//!
-//! `search` estimates what the stages take at least, from expected times of calls. The budgets made of that are shown
-//! by `plan` and by the error about a budget that is too small.
+//! The machine by which a campaign's least budgets are estimated.
 
-use std::collections::BTreeSet;
-
-use campaign::{Campaign, Family, LauncherConfig};
+use agenda::{ExpectedMachine, ExpectedTimes, History, LeastBudgets, fitted_machine};
+use campaign::{Campaign, LauncherConfig};
 use fit::MachineFit;
-use launcher::Allocation;
 use model::{Machine, MachineError};
-use schemars::JsonSchema;
-use search::{Expectation, ExpectedCell, StageTimes, stage_times};
-use serde::Serialize;
 use simulated::SimulatedLauncher;
-use store::Store;
-use vocabulary::{Candidate, Cell, Placement, Subject};
+use vocabulary::Placement;
 
-use crate::agenda::{fitted_machine, least_exploring_seconds, starting_seconds};
-use crate::analysis::stored::recorded_rank_orders;
-use crate::guided::GuidedSearch;
 use crate::machine::load_machine;
 use crate::{MeasurementContext, TunerError};
 
-/// The time for starting and ending a launch that is assumed before any was made, in seconds.
-pub(crate) const LAUNCH_SECONDS: f64 = 1.0;
-
-/// The least budgets of a campaign, estimated from the expected times of its calls.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct LeastBudgets {
-    /// The smallest budget that measures each point of the campaign once, in seconds.
-    pub once_seconds: f64,
-    /// The smallest budget that can confirm a choice at each point, in seconds; null if the campaign confirms nothing.
-    pub confirming_seconds: Option<f64>,
-    /// The origin of the expected times.
-    pub times: ExpectedTimes,
-}
-
-/// The origin of expected times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExpectedTimes {
-    /// The measurements in the store, and the machine that is fitted to them.
-    Measured,
-    /// The machine file of the simulated machine.
-    SimulatedMachine,
-    /// The reference machine, since the messages of this one were not measured yet.
-    Assumed,
-}
-
-/// Estimates the least budgets of a campaign for a library.
+/// Estimates the least budgets of a campaign.
 ///
-/// The times of calls are those that the store has, or else those of closed forms on the fitted machine, before any
-/// measurement on an assumed one. Candidates are repeated no more often than they must be.
+/// The times of calls are those that were measured, or else those of closed forms on the fitted machine, before any
+/// measurement on an assumed one.
 ///
 /// # Errors
-/// If the store cannot be read, or its samples cannot be fitted; a simulated machine's file.
+/// Samples that cannot be fitted; a simulated machine's file.
 pub fn least_budgets(
     at: &MeasurementContext,
-    store: Option<&Store>,
+    history: &History,
 ) -> Result<LeastBudgets, TunerError> {
     let (campaign, library) = (&at.campaign, &at.library);
-    let fitted = fitted_machine(campaign, store, library)?;
+    let fitted = fitted_machine(campaign, history)?;
     let mut campaign_cells = campaign.cells().into_iter();
     let (machine, times) = if campaign_cells.all(|cell| fitted.knows_level(&cell)) {
         (fitted, ExpectedTimes::Measured)
     } else {
+        let usual = history.orders_with_usual(Some(campaign)).usual;
         let assumed = assumed_machine(campaign)?;
-        let placement =
-            Placement::for_order(recorded_rank_orders(store, library, Some(campaign))?.usual);
         (
-            MachineFit::from_known_machine(assumed, placement),
+            MachineFit::from_known_machine(assumed, Placement::for_order(usual)),
             assumed_times(campaign),
         )
     };
-    let cells = expected_cells(at, store, &machine)?;
-    let experiments = expected_experiments(campaign, &machine)?;
-    let stages = stage_times(campaign, &cells, &experiments);
-    let start = match (campaign.is_simulated(), store) {
-        (true, _) => 0.0,
-        (false, Some(store)) if !store.measured_launches(library)?.is_empty() => {
-            starting_seconds(store, library)?
-        }
-        (false, _) => LAUNCH_SECONDS,
-    };
-    let starts = start * f64::from(launches_per_round(campaign));
-    Ok(budgets_for_stages(campaign, &stages, starts, times))
-}
-
-/// The number of launches that measure all cells once: one for each number of nodes if these have jobs of their own.
-fn launches_per_round(campaign: &Campaign) -> u32 {
-    let is_separate = matches!(
-        &campaign.launcher,
-        LauncherConfig::Batch(batch) if batch.allocation == Allocation::Separate
-    );
-    if !is_separate {
-        return 1;
-    }
-    let nodes: BTreeSet<u32> = campaign.shapes.iter().map(|shape| shape.nodes).collect();
-    u32::try_from(nodes.len()).unwrap_or(u32::MAX)
-}
-
-/// The budgets whose shares for exploring and for confirming suffice for these stages, with `start` seconds for the
-/// launches that measure all cells once.
-fn budgets_for_stages(
-    campaign: &Campaign,
-    stages: &StageTimes,
-    start: f64,
-    times: ExpectedTimes,
-) -> LeastBudgets {
-    let exploring_share = campaign.exploring_seconds() / campaign.budget_seconds;
-    let launches = f64::from(campaign.launches);
-    // Experiments have a launch of their own.
-    let once = (stages.once + 2.0 * start).max(least_exploring_seconds(campaign));
-    let once_seconds = once / exploring_share;
-    let explored = (stages.exploring + (launches + 1.0) * start) / exploring_share;
-    let confirming_share = 1.0 - exploring_share;
-    let confirmed = (stages.confirming + launches * start) / confirming_share;
-    LeastBudgets {
-        once_seconds,
-        confirming_seconds: (confirming_share > 0.0)
-            .then(|| explored.max(confirmed).max(once_seconds)),
+    let expected = ExpectedMachine {
+        machine: &machine,
         times,
-    }
+        experiment_seconds: &expected_experiments(campaign, &machine)?,
+    };
+    let least = agenda::least_budgets(campaign, history, library, &at.natives, expected);
+    Ok(least?)
 }
 
 /// The simulated machine, or the reference machine.
@@ -141,73 +60,6 @@ fn assumed_times(campaign: &Campaign) -> ExpectedTimes {
     }
 }
 
-/// The expected times in all cells of a campaign, with the candidates that are measured first.
-fn expected_cells(
-    at: &MeasurementContext,
-    store: Option<&Store>,
-    machine: &MachineFit,
-) -> Result<Vec<ExpectedCell>, TunerError> {
-    let (campaign, library) = (&at.campaign, &at.library);
-    let expectation = ClosedForms(machine);
-    let others = |cell: &Cell| campaign.foreign_candidates(cell, library, &at.natives);
-    let measured = match store {
-        Some(store) => {
-            let samples = store.samples(library, campaign.pattern)?;
-            fit::summarise_samples(&samples, campaign.pattern)?
-        }
-        None => Vec::new(),
-    };
-    let default_in = |cell: &Cell| {
-        let subject = Subject::Cell(*cell);
-        let mut of_default = measured
-            .iter()
-            .filter(|of| of.candidate == Candidate::Default);
-        of_default
-            .find(|of| of.subject == subject)
-            .map(|of| of.median_seconds)
-    };
-    // What a search of an empty store would measure first.
-    let search = match campaign.strategy {
-        campaign::Strategy::Exhaustive => None,
-        campaign::Strategy::Guided => Some(GuidedSearch::new(
-            campaign,
-            None,
-            library,
-            &expectation,
-            &others,
-        )?),
-    };
-    let mut cells = Vec::new();
-    for cell in campaign.cells() {
-        let call_seconds = default_in(&cell)
-            .or_else(|| expectation.fastest_seconds(campaign, &cell))
-            .unwrap_or_else(|| one_to_all_seconds(machine, &cell));
-        let candidates = match &search {
-            None => {
-                let block = |family: &Family| expectation.block_bytes(&cell, family);
-                let mut all = campaign.candidates(&cell, &block).distinct;
-                all.extend(others(&cell));
-                all
-            }
-            Some(search) => {
-                let mut requests = search.requests.iter();
-                let request = requests.find(|request| request.cell == cell);
-                request.map_or_else(Vec::new, |request| request.candidates.clone())
-            }
-        };
-        let seconds = |candidate: &Candidate| {
-            let expected = expectation.seconds(&cell, candidate);
-            expected.unwrap_or(call_seconds)
-        };
-        cells.push(ExpectedCell {
-            cell,
-            call_seconds,
-            first: candidates.iter().map(seconds).collect(),
-        });
-    }
-    Ok(cells)
-}
-
 /// The expected times of a campaign's experiments, in seconds; those whose level the machine lacks are left out.
 fn expected_experiments(campaign: &Campaign, machine: &MachineFit) -> Result<Vec<f64>, TunerError> {
     let Some(known) = machine.machine.clone() else {
@@ -217,43 +69,4 @@ fn expected_experiments(campaign: &Campaign, machine: &MachineFit) -> Result<Vec
     let experiments = campaign.experiments().into_iter();
     let seconds = experiments.filter_map(|experiment| simulated.experiment_seconds(experiment));
     Ok(seconds.collect())
-}
-
-/// The time in seconds in which one rank sends its vector to each of the others: a rough time of collectives for which
-/// only libraries have algorithms.
-fn one_to_all_seconds(machine: &MachineFit, cell: &Cell) -> f64 {
-    let through = vocabulary::Through::Mpi;
-    let rates = machine.message_rates(cell, through, cell.bytes);
-    let message = rates.map_or(0.0, |rates| rates.alpha + rates.beta * cell.bytes as f64);
-    message * f64::from(cell.shape.ranks().saturating_sub(1))
-}
-
-/// Predictions from closed forms, which take no time.
-struct ClosedForms<'a>(&'a MachineFit);
-
-impl ClosedForms<'_> {
-    /// The time of the fastest algorithm of ours in a cell.
-    fn fastest_seconds(&self, campaign: &Campaign, cell: &Cell) -> Option<f64> {
-        let families = campaign.families(cell).into_iter();
-        let seconds = families.filter_map(|family| {
-            let best = fit::best_blocks(self.0, cell, family.algorithm, &family.parameters)?;
-            Some(best.seconds)
-        });
-        seconds.min_by(f64::total_cmp)
-    }
-}
-
-impl Expectation for ClosedForms<'_> {
-    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        fit::closed_form_seconds(self.0, cell, candidate)
-    }
-
-    fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
-        let best = fit::best_blocks(self.0, cell, family.algorithm, &family.parameters)?;
-        Some(best.block_bytes)
-    }
-
-    fn eager_limit(&self, _: &Cell) -> Option<u64> {
-        None
-    }
 }

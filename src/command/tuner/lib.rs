@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! MeasurementContext  a campaign with the library, launcher and driver found on this machine
-//! Agenda              the measurements that a campaign asks for, and those that a store lacks
+//! History             what a store has, as the agenda takes it
 //! measure             launches the driver until the agenda is done or the budget is spent
 //! CampaignAnalysis    all results of a store's samples: fits, decisions, table, report
 //! ```
@@ -11,9 +11,8 @@
 //!
 //! # How a measurement travels
 //!
-//! 1. The agenda is what the store lacks (`agenda.rs`, `guided.rs`, `confirming.rs`). A plan is made of it: the
-//!    experiments alone first, because the block sizes to try follow from them, then in each launch all cells that have
-//!    been measured least often (`measure.rs`).
+//! 1. The store is read once before each launch (`history.rs`). What is left to measure follows from that alone
+//!    ([`agenda::Agenda`]); the next launch becomes a plan for the driver (`measure.rs`).
 //! 2. The launcher starts the driver, or a thread takes its place (`launch.rs`). Before anything of a launch is stored,
 //!    its ranks are compared with what was asked for (`launch/start.rs`).
 //! 3. The spool is followed, and each line is stored in a transaction (`launch/follow.rs`). After a kill at any moment,
@@ -22,17 +21,15 @@
 //! 5. Everything else is computed from the samples, each time (`analysis.rs`): summaries, fits, decisions, table and
 //!    report are the same, bit for bit, for the same store.
 
-mod agenda;
 mod analysis;
-mod confirming;
 mod context;
 mod doctor;
 mod error;
 mod explain;
 mod exports;
 mod file;
-mod forecast;
-mod guided;
+mod forget;
+mod history;
 mod jobs;
 mod launch;
 mod launch_state;
@@ -50,7 +47,7 @@ mod tune;
 mod verdicts;
 mod view;
 
-pub use agenda::{Agenda, CampaignProgress, Merged};
+pub use agenda::CampaignProgress;
 pub use analysis::{CampaignAnalysis, DecisionOverrides};
 pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
@@ -61,10 +58,11 @@ pub use exports::{
     write_export, written_companion_path,
 };
 pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_text};
-pub use forecast::{Forecast, forget_failures};
+pub use forget::forget_failures;
+pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
 pub use launch_state::LaunchState;
-pub use least_budgets::{ExpectedTimes, LeastBudgets, least_budgets};
+pub use least_budgets::least_budgets;
 pub use machine::load_machine;
 pub use measure::{
     Measured, SubmittedJob, SubmittedLaunch, measure_campaign, measure_cells, submit_next_launch,

@@ -8,6 +8,7 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+use agenda::{Agenda, CampaignProgress, History, LatestFit, NextLaunch, NextStep, unspent_seconds};
 use launcher::switch_variables;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,14 +18,12 @@ use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
-use crate::agenda::{Coverage, LatestFit, purpose_seconds_left, repetition_rule, unspent_seconds};
 use crate::analysis::stored::parse_campaign_row;
+use crate::history::{read_history, read_launches, read_measurements};
 use crate::launch::{OnInterrupt, RunningLaunch, absolute_utf8_path, launch_file};
-use crate::node_request::{NodeRequest, tasks_on_same_nodes};
+use crate::node_request::NodeRequest;
 use crate::recorded::recorded_digest;
-use crate::{
-    Agenda, CampaignProgress, LaunchState, MeasurementContext, Observer, TunerError, TuningEvent,
-};
+use crate::{LaunchState, MeasurementContext, Observer, TunerError, TuningEvent};
 
 /// The share of the budget up to which its rest is not worth a remark.
 const LITTLE_REST: f64 = 0.05;
@@ -113,7 +112,11 @@ pub fn measure_cells(
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
     let pattern = at.campaign.pattern;
-    let of_cells = |_: &Store| Ok(Agenda::for_cells(cells, launches, pattern));
+    let of_cells = |store: &Store| {
+        let history = read_measurements(store, &at.library, pattern)?;
+        let agenda = Agenda::for_cells(cells, launches, pattern, &history);
+        Ok(Outlook { history, agenda })
+    };
     let measuring = Measuring::new(at, &of_cells, observer, stop, OnInterrupt::Own)?;
     Ok(measuring.carry_out()?.0)
 }
@@ -127,10 +130,12 @@ fn measure_or_submit(
 ) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
     let latest = LatestFit::default();
     let (campaign, library) = (&at.campaign, &at.library);
-    let agenda = |store: &Store| {
-        Agenda::with_latest_fit(&latest, campaign, Some(store), library, &at.natives)
+    let of_campaign = |store: &Store| {
+        let history = read_history(Some(store), library, campaign)?;
+        let agenda = Agenda::with_latest_fit(&latest, campaign, &history, library, &at.natives)?;
+        Ok(Outlook { history, agenda })
     };
-    let mut measuring = Measuring::new(at, &agenda, observer, stop, watch)?;
+    let mut measuring = Measuring::new(at, &of_campaign, observer, stop, watch)?;
     if at.relocated.is_some() {
         adopt::adopt_launches(&mut measuring.store, at)?;
     }
@@ -138,8 +143,14 @@ fn measure_or_submit(
     measuring.carry_out()
 }
 
-/// The agenda, given a store.
-type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
+/// What a store has, and what follows from it.
+struct Outlook {
+    history: History,
+    agenda: Agenda,
+}
+
+/// Reads a store once, before each launch.
+type ReadOutlook<'a> = dyn Fn(&Store) -> Result<Outlook, TunerError> + 'a;
 
 /// Checks that the store has no measurements of this library under other launcher options or another environment.
 /// Launches that never started, such as jobs that the batch system refused, are ignored.
@@ -175,7 +186,7 @@ enum AfterLaunch {
 
 struct Measuring<'a> {
     at: &'a MeasurementContext,
-    agenda: &'a AgendaOf<'a>,
+    read_outlook: &'a ReadOutlook<'a>,
     store: Store,
     /// After the store, since fields are dropped in this order: the store is closed before its lock is released.
     lock: CampaignLock,
@@ -194,14 +205,14 @@ struct Measuring<'a> {
 impl<'a> Measuring<'a> {
     fn new(
         at: &'a MeasurementContext,
-        agenda: &'a AgendaOf<'a>,
+        read_outlook: &'a ReadOutlook<'a>,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,
         watch: OnInterrupt,
     ) -> Result<Self, TunerError> {
         Ok(Self {
             at,
-            agenda,
+            read_outlook,
             lock: CampaignLock::acquire(at)?,
             store: Store::open_or_create(at.store_path())?,
             observer,
@@ -247,9 +258,8 @@ impl<'a> Measuring<'a> {
     }
 
     fn campaign_progress(&self) -> Result<CampaignProgress, TunerError> {
-        let agenda = (self.agenda)(&self.store)?;
-        let coverage = Coverage::from_store(&self.store, &self.at.library, agenda.pattern)?;
-        Ok(agenda.count_progress(&coverage))
+        let outlook = (self.read_outlook)(&self.store)?;
+        Ok(outlook.agenda.count_progress())
     }
 
     /// Makes the next launch; false if the agenda is done or the budget is spent.
@@ -258,68 +268,32 @@ impl<'a> Measuring<'a> {
         let MeasurementContext {
             campaign, library, ..
         } = self.at;
-        let mut agenda = (self.agenda)(&self.store)?;
+        // Everything follows from what the store has now, whichever process stored it.
+        let Outlook {
+            history,
+            mut agenda,
+        } = (self.read_outlook)(&self.store)?;
         if self.has_explored && agenda.next_purpose() == Purpose::Exploring {
-            agenda = agenda.into_confirming(campaign, &self.store, library)?;
+            agenda = agenda.into_confirming(campaign, &history, library)?;
         }
-        let coverage = Coverage::from_store(&self.store, library, agenda.pattern)?;
-        let mut tasks = tasks_on_same_nodes(campaign, agenda.next_tasks(&coverage));
-        for task in &mut tasks {
-            if let PlannedWork::Compare { cell, .. } = &task.work {
-                task.calls = self.at.calls.get(cell).copied();
+        let progress = agenda.count_progress();
+        let next = match agenda.next_step(campaign, &history) {
+            NextStep::Launch(next) => next,
+            NextStep::Done => return Ok(false),
+            NextStep::OutOfTime => {
+                self.report_spent_budget(&agenda, &history, progress);
+                return Ok(false);
             }
-        }
-        let progress = agenda.count_progress(&coverage);
-        if tasks.is_empty() {
-            // Exploring ended for lack of time.
-            if progress.done < progress.total {
-                self.report_spent_budget(&agenda, progress)?;
-            }
-            return Ok(false);
-        }
-        let left = purpose_seconds_left(&self.store, campaign, library, &agenda)?;
-        if left <= 0.0 {
-            self.report_spent_budget(&agenda, progress)?;
-            return Ok(false);
-        }
-        let nodes = NodeRequest::for_tasks(campaign, library, &self.store, &tasks, self.watch)?;
-        let number = self.store.next_launch()?;
-        let launch_path =
-            |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
-        let plan = Plan {
-            version: WIRE_VERSION,
-            campaign: recorded_digest(&self.store, campaign)?,
-            launch: number,
-            purpose: Some(agenda.next_purpose()),
-            seed: campaign.seed(),
-            library: library.clone(),
-            spool: launch_path("spool")?,
-            cores: self.at.cores,
-            switches: switch_variables(),
-            pretended_ppn: None,
-            parent_lock: if self.at.launcher.has_outliving_jobs() {
-                None
-            } else {
-                Some(launch_path("lock")?)
-            },
-            deadline_seconds: Some(left),
-            watchdog_seconds: campaign.watchdog_seconds,
-            repetition: repetition_rule(campaign, &agenda, &coverage, &tasks, left),
-            racing: campaign.repetitions.racing.then_some(Racing {
-                materiality: campaign.materiality,
-            }),
-            synchronisation: campaign.synchronisation,
-            cache: campaign.cache,
-            tasks,
         };
+        let nodes =
+            NodeRequest::for_tasks(campaign, library, &self.store, &next.tasks, self.watch)?;
+        let plan = self.complete_plan(next)?;
         let is_exploring = agenda.keeps_time() && agenda.next_purpose() == Purpose::Exploring;
-        let left_seconds = if campaign.is_simulated() {
-            None
-        } else {
-            Some(unspent_seconds(&self.store, campaign, library)?)
-        };
+        let left_seconds = (!campaign.is_simulated()).then(|| unspent_seconds(&history, campaign));
+        // The samples, which may be many, are not kept in memory while the launch runs.
+        drop(history);
         self.observer.notice(TuningEvent::Launch {
-            number,
+            number: plan.launch,
             progress,
             left_seconds,
         });
@@ -332,29 +306,70 @@ impl<'a> Measuring<'a> {
                 Ok(true)
             }
             AfterLaunch::NothingBegan => {
-                self.report_spent_budget(&agenda, progress)?;
+                // The launch that did not begin has taken some time as well.
+                let history = read_launches(&self.store, library)?;
+                self.report_spent_budget(&agenda, &history, progress);
                 Ok(false)
             }
         }
+    }
+
+    /// The plan of the next launch, with what the driver must know of this machine.
+    fn complete_plan(&self, next: NextLaunch) -> Result<Plan, TunerError> {
+        let MeasurementContext {
+            campaign, library, ..
+        } = self.at;
+        let number = self.store.next_launch()?;
+        let launch_path =
+            |kind| absolute_utf8_path(&launch_file(&campaign.output.store, number, kind));
+        let mut tasks = next.tasks;
+        for task in &mut tasks {
+            if let PlannedWork::Compare { cell, .. } = &task.work {
+                task.calls = self.at.calls.get(cell).copied();
+            }
+        }
+        Ok(Plan {
+            version: WIRE_VERSION,
+            campaign: recorded_digest(&self.store, campaign)?,
+            launch: number,
+            purpose: Some(next.purpose),
+            seed: campaign.seed(),
+            library: library.clone(),
+            spool: launch_path("spool")?,
+            cores: self.at.cores,
+            switches: switch_variables(),
+            pretended_ppn: None,
+            parent_lock: if self.at.launcher.has_outliving_jobs() {
+                None
+            } else {
+                Some(launch_path("lock")?)
+            },
+            deadline_seconds: Some(next.deadline_seconds),
+            watchdog_seconds: campaign.watchdog_seconds,
+            repetition: next.repetition,
+            racing: campaign.repetitions.racing.then_some(Racing {
+                materiality: campaign.materiality,
+            }),
+            synchronisation: campaign.synchronisation,
+            cache: campaign.cache,
+            tasks,
+        })
     }
 
     /// Says that the budget is spent, or what is left of it and does not suffice.
     fn report_spent_budget(
         &mut self,
         agenda: &Agenda,
+        history: &History,
         progress: CampaignProgress,
-    ) -> Result<(), TunerError> {
-        let MeasurementContext {
-            campaign, library, ..
-        } = self.at;
-        let left = unspent_seconds(&self.store, campaign, library)?;
-        let needed_budget_seconds = agenda.needed_budget(campaign, &self.store, library)?;
+    ) {
+        let campaign = &self.at.campaign;
+        let left = unspent_seconds(history, campaign);
         self.observer.notice(TuningEvent::BudgetSpent {
             progress,
             left_seconds: (left > LITTLE_REST * campaign.budget_seconds).then_some(left),
-            needed_budget_seconds,
+            needed_budget_seconds: agenda.needed_budget(campaign, history),
         });
-        Ok(())
     }
 
     fn launch_plan(

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use agenda::has_separate_jobs;
 use campaign::{Campaign, LauncherConfig};
-use launcher::{Allocation, BatchOptions};
+use launcher::BatchOptions;
 use store::Store;
 use vocabulary::{CommShape, Library};
 use wire::{Plan, PlannedTask, PlannedWork};
@@ -70,19 +71,6 @@ impl NodeRequest {
     }
 }
 
-/// The tasks that run on the same nodes: all of them, or, if each number of nodes has jobs of its own, those on the
-/// fewest nodes.
-pub(crate) fn tasks_on_same_nodes(
-    campaign: &Campaign,
-    mut tasks: Vec<PlannedTask>,
-) -> Vec<PlannedTask> {
-    if has_separate_jobs(campaign) {
-        let fewest = tasks.iter().map(|task| task.work.shape().nodes).min();
-        tasks.retain(|task| Some(task.work.shape().nodes) == fewest);
-    }
-    tasks
-}
-
 /// The nodes and ranks that suffice for all tasks, or, if nodes are shared, for the whole campaign.
 fn shape_for_tasks(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
     let largest = campaign.largest_shape();
@@ -98,10 +86,6 @@ fn batch_options(campaign: &Campaign) -> Option<&BatchOptions> {
         LauncherConfig::Batch(options) => Some(options),
         LauncherConfig::Local(_) | LauncherConfig::Simulated(_) => None,
     }
-}
-
-fn has_separate_jobs(campaign: &Campaign) -> bool {
-    batch_options(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
 }
 
 /// The latest round of any cell.

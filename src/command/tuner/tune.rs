@@ -8,6 +8,7 @@ use campaign::Output;
 use store::Store;
 use table::{Policy, Table, TableError, Withheld};
 
+use crate::history::read_history;
 use crate::launch::absolute_utf8_path;
 use crate::least_budgets::least_budgets;
 use crate::{
@@ -128,7 +129,9 @@ fn blame_little_budget(
     if !has_nothing || progress.done >= progress.total {
         return error;
     }
-    match least_budgets(at, Some(store)) {
+    let least = read_history(Some(store), &at.library, &at.campaign)
+        .and_then(|history| least_budgets(at, &history));
+    match least {
         Ok(least) => TunerError::LittleBudget {
             budget_seconds: at.campaign.budget_seconds,
             // Estimates from closed forms may be below a budget that has not sufficed.

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agenda::{Agenda, ExpectedTimes, Forecast, LeastBudgets};
 use campaign::{Campaign, LauncherConfig};
 use indicatif::HumanDuration;
 use launcher::Allocation;
@@ -9,7 +10,7 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use store::Store;
-use tuner::{Agenda, ExpectedTimes, Forecast, LeastBudgets, MeasurementContext, Script};
+use tuner::{MeasurementContext, Script, TunerError};
 use vocabulary::units::{format_bytes, format_counted, format_duration, format_duration_up};
 use vocabulary::{Candidate, CommShape, Library, Warning};
 
@@ -63,10 +64,12 @@ impl PlanArgs {
             }
             return Ok(Answer::Good);
         }
-        let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library, &at.natives)?;
-        let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
+        let history = tuner::read_history(store.as_ref(), &at.library, &at.campaign)?;
+        let agenda = Agenda::new(&at.campaign, &history, &at.library, &at.natives)
+            .map_err(TunerError::from)?;
+        let forecast = agenda.forecast(&at.campaign, &history);
         let scripts = self.render.then_some(&*scripts);
-        let least = tuner::least_budgets(&at, store.as_ref())?;
+        let least = tuner::least_budgets(&at, &history)?;
         let answers = PlanOutput::from_agenda(&at, &agenda, forecast, least, scripts);
         console.print_answer(self.json, &answers, || answers.describe())
     }
@@ -173,13 +176,13 @@ fn nodes_of_jobs(campaign: &Campaign) -> Option<BTreeMap<String, u32>> {
 /// The cells of each collective.
 fn shares_by_collective(agenda: &Agenda) -> Vec<Share<'_>> {
     let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
-    for (cell, candidates) in &agenda.cells {
+    for (cell, candidates) in &agenda.scope.cells {
         let share = shares.entry(cell.collective).or_default();
         share.cells += 1;
         share.bytes.insert(cell.bytes);
         share.candidates.extend(candidates);
     }
-    for (cell, merged) in &agenda.merged {
+    for (cell, merged) in &agenda.scope.merged {
         let share = shares.entry(cell.collective).or_default();
         *share.merged.entry(cell.shape.to_string()).or_default() += merged.len();
     }
@@ -213,10 +216,10 @@ impl<'a> PlanOutput<'a> {
             page: output.report_page(),
             shapes: &at.campaign.shapes,
             launches: agenda.launches,
-            experiments: agenda.experiments.len(),
-            cells: agenda.cells.len(),
-            candidates: agenda.candidate_count(),
-            merged: agenda.merged_count(),
+            experiments: agenda.scope.experiments.len(),
+            cells: agenda.scope.cells.len(),
+            candidates: agenda.scope.candidate_count(),
+            merged: agenda.scope.merged_count(),
             forecast,
             strategy: at.campaign.strategy.to_string(),
             exhaustive_turns: agenda.exhaustive_turns(),
@@ -322,7 +325,7 @@ impl<'a> PlanOutput<'a> {
     fn describe_further_sizes(&self) -> Option<String> {
         let mut shares = self.collectives.iter();
         let has_neighbours = shares.any(|share| share.bytes.len() > 1);
-        let why = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
+        let why = match (self.agenda.scope.is_guided, self.agenda.keeps_time()) {
             (true, true) => "where the choice changes, and to confirm choices",
             (true, false) => "where the choice changes",
             (false, true) => "to confirm choices",
@@ -333,7 +336,7 @@ impl<'a> PlanOutput<'a> {
 
     fn describe_strategy(&self) -> String {
         let (all, name) = (self.exhaustive_turns, &self.strategy);
-        if !self.agenda.is_guided() {
+        if !self.agenda.scope.is_guided {
             format!("{name}: {all} turns, each of one candidate in one cell and launch")
         } else {
             format!(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agenda::{LITTLE_BUDGET_SECONDS, confirms_choices, spent_seconds};
 use campaign::LauncherConfig;
 use launcher::{BatchEnd, RecordedState};
 use store::LaunchOutcome;
@@ -9,8 +10,7 @@ use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
 use super::{AfterLaunch, Measuring, SubmittedJob};
-use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
-use crate::confirming::confirms_choices;
+use crate::history::read_launches;
 use crate::launch::{LaunchEnd, OnInterrupt};
 use crate::{LaunchState, TunerError, TuningEvent};
 
@@ -98,17 +98,17 @@ impl Measuring<'_> {
         plan: &Plan,
         has_result: bool,
     ) -> Result<AfterLaunch, TunerError> {
-        let (campaign, library) = (&self.at.campaign, &self.at.library);
+        let campaign = &self.at.campaign;
+        let history = read_launches(&self.store, &self.at.library)?;
         let (whole, purpose) = match plan.purpose {
             Some(Purpose::Exploring)
-                if self.watch != OnInterrupt::Own
-                    && confirms_choices(campaign, &self.store, library)? =>
+                if self.watch != OnInterrupt::Own && confirms_choices(campaign, &history) =>
             {
                 (campaign.exploring_seconds(), plan.purpose)
             }
             _ => (campaign.budget_seconds, None),
         };
-        let left = whole - spent_seconds(&self.store, campaign, library, purpose)?;
+        let left = whole - spent_seconds(&history, campaign, purpose);
         let is_by_wall_time = self.at.launcher.has_outliving_jobs() && left > LITTLE_BUDGET_SECONDS;
         match (is_by_wall_time, has_result) {
             (true, true) => {

@@ -1,6 +1,6 @@
 //! The folders below `src` show the architecture: a crate depends only on crates of its own wing and of those before it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -118,6 +118,29 @@ fn crates_depend_only_on_their_own_wing_and_on_those_before_it() {
     }
     let expected = ["fit -> testkit", "store -> cli", "table -> store"];
     assert_eq!(wrong_dependencies(&packages), expected);
+}
+
+/// The crates that a crate's product code depends on, directly or through others.
+fn reached_from(package: &str, packages: &BTreeMap<String, Package>) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![package.to_owned()];
+    while let Some(name) = next.pop() {
+        for dependency in &packages[&name].dependencies {
+            if reached.insert(dependency.clone()) {
+                next.push(dependency.clone());
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn what_is_measured_next_is_computed_without_a_store() {
+    let packages = packages();
+    let reached = reached_from("agenda", &packages);
+    assert!(reached.contains("fit") && reached.contains("schedule"));
+    assert!(!reached.contains("store"), "{reached:?}");
+    assert!(reached_from("tuner", &packages).contains("store"));
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use agenda::{Agenda, History};
 use store::Store;
-use tuner::{Agenda, MeasurementContext, SearchPaths, Silent, Tuned, tune_campaign};
+use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune_campaign};
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 
 const MACHINE: &str = "name: pair\nranks_per_node: 2\n\
@@ -91,12 +92,13 @@ fn an_agenda_lists_merged_candidates() {
     let folder = tempfile::tempdir().expect("a folder");
     let (workplace, _) = tuned("exhaustive", folder.path());
     let campaign = &workplace.campaign;
-    let agenda = Agenda::new(campaign, None, &workplace.library, &[]).expect("an agenda");
-    let listed: usize = agenda.merged.values().map(Vec::len).sum();
-    assert_eq!(agenda.merged_count(), listed);
-    assert!(listed > agenda.candidate_count() / 2, "{listed}");
-    for (cell, candidates) in &agenda.cells {
-        for (other, simplest) in agenda.merged.get(cell).into_iter().flatten() {
+    let agenda =
+        Agenda::new(campaign, &History::default(), &workplace.library, &[]).expect("an agenda");
+    let listed: usize = agenda.scope.merged.values().map(Vec::len).sum();
+    assert_eq!(agenda.scope.merged_count(), listed);
+    assert!(listed > agenda.scope.candidate_count() / 2, "{listed}");
+    for (cell, candidates) in &agenda.scope.cells {
+        for (other, simplest) in agenda.scope.merged.get(cell).into_iter().flatten() {
             assert!(
                 cell.are_alike(other, simplest),
                 "{cell}: {other} {simplest}"

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+use agenda::{ExpectedTimes, History};
 use campaign::Campaign;
 use store::Store;
-use tuner::{
-    ExpectedTimes, MeasurementContext, SearchPaths, Silent, TunerError, least_budgets,
-    tune_campaign,
-};
+use tuner::{MeasurementContext, SearchPaths, Silent, TunerError, least_budgets, tune_campaign};
 use vocabulary::Subject;
 
 const MACHINE: &str = "name: fat-tree\nranks_per_node: 32\n\
@@ -74,7 +72,8 @@ fn estimated_budgets_are_right_within_a_factor_of_two() {
          candidates: [\"*/ring\", \"*/recursive_halving\"]\n",
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        let least = least_budgets(&campaign(&folder, lines, 1.0), None).expect("estimated");
+        let least =
+            least_budgets(&campaign(&folder, lines, 1.0), &History::default()).expect("estimated");
         assert_eq!(least.times, ExpectedTimes::SimulatedMachine);
         let confirming = least.confirming_seconds.expect("choices are confirmed");
         for (factor, suffices) in [(0.5, false), (2.0, true)] {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use agenda::{Agenda, History};
 use campaign::ConfirmationMode;
 use model::Machine;
 use results::{CellDecision, Verdict};
@@ -15,7 +16,7 @@ use store::Store;
 use table::{Confidence, Deployment, Lack, OperatorClass, Policy, Query, Rule, Table, Withheld};
 use tempfile::TempDir;
 use tuner::{
-    Agenda, CampaignAnalysis, DecisionOverrides, MeasurementContext, SearchPaths, Silent, Tuned,
+    CampaignAnalysis, DecisionOverrides, MeasurementContext, SearchPaths, Silent, Tuned,
     TunerError, tune_campaign,
 };
 use vocabulary::units::format_bytes;
@@ -418,10 +419,9 @@ fn a_forecast_is_never_more_than_is_left_of_the_budget() {
         name: "openmpi".to_owned(),
         version: "4.1.4".to_owned(),
     };
-    let agenda = Agenda::new(&campaign, None, &library, &[]).expect("an agenda");
-    let forecast = agenda
-        .forecast(&campaign, None, &library)
-        .expect("a forecast");
+    let history = History::default();
+    let agenda = Agenda::new(&campaign, &history, &library, &[]).expect("an agenda");
+    let forecast = agenda.forecast(&campaign, &history);
     assert!(
         forecast.seconds <= 30.0 && forecast.seconds > 29.0,
         "{forecast:?}"

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use agenda::Agenda;
 use launcher::Outcome;
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
 use tuner::{
-    Agenda, CampaignAnalysis, Silent, TunerError, explain_decision, measure_campaign, tune_campaign,
+    CampaignAnalysis, Silent, TunerError, explain_decision, measure_campaign, read_history,
+    tune_campaign,
 };
 use vocabulary::{CommShape, Pattern, Subject};
 use wire::PlannedWork;
@@ -22,11 +24,13 @@ pub(crate) fn never() -> AtomicBool {
 /// Every cell and experiment is in the store once for each of the six launches.
 pub(crate) fn assert_complete(bench: &Bench) {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let agenda = Agenda::new(&bench.campaign(), Some(&store), &library(), &[]).expect("an agenda");
+    let campaign = bench.campaign();
+    let history = read_history(Some(&store), &library(), &campaign).expect("readable");
+    let agenda = Agenda::new(&campaign, &history, &library(), &[]).expect("an agenda");
     let counts = store
         .launch_counts(&library(), Pattern::Together)
         .expect("counts");
-    for (cell, candidates) in &agenda.cells {
+    for (cell, candidates) in &agenda.scope.cells {
         for candidate in candidates {
             let count = counts.get(&(Subject::Cell(*cell), candidate.clone()));
             assert_eq!(count, Some(&6), "{candidate} in {cell}");
@@ -35,7 +39,7 @@ pub(crate) fn assert_complete(bench: &Bench) {
     let measured = counts.len();
     assert_eq!(
         measured,
-        agenda.candidate_count() + agenda.experiments.len()
+        agenda.scope.candidate_count() + agenda.scope.experiments.len()
     );
 }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use campaign::Family;
 use vocabulary::{Candidate, Cell, Parameters};
 
-use crate::blocks;
-use crate::guide::Guide;
-use crate::known::{KnownCell, RelativeTime};
+use super::blocks;
+use super::guide::Guide;
+use super::known::{KnownCell, RelativeTime};
 
 /// The candidates measured again beside the strongest rival, after one launch and after two: the largest distance from
 /// the best, as a share, and the largest number. Measuring others costs more than it gains; chance may decide a tie.

@@ -6,9 +6,9 @@ use campaign::Campaign;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, Operator};
 
-use crate::cell::without_block_size;
-use crate::guide::Guide;
-use crate::known::{KnownMeasurements, RelativeTime};
+use super::cell::without_block_size;
+use super::guide::Guide;
+use super::known::{KnownMeasurements, RelativeTime};
 
 /// The approximate number of sizes that are measured first in a shape.
 const COARSE_SIZES: usize = 5;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use agenda::search::blocks::{MOST_PROBES, next_sizes, protocol_segments, snap_to_lattice};
 use proptest::prelude::*;
-use search::blocks::{MOST_PROBES, next_sizes, protocol_segments, snap_to_lattice};
 
 /// The time of a pipelined algorithm as a function of its blocks.
 struct Curve {

@@ -1,15 +1,15 @@
-//! The remaining work of an agenda, given a store's coverage.
+//! The remaining work of an agenda.
 
 use std::collections::BTreeMap;
 
 use fit::Trial;
 use schedule::Collective;
-use search::take_in_turns;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
-use super::{Agenda, CampaignProgress, Coverage};
 use crate::confirming::Confirming;
+use crate::search::take_in_turns;
+use crate::{Agenda, CampaignProgress};
 
 /// An item to measure.
 struct AgendaItem<'a> {
@@ -33,17 +33,15 @@ fn turn_group(subject: &Subject) -> Option<(Collective, CommShape)> {
 
 impl Agenda {
     /// The experiments and cells to explore, without those that have no candidate left to compare.
-    fn items_to_explore<'a>(
-        &'a self,
-        coverage: &'a Coverage,
-    ) -> impl Iterator<Item = AgendaItem<'a>> {
+    fn items_to_explore(&self) -> impl Iterator<Item = AgendaItem<'_>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
+            .scope
             .experiments
             .iter()
             .map(|e| (Subject::Experiment(*e), ALONE));
         let cells: &[(Cell, Vec<Candidate>)] = match self.search {
-            None => &self.cells,
+            None => &self.scope.cells,
             Some(_) => &[],
         };
         let cells = cells
@@ -53,14 +51,18 @@ impl Agenda {
             .chain(cells)
             .filter_map(|(subject, candidates)| {
                 let merged = match &subject {
-                    Subject::Cell(cell) => self.merged.get(cell).map_or(&[][..], Vec::as_slice),
+                    Subject::Cell(cell) => {
+                        self.scope.merged.get(cell).map_or(&[][..], Vec::as_slice)
+                    }
                     Subject::Experiment(_) => &[],
                 };
-                let done = coverage.launches_with_all(subject, candidates, merged)?;
+                let done = self
+                    .coverage
+                    .launches_with_all(subject, candidates, merged)?;
                 Some(AgendaItem {
                     done: done.min(self.launches),
                     wanted: self.launches,
-                    round: coverage.launches_with_any(subject, candidates),
+                    round: self.coverage.launches_with_any(subject, candidates),
                     pattern: self.pattern,
                     subject,
                     candidates,
@@ -95,15 +97,15 @@ impl Agenda {
     }
 
     /// The items of the next launches; nothing is explored once confirming has begun.
-    fn items_ahead<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = AgendaItem<'a>> {
+    fn items_ahead(&self) -> impl Iterator<Item = AgendaItem<'_>> {
         let exploring = self
-            .items_to_explore(coverage)
+            .items_to_explore()
             .filter(|_| self.confirming.is_none());
         exploring.chain(self.trial_items(|confirming| &confirming.affordable))
     }
 
     /// Counts the measurements that are done and those that are wanted in all, of exploring and of confirming.
-    pub(crate) fn count_progress(&self, coverage: &Coverage) -> CampaignProgress {
+    pub fn count_progress(&self) -> CampaignProgress {
         // Finished cells of a search or of confirming are no items any more.
         let searched = self.search.as_ref();
         let searched = searched.map_or(0, |search| search.finished_measurements);
@@ -114,7 +116,7 @@ impl Agenda {
             total: searched + confirmed,
         };
         let open_trials = self.trial_items(|confirming| &confirming.trials);
-        for item in self.items_to_explore(coverage).chain(open_trials) {
+        for item in self.items_to_explore().chain(open_trials) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }
@@ -135,13 +137,13 @@ impl Agenda {
     /// that all have a share if the launch ends before it has measured everything. If time does not suffice to confirm
     /// everything, all affordable trials are included, so that begun ones do not wait for new ones. Experiments not made
     /// yet have a launch of their own.
-    pub(crate) fn next_tasks(&self, coverage: &Coverage) -> Vec<PlannedTask> {
-        let undone = self.undone_tasks(coverage);
+    pub(crate) fn next_tasks(&self) -> Vec<PlannedTask> {
+        let undone = self.undone_tasks();
         if !undone.is_empty() && self.confirming.is_none() {
             return undone;
         }
         let open: Vec<AgendaItem<'_>> = self
-            .items_ahead(coverage)
+            .items_ahead()
             .filter(|item| item.done < item.wanted)
             .collect();
         let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
@@ -175,7 +177,8 @@ impl Agenda {
                     Subject::Experiment(experiment) => PlannedWork::Experiment(experiment),
                     Subject::Cell(cell) => PlannedWork::Compare {
                         cell,
-                        candidates: coverage
+                        candidates: self
+                            .coverage
                             .without_failed(item.subject, item.candidates)
                             .cloned()
                             .collect(),
@@ -193,19 +196,21 @@ impl Agenda {
     }
 
     /// The tasks left over from an interrupted launch of a search, without candidates that have failed since.
-    fn undone_tasks(&self, coverage: &Coverage) -> Vec<PlannedTask> {
+    fn undone_tasks(&self) -> Vec<PlannedTask> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {
             let work = match &task.work {
                 PlannedWork::Experiment(experiment) => {
                     let subject = Subject::Experiment(*experiment);
-                    coverage
+                    self.coverage
                         .without_failed(subject, &[Candidate::Default])
                         .next()?;
                     task.work.clone()
                 }
                 PlannedWork::Compare { cell, candidates } => {
-                    let able = coverage.without_failed(Subject::Cell(*cell), candidates);
+                    let able = self
+                        .coverage
+                        .without_failed(Subject::Cell(*cell), candidates);
                     let able_candidates: Vec<Candidate> = able.cloned().collect();
                     if able_candidates.first() != Some(&Candidate::Default) {
                         return None;
@@ -232,11 +237,12 @@ impl Agenda {
     }
 
     /// The number of turns left, by the number of nodes that they need; an estimate for a search.
-    pub(crate) fn turns_left(&self, coverage: &Coverage) -> BTreeMap<u32, u64> {
+    pub(crate) fn turns_left(&self) -> BTreeMap<u32, u64> {
         let search = self.search.as_ref().filter(|_| self.confirming.is_none());
         let turns = |item: AgendaItem<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
-            let able = coverage
+            let able = self
+                .coverage
                 .without_failed(item.subject, item.candidates)
                 .count() as u64;
             match (search, item.subject) {
@@ -245,7 +251,7 @@ impl Agenda {
             }
         };
         let mut left = BTreeMap::new();
-        for item in self.items_ahead(coverage) {
+        for item in self.items_ahead() {
             let nodes = item.subject.shape().nodes;
             *left.entry(nodes).or_default() += turns(item);
         }
@@ -253,23 +259,22 @@ impl Agenda {
     }
 
     /// Whether nothing is left to explore.
-    pub(super) fn is_explored(&self, coverage: &Coverage) -> bool {
-        self.items_to_explore(coverage)
-            .all(|item| item.done >= item.wanted)
-            && self.undone_tasks(coverage).is_empty()
+    pub(crate) fn is_explored(&self) -> bool {
+        self.items_to_explore().all(|item| item.done >= item.wanted)
+            && self.undone_tasks().is_empty()
     }
 
     /// Whether every experiment has been made or has failed.
-    pub(crate) fn is_calibrated(&self, coverage: &Coverage) -> bool {
-        self.items_to_explore(coverage)
+    pub(crate) fn is_calibrated(&self) -> bool {
+        self.items_to_explore()
             .filter(|item| matches!(item.subject, Subject::Experiment(_)))
             .all(|item| item.done > 0)
     }
 
     /// The number of launches left.
-    pub(crate) fn launches_left(&self, coverage: &Coverage) -> u32 {
+    pub(crate) fn launches_left(&self) -> u32 {
         let left = self
-            .items_ahead(coverage)
+            .items_ahead()
             .map(|item| item.wanted.saturating_sub(item.done));
         left.max().unwrap_or(0)
     }

@@ -6,15 +6,14 @@ mod cost;
 use std::collections::BTreeMap;
 
 use campaign::{Campaign, ConfirmationMode};
-use fit::{Exploration, FreshMeasurements, Trial, summarise_samples};
-use store::Store;
+use fit::{DecideOptions, Exploration, FitError, FreshMeasurements, Trial, summarise_samples};
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
 use self::afford::{RemainingNeed, affordable_cells};
 use self::cost::TurnCosts;
-use crate::agenda::{LaunchWork, confirming_slice_seconds, starting_seconds, unspent_seconds};
-use crate::analysis::stored::decide_options;
-use crate::{Agenda, TunerError};
+use crate::coverage::Coverage;
+use crate::spending::{LaunchWork, confirming_slice_seconds, starting_seconds, unspent_seconds};
+use crate::{CampaignScope, History};
 
 /// The choices left to confirm.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,62 +36,57 @@ pub(crate) struct Confirming {
     rounds: BTreeMap<(Cell, usize), u32>,
 }
 
-/// Whether choices from a store are to be confirmed. In a store that was begun before launches had a purpose, exploring
-/// launches decide.
-pub(crate) fn confirms_choices(
-    campaign: &Campaign,
-    store: &Store,
-    library: &Library,
-) -> Result<bool, TunerError> {
-    if campaign.confirmation == ConfirmationMode::Off {
-        return Ok(false);
+/// Whether choices are to be confirmed. In a store that was begun before launches had a purpose, exploring launches
+/// decide.
+pub fn confirms_choices(campaign: &Campaign, history: &History) -> bool {
+    campaign.confirmation == ConfirmationMode::On && !history.has_launch_without_purpose
+}
+
+/// The options of decisions that a campaign asks for.
+pub fn decide_options(campaign: &Campaign) -> DecideOptions {
+    DecideOptions {
+        materiality: campaign.materiality,
+        max_regret: campaign.max_regret,
+        confidence: campaign.confidence,
+        launches: campaign.launches,
+        ..DecideOptions::default()
     }
-    let launches = store.launches()?;
-    let mut of_library = launches.iter().filter(|launch| launch.library == *library);
-    Ok(of_library.all(|launch| launch.purpose.is_some()))
 }
 
 impl Confirming {
-    /// Finds the choices that are to be confirmed by the store's measurements so far.
-    pub(crate) fn from_store(
+    /// Finds the choices that are to be confirmed by the measurements so far.
+    pub(crate) fn from_history(
         campaign: &Campaign,
-        store: &Store,
+        history: &History,
         library: &Library,
-        agenda: &Agenda,
-    ) -> Result<Self, TunerError> {
-        let mut summaries =
-            summarise_samples(&store.samples(library, campaign.pattern)?, campaign.pattern)?;
-        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-        let failures: Vec<(Subject, Candidate)> = store
-            .failures(library)?
-            .into_iter()
-            .map(|failure| (failure.subject, failure.candidate))
-            .collect();
+        scope: &CampaignScope,
+        coverage: &Coverage,
+    ) -> Result<Self, FitError> {
+        let mut summaries = summarise_samples(&history.explored, campaign.pattern)?;
+        summaries.retain(|summary| scope.asks_for(&summary.subject, &summary.candidate));
         let options = decide_options(campaign);
         let fresh = FreshMeasurements::from_samples(
-            &confirming_samples_of(campaign, store, library, agenda)?,
-            &failures,
+            &confirming_samples(campaign, history, scope),
+            &history.failures,
             &options,
         )?;
         let explored = Exploration {
             library: &library.name,
             summaries: &summaries,
-            failures: &failures,
+            failures: &history.failures,
             machine: None,
             options: &options,
-            grid: &agenda.grid(),
+            grid: &scope.grid(),
         };
         let confirmation = fit::Confirmation::from_fresh_launches(explored, &fresh);
-        let explored_launches = store.launch_counts(library, campaign.pattern)?;
         let rounds = |trial: &Trial| {
-            let key = (Subject::Cell(trial.cell), Candidate::Default);
             fresh.launches_of_cell(trial.pattern, &trial.cell)
-                + explored_launches.get(&key).copied().unwrap_or(0)
+                + coverage.launches_of(Subject::Cell(trial.cell), &Candidate::Default)
         };
         let trials = confirmation.open.clone();
         let patterns = campaign.confirming_patterns();
         let (seconds, affordable) =
-            estimate_trials(campaign, store, library, &patterns, &confirmation, &fresh)?;
+            estimate_trials(campaign, history, library, &patterns, &confirmation, &fresh);
         Ok(Self {
             rounds: trials
                 .iter()
@@ -129,14 +123,14 @@ impl Confirming {
 /// those with most at stake, which come first. A cell is measured in all patterns of calls or in none.
 fn estimate_trials(
     campaign: &Campaign,
-    store: &Store,
+    history: &History,
     library: &Library,
     patterns: &[Pattern],
     confirmation: &fit::Confirmation<'_>,
     fresh: &FreshMeasurements,
-) -> Result<(f64, Vec<Trial>), TunerError> {
+) -> (f64, Vec<Trial>) {
     let (open, launches) = (&confirmation.open, fresh.launches);
-    let left = unspent_seconds(store, campaign, library)?;
+    let left = unspent_seconds(history, campaign);
     let mut rests: BTreeMap<Cell, RemainingNeed> = BTreeMap::new();
     for trial in open {
         let rest = rests.entry(trial.cell).or_default();
@@ -160,7 +154,7 @@ fn estimate_trials(
     let full = launches_left(false);
     let (slice_of_new, slice_of_begun) = (slice(full), slice(launches_left(true)));
     let stakes = confirmation.stakes();
-    let turns = TurnCosts::from_store(campaign, store, library, patterns, &stakes)?;
+    let turns = TurnCosts::from_history(campaign, history, patterns, &stakes);
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
             let slice_seconds = if rest.is_begun {
@@ -171,36 +165,33 @@ fn estimate_trials(
             rest.seconds += turns.trial_seconds(trial, slice_seconds);
         }
     }
-    let starting = starting_seconds(store, library)?;
+    let starting = starting_seconds(history, library);
     let measuring: f64 = rests.values().map(|rest| rest.seconds).sum();
     let all = starting * f64::from(full) + measuring;
     if all <= left {
-        return Ok((all, open.to_vec()));
+        return (all, open.to_vec());
     }
     let cells = affordable_cells(&stakes, &rests, starting, left);
     let of_cell = |cell: Cell| open.iter().filter(move |trial| trial.cell == cell);
     let trials = cells.into_iter().flat_map(of_cell).cloned();
-    Ok((all, trials.collect()))
+    (all, trials.collect())
 }
 
-/// The confirming samples that an agenda asks for, by pattern of calls.
-pub(crate) fn confirming_samples_of(
+/// The samples of confirming launches in a campaign's scope, by pattern of calls, the campaign's own first.
+pub fn confirming_samples(
     campaign: &Campaign,
-    store: &Store,
-    library: &Library,
-    agenda: &Agenda,
-) -> Result<Vec<(Pattern, Vec<Sample>)>, TunerError> {
-    let of_pattern = |pattern| {
-        let mut samples = store.confirming_samples(library, pattern)?;
-        samples.retain(|sample| {
-            let cell = sample.subject.cell();
-            cell.is_some_and(|cell| agenda.may_confirm(&cell, &sample.candidate))
-        });
-        Ok((pattern, samples))
+    history: &History,
+    scope: &CampaignScope,
+) -> Vec<(Pattern, Vec<Sample>)> {
+    let in_scope = |sample: &&Sample| {
+        let cell = sample.subject.cell();
+        cell.is_some_and(|cell| scope.may_confirm(&cell, &sample.candidate))
     };
-    campaign
-        .confirming_patterns()
-        .into_iter()
-        .map(of_pattern)
-        .collect()
+    let patterns = campaign.confirming_patterns().into_iter();
+    let by_pattern = patterns.map(|pattern| {
+        let confirmed = history.confirmed_in(pattern);
+        let samples = confirmed.into_iter().flat_map(|known| &known.samples);
+        (pattern, samples.filter(in_scope).cloned().collect())
+    });
+    by_pattern.collect()
 }

@@ -3,8 +3,8 @@
 use statistics::median;
 use vocabulary::{Candidate, Cell};
 
-use crate::guide::Expectation;
-use crate::known::KnownMeasurements;
+use super::guide::Expectation;
+use super::known::KnownMeasurements;
 
 /// The largest margin, also used while the model's errors are unknown.
 const UNTESTED: f64 = 8.0;

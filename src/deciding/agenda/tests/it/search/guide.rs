@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use agenda::search::{Expectation, Guide, KnownMeasurements, MeasurementRequest};
 use campaign::{Campaign, Family};
-use search::{Expectation, Guide, KnownMeasurements, MeasurementRequest};
 use vocabulary::{Candidate, Cell};
 
 /// Times by a formula.

@@ -6,8 +6,9 @@ use benchmarking::least_calls;
 use campaign::Campaign;
 use fit::{Stake, Trial};
 use statistics::median;
-use store::{Store, StoreError};
-use vocabulary::{Cell, Library, Pattern};
+use vocabulary::{Cell, Pattern};
+
+use crate::History;
 
 /// The estimated time of a candidate's turn in a cell, in seconds.
 pub(super) struct TurnCosts<'a> {
@@ -21,27 +22,26 @@ pub(super) struct TurnCosts<'a> {
 }
 
 impl<'a> TurnCosts<'a> {
-    pub(super) fn from_store(
+    pub(super) fn from_history(
         campaign: &Campaign,
-        store: &Store,
-        library: &Library,
+        history: &History,
         patterns: &'a [Pattern],
         stakes: &[Vec<Stake>],
-    ) -> Result<Self, StoreError> {
+    ) -> Self {
         let known = stakes.iter().flatten();
         let calls = known.filter_map(|stake| Some((stake.cell, stake.call_seconds?)));
-        let mut measured = Vec::new();
-        for pattern in patterns {
-            let turns = store.confirming_turns(library, *pattern)?.into_iter();
-            let medians = turns.filter_map(|(cell, seconds)| Some((cell, median(&seconds)?)));
-            measured.push(medians.collect::<BTreeMap<Cell, f64>>());
-        }
-        Ok(Self {
-            measured,
+        let medians_in = |pattern: &Pattern| {
+            let confirmed = history.confirmed_in(*pattern);
+            let turns = confirmed.into_iter().flat_map(|known| &known.turn_seconds);
+            let medians = turns.filter_map(|(cell, seconds)| Some((*cell, median(seconds)?)));
+            medians.collect::<BTreeMap<Cell, f64>>()
+        };
+        Self {
+            measured: patterns.iter().map(medians_in).collect(),
             patterns,
             calls: calls.collect(),
             minimum: campaign.repetitions.minimum,
-        })
+        }
     }
 
     /// The time of all turns that a trial still needs, if each turn has this slice.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use campaign::{Campaign, Family};
 use vocabulary::{Candidate, Cell};
 
-use crate::blocks;
-use crate::cell::{CellRounds, without_block_size};
-use crate::grid::{CandidateStanding, CellSeries, Site, Survey};
-use crate::known::KnownMeasurements;
-use crate::prune;
+use super::blocks;
+use super::cell::{CellRounds, without_block_size};
+use super::grid::{CandidateStanding, CellSeries, Site, Survey};
+use super::known::KnownMeasurements;
+use super::prune;
 
 /// The largest distance from the best at a neighbouring cell, as a share, with which a candidate takes part in a cell.
 const BEHIND_AT_NEIGHBOUR: f64 = 0.3;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use vocabulary::{Candidate, Cell};
 
-use crate::cell::without_block_size;
-use crate::grid::{STAKE, Survey};
+use super::cell::without_block_size;
+use super::grid::{STAKE, Survey};
 
 /// The largest difference, as a logarithm, between the default's time and that of the algorithm that it uses.
 const SAME: f64 = 0.05;

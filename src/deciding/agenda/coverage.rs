@@ -1,38 +1,44 @@
-//! The number of launches in which a store has measured the items of an agenda.
+//! The number of launches in which a campaign's items were measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::Store;
-use vocabulary::{Candidate, Library, Pattern, Subject};
+use vocabulary::{Candidate, Subject};
 
-use crate::TunerError;
+use crate::History;
 
-/// A store's measurements of a library, counted by subject and candidate.
-#[derive(Debug, Default)]
+/// The exploring measurements of a history, counted by subject and candidate.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Coverage {
     counts: BTreeMap<(Subject, Candidate), u32>,
     failed: BTreeSet<(Subject, Candidate)>,
 }
 
 impl Coverage {
-    /// Counts measurements in this pattern of calls. A candidate that failed in any pattern counts as failed.
-    pub(crate) fn from_store(
-        store: &Store,
-        library: &Library,
-        pattern: Pattern,
-    ) -> Result<Self, TunerError> {
-        let failures = store.failures(library)?.into_iter();
-        Ok(Self {
-            counts: store.launch_counts(library, pattern)?,
-            failed: failures
-                .map(|failure| (failure.subject, failure.candidate))
-                .collect(),
-        })
+    /// Counts the launches. A candidate that failed in any pattern of calls counts as failed.
+    pub(crate) fn from_history(history: &History) -> Self {
+        let mut launches: BTreeMap<(Subject, &Candidate), BTreeSet<u32>> = BTreeMap::new();
+        for sample in &history.explored {
+            let of_candidate = launches.entry((sample.subject, &sample.candidate));
+            of_candidate.or_default().insert(sample.launch);
+        }
+        let counts = launches
+            .into_iter()
+            .map(|((subject, candidate), of)| ((subject, candidate.clone()), of.len() as u32));
+        Self {
+            counts: counts.collect(),
+            failed: history.failures.iter().cloned().collect(),
+        }
+    }
+
+    /// The number of launches that measured a candidate.
+    pub(crate) fn launches_of(&self, subject: Subject, candidate: &Candidate) -> u32 {
+        let count = self.counts.get(&(subject, candidate.clone()));
+        count.copied().unwrap_or(0)
     }
 
     /// The number of launches that measured the subject with all candidates that have not failed, each by itself or
     /// under the name of a candidate merged with it. `None` if no candidate is left or the default failed.
-    pub(super) fn launches_with_all(
+    pub(crate) fn launches_with_all(
         &self,
         subject: Subject,
         candidates: &[Candidate],
@@ -40,7 +46,7 @@ impl Coverage {
     ) -> Option<u32> {
         let able = self.without_failed(subject, candidates);
         let default_failed = self.failed.contains(&(subject, Candidate::Default));
-        let count = |c: &Candidate| self.counts.get(&(subject, c.clone())).copied().unwrap_or(0);
+        let count = |c: &Candidate| self.launches_of(subject, c);
         let counts = able.map(|candidate| {
             let others = merged.iter().filter(|(_, simplest)| simplest == candidate);
             let most = others.map(|(other, _)| count(other)).max();
@@ -50,7 +56,7 @@ impl Coverage {
     }
 
     /// The number of launches that measured the subject with any of the candidates.
-    pub(super) fn launches_with_any(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
+    pub(crate) fn launches_with_any(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
         let counts = candidates
             .iter()
             .filter_map(|c| self.counts.get(&(subject, c.clone())));
@@ -58,7 +64,7 @@ impl Coverage {
     }
 
     /// The candidates that have not failed with the subject.
-    pub(super) fn without_failed<'a>(
+    pub(crate) fn without_failed<'a>(
         &'a self,
         subject: Subject,
         candidates: &'a [Candidate],

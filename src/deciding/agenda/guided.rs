@@ -5,20 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Family};
-use fit::MachineFit;
-use model::Level;
+use campaign::Campaign;
+use fit::FitError;
 use schedule::Collective;
-use search::{
-    Expectation, Guide, KnownMeasurements, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND,
-};
-use store::Store;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
-use crate::TunerError;
-use crate::recorded::recorded_digest;
+use crate::History;
+use crate::search::{
+    Expectation, Guide, KnownMeasurements, MeasurementRequest, SHARE_OF_CELLS, TURNS_PER_ROUND,
+};
 
 /// The requests of a search at its present state.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,18 +32,15 @@ pub(crate) struct GuidedSearch {
 }
 
 impl GuidedSearch {
-    /// Continues the search from the store's measurements of the library.
-    pub(crate) fn new(
+    /// Continues the search from the measurements of earlier launches.
+    pub(crate) fn from_history(
         campaign: &Campaign,
-        store: Option<&Store>,
+        history: &History,
         library: &Library,
         expectation: &dyn Expectation,
         others: &dyn Fn(&Cell) -> Vec<Candidate>,
-    ) -> Result<Self, TunerError> {
-        let known = match store {
-            Some(store) => known_measurements(store, library, campaign.pattern)?,
-            None => KnownMeasurements::default(),
-        };
+    ) -> Result<Self, FitError> {
+        let known = known_measurements(history, campaign.pattern)?;
         let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
         let for_all = |cell: &Cell, candidate: &Candidate| {
             fit::can_use_candidate(&library.name, cell, candidate, Operators::Any)
@@ -66,10 +60,7 @@ impl GuidedSearch {
         let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
         let closed = known.measured_cells().filter(|cell| !is_open(cell));
         let finished_measurements = closed.map(|cell| u64::from(known.launch_count(cell))).sum();
-        let mut undone = match store {
-            Some(store) => store.unfinished_tasks(library, &recorded_digest(store, campaign)?)?,
-            None => Vec::new(),
-        };
+        let mut undone = history.unfinished_tasks.clone();
         // `shapes: auto` may have meant other shapes on the machine that the store comes from.
         let largest = campaign.largest_shape();
         undone.retain(|task| match &task.work {
@@ -102,61 +93,26 @@ impl GuidedSearch {
     }
 }
 
-/// A store's measurements of a library's cells in one pattern of calls.
-fn known_measurements(
-    store: &Store,
-    library: &Library,
-    pattern: Pattern,
-) -> Result<KnownMeasurements, TunerError> {
-    let samples = store.samples(library, pattern)?;
+/// The measurements of cells in one pattern of calls.
+fn known_measurements(history: &History, pattern: Pattern) -> Result<KnownMeasurements, FitError> {
+    let samples = &history.explored;
     let mut known = KnownMeasurements::default();
-    for sample in &samples {
+    for sample in samples {
         if let Subject::Cell(cell) = sample.subject {
             known.add_attempt(cell, &sample.candidate, sample.launch);
         }
     }
-    for summary in fit::summarise_samples(&samples, pattern)? {
+    for summary in fit::summarise_samples(samples, pattern)? {
         if let Subject::Cell(cell) = summary.subject {
             for (launch, seconds) in &summary.launch_medians {
                 known.add_time(cell, &summary.candidate, *launch, *seconds);
             }
         }
     }
-    for failure in store.failures(library)? {
-        if let Subject::Cell(cell) = failure.subject {
-            known.add_failure(cell, &failure.candidate);
+    for (subject, candidate) in &history.failures {
+        if let Subject::Cell(cell) = subject {
+            known.add_failure(*cell, candidate);
         }
     }
     Ok(known)
-}
-
-/// Predictions from the fitted machine.
-pub(crate) struct MachineExpectation<'a>(pub(crate) &'a MachineFit);
-
-impl Expectation for MachineExpectation<'_> {
-    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        if fit::parameters_hold(self.0, cell, candidate) {
-            fit::predicted_seconds(self.0, cell, candidate)
-        } else {
-            None
-        }
-    }
-
-    fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
-        predicted_block(self.0, cell, family)
-    }
-
-    fn eager_limit(&self, cell: &Cell) -> Option<u64> {
-        let machine = self.0.machine.as_ref()?;
-        machine.link(Level::of_nodes(cell.shape.nodes))?.eager_limit
-    }
-}
-
-/// The block size that is predicted to be best, in bytes; `None` if it is unknown or the machine's parameters do not
-/// hold.
-pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
-    let (algorithm, parameters) = (family.algorithm, &family.parameters);
-    let bytes = fit::predicted_block_bytes(machine, cell, algorithm, parameters)?;
-    let member = family.candidate_with_blocks(cell, bytes)?;
-    fit::parameters_hold(machine, cell, &member).then_some(bytes)
 }

@@ -7,13 +7,12 @@ use launcher::{Allocation, BatchOptions};
 use results::DetectableGain;
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::{Lock, Store};
-use vocabulary::{Library, Purpose};
+use vocabulary::Purpose;
 
-use crate::agenda::{Coverage, purpose_seconds_left, repetition_rule, spent_seconds};
-use crate::analysis::stored::decide_options;
+use crate::confirming::decide_options;
 use crate::least_budgets::LAUNCH_SECONDS;
-use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
+use crate::spending::spent_seconds;
+use crate::{Agenda, CampaignProgress, History};
 
 /// The remaining work of an agenda, and an estimate of its time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
@@ -61,39 +60,23 @@ fn detectable_gains(campaign: &Campaign, agenda: &Agenda) -> Option<[DetectableG
 }
 
 impl Agenda {
-    /// Forecasts the measurements that `store` lacks of a library; all measurements without a store.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn forecast(
-        &self,
-        campaign: &Campaign,
-        store: Option<&Store>,
-        library: &Library,
-    ) -> Result<Forecast, TunerError> {
+    /// Forecasts the measurements that the history lacks.
+    pub fn forecast(&self, campaign: &Campaign, history: &History) -> Forecast {
         let is_exploring = self.keeps_time() && self.next_purpose() == Purpose::Exploring;
-        let (coverage, spent_seconds, left) = match store {
-            Some(store) => (
-                Coverage::from_store(store, library, self.pattern)?,
-                spent_seconds(store, campaign, library, None)?,
-                purpose_seconds_left(store, campaign, library, self)?,
-            ),
-            None if is_exploring => (Coverage::default(), 0.0, campaign.exploring_seconds()),
-            None => (Coverage::default(), 0.0, campaign.budget_seconds),
-        };
-        let left = left.max(0.0);
+        let spent_seconds = spent_seconds(history, campaign, None);
+        let left = self.purpose_seconds_left(campaign, history).max(0.0);
         let unspent = (campaign.budget_seconds - spent_seconds).max(0.0);
         let confirming_seconds = if is_exploring {
             unspent.min(campaign.budget_seconds - campaign.exploring_seconds())
         } else {
             0.0
         };
-        let slice = repetition_rule(campaign, self, &coverage, &[], left).slice_seconds;
-        let by_nodes = self.turns_left(&coverage);
+        let slice = self.repetition_rule(campaign, &[], left).slice_seconds;
+        let by_nodes = self.turns_left();
         let turns_left = by_nodes.values().sum();
         let turns = turns_left as f64;
-        let calibrated = self.is_calibrated(&coverage);
-        let open = self.launches_left(&coverage);
+        let calibrated = self.is_calibrated();
+        let open = self.launches_left();
         // Experiments that were not made yet have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
         let starting = if campaign.is_simulated() {
@@ -105,8 +88,8 @@ impl Agenda {
         let now = (starting + turns * slice).min(left);
         let seconds = (now + confirming_seconds).min(unspent);
         let nodes = average_nodes_held(campaign, &by_nodes);
-        Ok(Forecast {
-            progress: self.count_progress(&coverage),
+        Forecast {
+            progress: self.count_progress(),
             launches_left,
             turns_left,
             calibrated,
@@ -114,12 +97,9 @@ impl Agenda {
             seconds,
             node_hours: nodes.map(|nodes| nodes * seconds / 3600.0),
             confirming_seconds,
-            needed_budget_seconds: match store {
-                Some(store) => self.needed_budget(campaign, store, library)?,
-                None => None,
-            },
+            needed_budget_seconds: self.needed_budget(campaign, history),
             detectable_gains: detectable_gains(campaign, self),
-        })
+        }
     }
 }
 
@@ -141,18 +121,4 @@ fn average_nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option
             Some(weighed.sum::<f64>() / all as f64)
         }
     }
-}
-
-/// Removes the library's recorded failures from the campaign's store, so that the candidates are tried again; returns
-/// their number, 0 without a store.
-///
-/// # Errors
-/// If another process measures into the store, or it cannot be written.
-pub fn forget_failures(at: &MeasurementContext) -> Result<usize, TunerError> {
-    let path = at.store_path();
-    if !path.exists() {
-        return Ok(0);
-    }
-    let _lock = Lock::acquire(path)?;
-    Ok(Store::open(path)?.forget_failures(&at.library)?)
 }

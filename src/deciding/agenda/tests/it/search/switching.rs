@@ -2,7 +2,7 @@
 
 use vocabulary::{Candidate, Cell};
 
-use crate::guide::{DENSE, Formula, Model, Trial, crossing};
+use super::guide::{DENSE, Formula, Model, Trial, crossing};
 
 /// The default is a binomial tree up to 12 KiB and a k-nomial one from there on, which is the fastest for some sizes.
 fn switching(cell: &Cell, candidate: &Candidate) -> f64 {

@@ -1,0 +1,5 @@
+//! Integration tests of the crate `agenda`.
+
+mod bench;
+mod launches;
+mod search;

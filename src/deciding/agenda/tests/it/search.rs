@@ -1,0 +1,5 @@
+//! The search: what a guided campaign measures next.
+
+mod blocks;
+mod guide;
+mod switching;

@@ -1,5 +1,0 @@
-//! Integration tests of the crate `search`.
-
-mod blocks;
-mod guide;
-mod switching;

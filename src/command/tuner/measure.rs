@@ -307,8 +307,8 @@ impl<'a> Measuring<'a> {
             }
             AfterLaunch::NothingBegan => {
                 // The launch that did not begin has taken some time as well.
-                let history = read_launches(&self.store, library)?;
-                self.report_spent_budget(&agenda, &history, progress);
+                let spent = read_launches(&self.store, library)?;
+                self.report_spent_budget(&agenda, &spent, progress);
                 Ok(false)
             }
         }

@@ -32,7 +32,7 @@ impl<'a> TurnCosts<'a> {
         let calls = known.filter_map(|stake| Some((stake.cell, stake.call_seconds?)));
         let medians_in = |pattern: &Pattern| {
             let confirmed = history.confirmed_in(*pattern);
-            let turns = confirmed.into_iter().flat_map(|known| &known.turn_seconds);
+            let turns = confirmed.into_iter().flat_map(|found| &found.turn_seconds);
             let medians = turns.filter_map(|(cell, seconds)| Some((*cell, median(seconds)?)));
             medians.collect::<BTreeMap<Cell, f64>>()
         };

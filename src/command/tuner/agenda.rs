@@ -13,8 +13,6 @@ use std::rc::Rc;
 
 use campaign::{Campaign, ConfirmationMode, Family, Strategy};
 use fit::{ExhaustiveCampaign, MachineFit};
-use schemars::JsonSchema;
-use serde::Serialize;
 use store::Store;
 use vocabulary::{
     Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Placement, Purpose, Sample,
@@ -57,15 +55,6 @@ pub struct Agenda {
 
 /// The candidates with the same schedule as a simpler one, each with that one, by cell.
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
-
-/// The progress of an agenda, in measurements of one subject in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct CampaignProgress {
-    /// Measurements in the store, each of one cell or experiment in one launch.
-    pub done: u64,
-    /// Measurements that the campaign needs in all; an estimate for a guided campaign.
-    pub total: u64,
-}
 
 /// The machine with which the latest agenda of a campaign was made. It holds the predictions that were made with it.
 #[derive(Default)]

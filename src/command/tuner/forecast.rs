@@ -8,12 +8,12 @@ use results::DetectableGain;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{Lock, Store};
-use vocabulary::{Library, Purpose};
+use vocabulary::{CampaignProgress, Library, Purpose};
 
 use crate::agenda::{Coverage, purpose_seconds_left, repetition_rule, spent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::least_budgets::LAUNCH_SECONDS;
-use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
+use crate::{Agenda, MeasurementContext, TunerError};
 
 /// The remaining work of an agenda, and an estimate of its time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

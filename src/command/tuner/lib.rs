@@ -50,7 +50,7 @@ mod tune;
 mod verdicts;
 mod view;
 
-pub use agenda::{Agenda, CampaignProgress, Merged};
+pub use agenda::{Agenda, Merged};
 pub use analysis::{CampaignAnalysis, DecisionOverrides};
 pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
@@ -63,13 +63,10 @@ pub use exports::{
 pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_text};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
-pub use launch_state::LaunchState;
 pub use least_budgets::{ExpectedTimes, LeastBudgets, least_budgets};
 pub use machine::load_machine;
-pub use measure::{
-    Measured, SubmittedJob, SubmittedLaunch, measure_campaign, measure_cells, submit_next_launch,
-};
-pub use observer::{Observer, Silent, TuningEvent};
+pub use measure::{measure_campaign, measure_cells, submit_next_launch};
+pub use observer::{Observer, Silent};
 pub use origin::SampleOrigin;
 pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use answers::{Measured, SubmittedLaunch};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{Measured, SampleOrigin, SubmittedLaunch, Tuned};
+use tuner::{SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};

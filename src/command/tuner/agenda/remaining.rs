@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use fit::Trial;
 use schedule::Collective;
 use search::take_in_turns;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
+use vocabulary::{CampaignProgress, Candidate, Cell, CommShape, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
-use super::{Agenda, CampaignProgress, Coverage};
+use super::{Agenda, Coverage};
 use crate::confirming::Confirming;
 
 /// An item to measure.

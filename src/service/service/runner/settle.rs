@@ -119,8 +119,8 @@ impl Service {
     /// Counts a failure of the environment, and returns the number of such failures since the last progress.
     pub(super) fn count_failure(&self, id: TaskId, ended: &Result<ChildExit, StartFailure>) -> u32 {
         let progress = self.feed.last_progress(id);
-        let done = progress.and_then(|event| event["progress"]["done"].as_u64());
-        let done = done.unwrap_or(0);
+        let done = progress.and_then(|event| event.progress());
+        let done = done.map_or(0, |progress| progress.done);
         let mut state = self.runner.lock_state();
         if !is_transient(ended) {
             return 0;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use answers::PrintedEvent;
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
@@ -31,7 +32,7 @@ struct Overview {
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
-    running: Vec<(Task, Option<Value>)>,
+    running: Vec<(Task, Option<PrintedEvent>)>,
     problems: Vec<String>,
 }
 
@@ -138,7 +139,7 @@ fn overview_content(read: &Overview, now: Timestamp) -> Markup {
     }
 }
 
-fn running_list(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
+fn running_list(tasks: &[(Task, Option<PrintedEvent>)], now: Timestamp) -> Markup {
     html! {
         @if tasks.is_empty() {
             p { "None. " a href="/queue#submit" { "Submit a task" } "." }

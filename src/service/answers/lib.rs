@@ -8,6 +8,12 @@
 
 mod events;
 mod jobs;
+mod outcomes;
 
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
+pub use outcomes::{
+    CheckFindings, CheckedPoints, JudgementCounts, MeasuredDeployment, PointVerdict, ReportOutcome,
+    Speedups, TableVerdict, TuneFindings, TunedFiles, ValidateFindings, ValidatedPoints,
+    without_points,
+};

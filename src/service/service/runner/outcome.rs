@@ -1,58 +1,64 @@
 //! Evaluation of a child's outcome.
 
+use answers::{CheckFindings, TuneFindings, ValidateFindings, without_points};
+use serde::Deserialize;
 use serde_json::Value;
+use vocabulary::CampaignProgress;
 use vocabulary::units::format_counted;
 
 use crate::TaskKind;
-use crate::validations::count_unjudged;
 
 /// The longest outcome that is stored with its points, in bytes.
 const LONGEST_OUTCOME: usize = 256 << 10;
 
 /// An outcome as it is stored.
-pub(super) fn shorten_outcome(mut outcome: Value) -> String {
+pub(super) fn shorten_outcome(outcome: Value) -> String {
     let text = outcome.to_string();
-    match outcome.as_object_mut() {
-        Some(fields) if text.len() > LONGEST_OUTCOME => {
-            fields.remove("points");
-            outcome.to_string()
-        }
-        _ => text,
+    if text.len() > LONGEST_OUTCOME {
+        without_points(outcome).to_string()
+    } else {
+        text
     }
 }
 
 /// The numbers of points of a validation or check.
+#[derive(Default)]
 pub(super) struct PointCounts {
     /// Those that are slower, or fail.
-    pub(super) slower: u64,
-    pub(super) faster: u64,
+    pub(super) slower: usize,
+    pub(super) faster: usize,
     /// Those that were not judged.
-    pub(super) unjudged: u64,
-    pub(super) all: u64,
+    pub(super) unjudged: usize,
+    pub(super) all: usize,
 }
 
 impl PointCounts {
-    pub(super) fn from_outcome(outcome: &Value) -> Self {
-        let points = || outcome["points"].as_array().into_iter().flatten();
-        let all = points().count() as u64;
-        let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
-        if outcome.get("holds").is_some() {
-            let is_wrong =
-                |point: &&Value| point["regression"] == true || point["broken"].is_string();
-            // Checks of earlier versions do not say which points are decided.
-            let is_undecided = |point: &&Value| point["decided"] == false;
-            return Self {
-                slower: points().filter(is_wrong).count() as u64,
-                faster: 0,
-                unjudged: points().filter(is_undecided).count() as u64,
-                all,
-            };
+    /// The numbers of an outcome; all are zero if it cannot be read, or is that of another verb.
+    pub(super) fn from_outcome(kind: TaskKind, outcome: &Value) -> Self {
+        match kind {
+            TaskKind::Validate => ValidateFindings::deserialize(outcome).map(Self::from_validation),
+            TaskKind::Check => CheckFindings::deserialize(outcome).map(Self::from_check),
+            TaskKind::Tune | TaskKind::Report => Ok(Self::default()),
         }
+        .unwrap_or_default()
+    }
+
+    fn from_validation(ValidateFindings { counts, found, .. }: ValidateFindings) -> Self {
         Self {
-            slower: number("slower") + number("broken"),
-            faster: number("faster"),
-            unjudged: count_unjudged(outcome),
-            all,
+            slower: counts.slower + counts.broken,
+            faster: counts.faster,
+            unjudged: counts.unjudged(),
+            all: found.points.len(),
+        }
+    }
+
+    fn from_check(CheckFindings { found, .. }: CheckFindings) -> Self {
+        let points = &found.points;
+        Self {
+            slower: points.iter().filter(|point| point.regression).count(),
+            faster: 0,
+            unjudged: points.iter().filter(|point| !point.decided).count(),
+            all: points.len(),
         }
     }
 }
@@ -64,14 +70,13 @@ pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
         unjudged,
         all,
         ..
-    } = PointCounts::from_outcome(outcome);
+    } = PointCounts::from_outcome(kind, outcome);
     let judged = format_counted(all.saturating_sub(unjudged), "point");
     let found = match kind {
         TaskKind::Tune => {
-            return format!(
-                "the table is added; measurements made: {} of {}",
-                outcome["done"], outcome["total"]
-            );
+            let found = TuneFindings::deserialize(outcome).unwrap_or_default();
+            let CampaignProgress { done, total } = found.progress;
+            return format!("the table is added; measurements made: {done} of {total}");
         }
         TaskKind::Report => return "the report is written".to_owned(),
         TaskKind::Validate if slower == 0 => {
@@ -80,7 +85,7 @@ pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
         TaskKind::Validate => format!(
             "the table's choice is slower than the default, or fails, at {slower} of {judged}"
         ),
-        TaskKind::Check if outcome["holds"] == true => format!("the table holds at {judged}"),
+        TaskKind::Check if holds(outcome) => format!("the table holds at {judged}"),
         TaskKind::Check => format!("the table does not hold at {slower} of {judged}"),
     };
     let found = if all > unjudged {
@@ -88,12 +93,21 @@ pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
     } else {
         "no point was judged".to_owned()
     };
-    let of_deployment = match outcome["deployment"].as_str() {
-        Some(deployment) => format!(" (deployment `{deployment}`)"),
-        None => String::new(),
+    let of_deployment = match kind {
+        TaskKind::Validate => {
+            let found = ValidateFindings::deserialize(outcome).unwrap_or_default();
+            format!(" (deployment `{}`)", found.measured.deployment)
+        }
+        _ => String::new(),
     };
     match unjudged {
         0 => format!("{found}{of_deployment}"),
         _ => format!("{found}, {unjudged} not judged{of_deployment}"),
     }
+}
+
+/// Whether the outcome of a check says that the table holds.
+fn holds(outcome: &Value) -> bool {
+    let found = CheckFindings::deserialize(outcome);
+    found.is_ok_and(|found| found.verdict.holds == Some(true))
 }

@@ -116,7 +116,7 @@ pub enum TuningEvent {
 const PROGRESS: &str = "progress";
 
 /// An event as another process printed it. Every key and value is kept and passed on, also those that this version does
-/// not know; [`PrintedEvent::known`] is the event, if this version knows it.
+/// not know; [`PrintedEvent::known_event`] is the event, if this version knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct PrintedEvent {
@@ -126,7 +126,7 @@ pub struct PrintedEvent {
 
 impl PrintedEvent {
     /// The event; `None` if this version does not know it, or cannot read one of its values.
-    pub fn known(&self) -> Option<&TuningEvent> {
+    pub fn known_event(&self) -> Option<&TuningEvent> {
         self.known.as_ref()
     }
 
@@ -137,7 +137,7 @@ impl PrintedEvent {
 
     /// The rest of the budget in seconds, if the event says it.
     pub fn left_seconds(&self) -> Option<f64> {
-        match self.known()? {
+        match self.known_event()? {
             TuningEvent::Launch { left_seconds, .. }
             | TuningEvent::BudgetSpent { left_seconds, .. } => *left_seconds,
             _ => None,
@@ -202,7 +202,7 @@ pub enum OutputLine {
 
 impl OutputLine {
     /// Reads a line; `None` if it is not an object of JSON that names an event.
-    pub fn parse(line: &[u8]) -> Option<Self> {
+    pub fn parse_line(line: &[u8]) -> Option<Self> {
         let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
         if !fields.get("event")?.is_string() {
             return None;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     fn parse_event(line: &str) -> PrintedEvent {
-        match OutputLine::parse(line.as_bytes()) {
+        match OutputLine::parse_line(line.as_bytes()) {
             Some(OutputLine::Event(event)) => event,
             other => panic!("{line}: {other:?}"),
         }
@@ -314,7 +314,7 @@ mod tests {
         for (event, line) in &lines {
             assert_eq!(serde_json::to_string(event).expect("JSON"), *line);
             let printed = parse_event(line);
-            assert_eq!(printed.known(), Some(event), "{line}");
+            assert_eq!(printed.known_event(), Some(event), "{line}");
             // Keys are sorted on the way.
             let passed_on = serde_json::to_value(&printed).expect("JSON");
             assert_eq!(passed_on, serde_json::to_value(event).expect("JSON"));
@@ -329,12 +329,15 @@ mod tests {
         let later = r#"{"event":"stored","progress":{"done":3,"rate":0.5,"total":12},"why":[1]}"#;
         let printed = parse_event(later);
         let progress = PROGRESS_SO_FAR;
-        assert_eq!(printed.known(), Some(&TuningEvent::Stored { progress }));
+        assert_eq!(
+            printed.known_event(),
+            Some(&TuningEvent::Stored { progress })
+        );
         assert_eq!(serde_json::to_string(&printed).expect("JSON"), later);
 
         let unknown = r#"{"event":"paused","progress":{"done":3,"total":12}}"#;
         let printed_unknown = parse_event(unknown);
-        assert_eq!(printed_unknown.known(), None);
+        assert_eq!(printed_unknown.known_event(), None);
         assert_eq!(printed_unknown.progress(), Some(PROGRESS_SO_FAR));
         assert_eq!(
             serde_json::to_string(&printed_unknown).expect("JSON"),
@@ -343,7 +346,7 @@ mod tests {
 
         let lacking = parse_event(r#"{"event":"running"}"#);
         assert!(matches!(
-            lacking.known(),
+            lacking.known_event(),
             Some(TuningEvent::Running { number: 0, nodes, .. }) if nodes.is_empty()
         ));
     }
@@ -366,11 +369,15 @@ mod tests {
         let line = serde_json::to_string(&LastLine::Outcome { outcome: &outcome }).expect("JSON");
         assert_eq!(line, r#"{"event":"outcome","outcome":{"done":4}}"#);
         assert_eq!(
-            OutputLine::parse(line.as_bytes()),
+            OutputLine::parse_line(line.as_bytes()),
             Some(OutputLine::Outcome(outcome))
         );
         for no_line in ["", "no json", "[]", "{}", r#"{"event":1}"#] {
-            assert_eq!(OutputLine::parse(no_line.as_bytes()), None, "{no_line}");
+            assert_eq!(
+                OutputLine::parse_line(no_line.as_bytes()),
+                None,
+                "{no_line}"
+            );
         }
     }
 }

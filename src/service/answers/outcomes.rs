@@ -7,7 +7,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use table::Deployment;
-use vocabulary::CampaignProgress;
+
+use crate::Digest;
 
 /// The files that `colltune tune` writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -24,15 +25,22 @@ pub struct TunedFiles {
     pub export: Option<PathBuf>,
 }
 
-/// What is read of the outcome of `colltune tune`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct TuneFindings {
-    /// The files; their paths are empty if the outcome does not name them.
-    #[serde(flatten)]
-    pub files: TunedFiles,
-    /// The campaign's progress.
-    #[serde(flatten)]
-    pub progress: CampaignProgress,
+/// What a service adds to the outcome of `colltune tune`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeTable {
+    /// The digest of the table.
+    pub digest: Digest,
+}
+
+impl MadeTable {
+    /// Adds it to an outcome.
+    pub fn add_to(self, outcome: &mut Value) {
+        if let (Some(fields), Ok(Value::Object(added))) =
+            (outcome.as_object_mut(), serde_json::to_value(self))
+        {
+            fields.extend(added);
+        }
+    }
 }
 
 /// What a service reports of `colltune report`, which prints no outcome.
@@ -91,7 +99,7 @@ pub struct JudgementCounts {
 
 impl JudgementCounts {
     /// The points that were not judged: not measured, or in too few launches to tell.
-    pub fn unjudged(&self) -> usize {
+    pub fn count_unjudged(&self) -> usize {
         self.too_few_launches + self.undecided + self.not_measured
     }
 }
@@ -180,8 +188,10 @@ pub fn without_points(mut outcome: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use schemars::generate::SchemaSettings;
     use serde::de::DeserializeOwned;
     use serde_json::json;
+    use vocabulary::CampaignProgress;
 
     use super::*;
 
@@ -279,11 +289,25 @@ mod tests {
     }
 
     #[test]
+    fn a_service_adds_the_table_to_an_outcome() {
+        let made = MadeTable {
+            digest: Digest::of_bytes(b"a table"),
+        };
+        let mut outcome = json!({"done": 4});
+        made.clone().add_to(&mut outcome);
+        assert_eq!(outcome["done"], 4);
+        assert_eq!(outcome["digest"], made.digest.as_str());
+        assert_eq!(MadeTable::deserialize(&outcome).expect("readable"), made);
+        assert!(MadeTable::deserialize(&json!({"digest": "../x"})).is_err());
+    }
+
+    #[test]
     fn findings_are_read_out_of_whole_outcomes() {
         let progress = CampaignProgress { done: 3, total: 4 };
         let tuned = outcome_of(files(), progress, json!({"confirmed": true}));
-        let found = TuneFindings::deserialize(&tuned).expect("readable");
-        assert_eq!((found.files, found.progress), (files(), progress));
+        let found_files = TunedFiles::deserialize(&tuned).expect("readable");
+        let found_progress = CampaignProgress::deserialize(&tuned).expect("readable");
+        assert_eq!((found_files, found_progress), (files(), progress));
 
         let speedups = Speedups {
             geometric_mean: Some(1.25),
@@ -298,7 +322,7 @@ mod tests {
             (found_points.speedups, found_points.counts),
             (speedups, COUNTS)
         );
-        assert_eq!(found_points.counts.unjudged(), 21);
+        assert_eq!(found_points.counts.count_unjudged(), 21);
         assert_eq!(found_points.measured.deployment, Deployment::Colltune);
         assert_eq!(found_points.found.points.len(), 2);
         let shortened = without_points(validated);
@@ -334,15 +358,25 @@ mod tests {
     /// What a reader may lack, a writer always prints.
     #[test]
     fn schemas_name_every_key_as_required() {
-        let schemas = [
-            schemars::schema_for!(TunedFiles),
-            schemars::schema_for!(MeasuredDeployment),
-            schemars::schema_for!(JudgementCounts),
-            schemars::schema_for!(PointVerdict),
-        ];
-        for schema in schemas {
-            let text = schema.as_value().to_string();
-            assert!(!text.contains("\"default\":"), "{text}");
+        fn schema_of<T: JsonSchema>() -> schemars::Schema {
+            let settings = SchemaSettings::draft2020_12().for_serialize();
+            settings.into_generator().into_root_schema_for::<T>()
+        }
+        for schema in [
+            schema_of::<TunedFiles>(),
+            schema_of::<MeasuredDeployment>(),
+            schema_of::<Speedups>(),
+            schema_of::<JudgementCounts>(),
+            schema_of::<ValidatedPoints<u32>>(),
+            schema_of::<CheckedPoints<PointVerdict>>(),
+            schema_of::<PointVerdict>(),
+        ] {
+            let properties = schema.as_value()["properties"].as_object().expect("keys");
+            let required = schema.as_value()["required"].as_array().expect("keys");
+            assert_eq!(required.len(), properties.len(), "{required:?}");
+            for (key, property) in properties {
+                assert!(property.get("default").is_none(), "{key}: {property}");
+            }
         }
     }
 }

@@ -49,21 +49,26 @@ impl Service {
             let query = "SELECT task, at, slower, faster, points, details FROM validation \
                          JOIN machine ON machine.id = validation.machine \
                          WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
-            query_rows(connection, query, params![machine, digest], |row| {
-                let details: Value = json_column(row, 5)?;
-                let found = ValidateFindings::deserialize(&details);
-                let found = found.map_err(unreadable_column)?;
-                Ok(Validation {
-                    task: row.get(0)?,
-                    at: to_timestamp(row.get(1)?)?,
-                    deployment: found.measured.deployment,
-                    slower: row.get(2)?,
-                    faster: row.get(3)?,
-                    unjudged: found.counts.unjudged().try_into().unwrap_or(u32::MAX),
-                    points: row.get(4)?,
-                    details,
-                })
-            })
+            query_rows(
+                connection,
+                query,
+                params![machine, digest.as_str()],
+                |row| {
+                    let details: Value = json_column(row, 5)?;
+                    let found = ValidateFindings::deserialize(&details);
+                    let found = found.map_err(unreadable_column)?;
+                    Ok(Validation {
+                        task: row.get(0)?,
+                        at: to_timestamp(row.get(1)?)?,
+                        deployment: found.measured.deployment,
+                        slower: row.get(2)?,
+                        faster: row.get(3)?,
+                        unjudged: found.counts.count_unjudged().try_into().unwrap_or(u32::MAX),
+                        points: row.get(4)?,
+                        details,
+                    })
+                },
+            )
         })
     }
 

@@ -98,7 +98,7 @@ pub(super) fn run_to_end(
         let mut outcome = None;
         let out = out?;
         // After a read error the child ends by itself.
-        let _ = read_lines(out, |line| match OutputLine::parse(line) {
+        let _ = read_lines(out, |line| match OutputLine::parse_line(line) {
             Some(OutputLine::Outcome(found)) => outcome = Some(found),
             Some(OutputLine::Event(event)) if line.len() <= LONGEST_EVENT => on_event(event),
             _ => {}

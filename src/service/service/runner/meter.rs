@@ -50,7 +50,7 @@ impl Meter {
     /// Updates the number of busy nodes from an event of a child that waits for its jobs; `most` is the number of
     /// nodes of a job that does not name its nodes.
     pub(super) fn update_from_event(&mut self, event: &PrintedEvent, most: f64) {
-        match event.known() {
+        match event.known_event() {
             Some(TuningEvent::Running { nodes, .. }) => {
                 self.set_nodes(count_named_nodes(nodes).unwrap_or(most));
             }

@@ -1,6 +1,6 @@
 //! Evaluation of a child's outcome.
 
-use answers::{CheckFindings, TuneFindings, ValidateFindings, without_points};
+use answers::{CheckFindings, ValidateFindings, without_points};
 use serde::Deserialize;
 use serde_json::Value;
 use vocabulary::CampaignProgress;
@@ -43,11 +43,29 @@ impl PointCounts {
         .unwrap_or_default()
     }
 
+    /// The number of points that were judged, with its noun.
+    fn format_judged(&self) -> String {
+        format_counted(self.all.saturating_sub(self.unjudged), "point")
+    }
+
+    /// Adds the number of points that were not judged; replaces what was found if none was.
+    fn add_unjudged(&self, found: String) -> String {
+        let found = if self.all > self.unjudged {
+            found
+        } else {
+            "no point was judged".to_owned()
+        };
+        match self.unjudged {
+            0 => found,
+            unjudged => format!("{found}, {unjudged} not judged"),
+        }
+    }
+
     fn from_validation(ValidateFindings { counts, found, .. }: ValidateFindings) -> Self {
         Self {
             slower: counts.slower + counts.broken,
             faster: counts.faster,
-            unjudged: counts.unjudged(),
+            unjudged: counts.count_unjudged(),
             all: found.points.len(),
         }
     }
@@ -63,51 +81,43 @@ impl PointCounts {
     }
 }
 
-/// Describes how a task ended successfully.
+/// Describes how a task ended successfully. An outcome that cannot be read counts as one without points.
 pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
-    let PointCounts {
-        slower,
-        unjudged,
-        all,
-        ..
-    } = PointCounts::from_outcome(kind, outcome);
-    let judged = format_counted(all.saturating_sub(unjudged), "point");
-    let found = match kind {
+    match kind {
         TaskKind::Tune => {
-            let found = TuneFindings::deserialize(outcome).unwrap_or_default();
-            let CampaignProgress { done, total } = found.progress;
-            return format!("the table is added; measurements made: {done} of {total}");
+            let progress = CampaignProgress::deserialize(outcome).unwrap_or_default();
+            let CampaignProgress { done, total } = progress;
+            format!("the table is added; measurements made: {done} of {total}")
         }
-        TaskKind::Report => return "the report is written".to_owned(),
-        TaskKind::Validate if slower == 0 => {
-            format!("none of {judged} is slower than the default")
-        }
-        TaskKind::Validate => format!(
-            "the table's choice is slower than the default, or fails, at {slower} of {judged}"
-        ),
-        TaskKind::Check if holds(outcome) => format!("the table holds at {judged}"),
-        TaskKind::Check => format!("the table does not hold at {slower} of {judged}"),
-    };
-    let found = if all > unjudged {
-        found
-    } else {
-        "no point was judged".to_owned()
-    };
-    let of_deployment = match kind {
+        TaskKind::Report => "the report is written".to_owned(),
         TaskKind::Validate => {
-            let found = ValidateFindings::deserialize(outcome).unwrap_or_default();
-            format!(" (deployment `{}`)", found.measured.deployment)
+            describe_validation(ValidateFindings::deserialize(outcome).unwrap_or_default())
         }
-        _ => String::new(),
-    };
-    match unjudged {
-        0 => format!("{found}{of_deployment}"),
-        _ => format!("{found}, {unjudged} not judged{of_deployment}"),
+        TaskKind::Check => describe_check(CheckFindings::deserialize(outcome).unwrap_or_default()),
     }
 }
 
-/// Whether the outcome of a check says that the table holds.
-fn holds(outcome: &Value) -> bool {
-    let found = CheckFindings::deserialize(outcome);
-    found.is_ok_and(|found| found.verdict.holds == Some(true))
+fn describe_validation(findings: ValidateFindings) -> String {
+    let deployment = findings.measured.deployment;
+    let counts = PointCounts::from_validation(findings);
+    let (slower, judged) = (counts.slower, counts.format_judged());
+    let found = if slower == 0 {
+        format!("none of {judged} is slower than the default")
+    } else {
+        format!("the table's choice is slower than the default, or fails, at {slower} of {judged}")
+    };
+    let found = counts.add_unjudged(found);
+    format!("{found} (deployment `{deployment}`)")
+}
+
+fn describe_check(findings: CheckFindings) -> String {
+    let holds = findings.verdict.holds == Some(true);
+    let counts = PointCounts::from_check(findings);
+    let (slower, judged) = (counts.slower, counts.format_judged());
+    let found = if holds {
+        format!("the table holds at {judged}")
+    } else {
+        format!("the table does not hold at {slower} of {judged}")
+    };
+    counts.add_unjudged(found)
 }

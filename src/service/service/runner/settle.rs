@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use answers::{ReportOutcome, TuneFindings};
+use answers::{MadeTable, ReportOutcome, TunedFiles};
 use rusqlite::{Transaction, params};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -121,9 +121,9 @@ impl Service {
 
     /// Counts a failure of the environment, and returns the number of such failures since the last progress.
     pub(super) fn count_failure(&self, id: TaskId, ended: &Result<ChildExit, StartFailure>) -> u32 {
-        let progress = self.feed.last_progress(id);
-        let done = progress.and_then(|event| event.progress());
-        let done = done.map_or(0, |progress| progress.done);
+        let last = self.feed.last_progress(id);
+        let progress = last.and_then(|event| event.progress());
+        let done = progress.map_or(0, |progress| progress.done);
         let mut state = self.runner.lock_state();
         if !is_transient(ended) {
             return 0;
@@ -239,10 +239,7 @@ impl Service {
 
     fn settle_tuned(&self, task: &WaitingTask, mut outcome: Value) -> Result<(), ServiceError> {
         let id = task.id;
-        let table = TuneFindings::deserialize(&outcome)
-            .unwrap_or_default()
-            .files
-            .table;
+        let table = TunedFiles::deserialize(&outcome).unwrap_or_default().table;
         if table.as_os_str().is_empty() {
             return self.settle_failed(id, Some(0), "the outcome names no table");
         }
@@ -260,7 +257,7 @@ impl Service {
                 return self.settle_failed(id, Some(0), &reason);
             }
         };
-        outcome["digest"] = json!(digest);
+        MadeTable { digest }.add_to(&mut outcome);
         let reason = describe_outcome(task.kind, &outcome);
         let outcome = shorten_outcome(outcome);
         self.finish_task(id, |transaction| {

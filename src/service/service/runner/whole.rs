@@ -67,7 +67,7 @@ impl Service {
             if counts {
                 lock_ignoring_poison(&meter).update_from_event(&event, most);
             }
-            let is_stored = matches!(event.known(), Some(TuningEvent::Stored { .. }));
+            let is_stored = matches!(event.known_event(), Some(TuningEvent::Stored { .. }));
             let progress = feed.note_progress(id, event);
             if is_stored && sent.is_some_and(|sent| sent.elapsed() < NEWS) {
                 return;

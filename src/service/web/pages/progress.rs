@@ -9,7 +9,7 @@ const MOST_SECONDS: f64 = 1e9;
 
 /// The progress in sentences.
 fn describe_progress(event: &PrintedEvent) -> String {
-    let stage = event.known().map(describe_event).unwrap_or_default();
+    let stage = event.known_event().map(describe_event).unwrap_or_default();
     match event.progress() {
         Some(CampaignProgress { done, total }) => {
             format!("Measurements made: {done} of {total}. {stage}")

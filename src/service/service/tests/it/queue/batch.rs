@@ -20,7 +20,7 @@ budget: 1m
 fn job(name: JobStateName, nodes: &[&str]) -> String {
     let state = LaunchState {
         reason: Some("Priority".to_owned()),
-        nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
+        nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
         ..LaunchState::named(name)
     };
     let outcome = SubmittedLaunch {
@@ -123,10 +123,10 @@ fn the_event_of_a_running_job_names_its_nodes() {
         nodes: vec!["n1".to_owned(), "n2".to_owned()],
     };
     let last = bed.service().feed().last_progress(id).unwrap();
-    assert_eq!(last.known(), Some(&running));
+    assert_eq!(last.known_event(), Some(&running));
     let told = std::iter::from_fn(|| receiver.try_recv().ok());
     let mut progress = told.filter_map(|item| match item.notice {
-        Notice::Progress { progress, .. } => progress.known().cloned(),
+        Notice::Progress { progress, .. } => progress.known_event().cloned(),
         _ => None,
     });
     assert!(progress.any(|event| event == running));

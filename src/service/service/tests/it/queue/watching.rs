@@ -3,7 +3,7 @@
 use std::fs;
 
 use answers::{PrintedEvent, TuningEvent};
-use service::{LogText, Notice, ServiceError, TaskState};
+use service::{LogPart, Notice, ServiceError, TaskState};
 
 use super::fixture::{Bed, wait_for};
 
@@ -30,7 +30,7 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
     let id = bed.tune("small");
     wait_for("the last event", || {
         let last = service.feed().last_progress(id);
-        last.is_some_and(|last| matches!(last.known(), Some(TuningEvent::Failed { .. })))
+        last.is_some_and(|last| matches!(last.known_event(), Some(TuningEvent::Failed { .. })))
     });
     let last = service.feed().last_progress(id).unwrap();
     assert_eq!(last.progress().map(|progress| progress.done), Some(2));
@@ -80,7 +80,7 @@ fn logs_and_lines_are_bounded() {
     );
     let id = bed.tune("small");
     assert_eq!(bed.ended(id).state, TaskState::Done);
-    let LogText { text, length, .. } = bed.service().read_log(id, 0).unwrap();
+    let LogPart { text, length, .. } = bed.service().read_log(id, 0).unwrap();
     assert_eq!(text.len(), 256 << 10);
     assert!((4 << 20..5 << 20).contains(&length), "{length}");
     let end = bed.service().read_log(id, length - 100).unwrap();
@@ -89,7 +89,7 @@ fn logs_and_lines_are_bounded() {
             .ends_with("(the log is full; the rest is not kept)\n"),
         "{end:?}"
     );
-    let nothing = LogText {
+    let nothing = LogPart {
         text: String::new(),
         next: length,
         length,

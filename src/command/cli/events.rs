@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use answers::{LastLine, TuningEvent};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use printable::Plain;
 use serde::Serialize;
-use tuner::{Observer, TuningEvent};
+use tuner::Observer;
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -59,20 +60,12 @@ impl EventsArg {
         outcome: &impl Serialize,
         console: Console,
     ) -> Result<(), CliError> {
-        let event = "outcome";
         if self.events {
-            print_json_line(&OutcomeEvent { event, outcome })
+            print_json_line(&LastLine::Outcome { outcome })
         } else {
             console.print_json(outcome)
         }
     }
-}
-
-/// The last line.
-#[derive(Serialize)]
-struct OutcomeEvent<'a, T> {
-    event: &'static str,
-    outcome: &'a T,
 }
 
 /// Prints events to standard output, and warnings to standard error.
@@ -82,8 +75,8 @@ struct EventWriter {
 }
 
 impl Observer for EventWriter {
-    fn notice(&mut self, event: TuningEvent<'_>) {
-        if print_json_line(&event).is_err() {
+    fn notice(&mut self, event: &TuningEvent) {
+        if print_json_line(event).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
         if !matches!(event, TuningEvent::SetAside { .. }) {

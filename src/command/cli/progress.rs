@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use answers::TuningEvent;
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
-use tuner::{CampaignProgress, Observer, TuningEvent};
+use tuner::Observer;
+use vocabulary::CampaignProgress;
 use vocabulary::units::{format_counted, format_duration_up, format_seconds};
 
 use crate::console::{Console, print_diagnostic};
@@ -134,11 +136,11 @@ impl Drop for ProgressDisplay {
 }
 
 impl Observer for ProgressDisplay {
-    fn notice(&mut self, event: TuningEvent<'_>) {
+    fn notice(&mut self, event: &TuningEvent) {
         match event {
             TuningEvent::Recovered { launches } => self.warn(&format!(
                 "{} ended early; all measurements made before are kept",
-                format_counted(launches, "earlier launch")
+                format_counted(*launches, "earlier launch")
             )),
             TuningEvent::Launch {
                 number,
@@ -148,7 +150,7 @@ impl Observer for ProgressDisplay {
                 let left = left_seconds.map(|left| Duration::try_from_secs_f64(left.max(0.0)));
                 self.budget_left = left.map(|left| left.unwrap_or(Duration::MAX));
                 self.set_budget_end();
-                self.advance(progress);
+                self.advance(*progress);
                 self.bar.set_message(format!("launch {number}"));
             }
             TuningEvent::SetAside { what } => {
@@ -160,40 +162,37 @@ impl Observer for ProgressDisplay {
                 }
             }
             TuningEvent::Queued { number, id, reason } => {
-                let reason = reason.map(|reason| format!(": {reason}"));
+                let reason = reason.as_ref().map(|reason| format!(": {reason}"));
                 let what = format!("waits{}", reason.unwrap_or_default());
-                self.show_job(number, id, false, &what);
+                self.show_job(*number, id, false, &what);
             }
             // The batch system may report a job as running before its script has written the names of its nodes. The
             // script begins no launch before that.
-            TuningEvent::Running { nodes: [], .. } => {}
+            TuningEvent::Running { nodes, .. } if nodes.is_empty() => {}
             TuningEvent::Running { number, id, nodes } => {
                 let what = format!("runs on {}", nodes.join(", "));
-                self.show_job(number, id, true, &what);
+                self.show_job(*number, id, true, &what);
             }
             TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job continues"
             )),
-            TuningEvent::Stored { progress } => self.advance(progress),
+            TuningEvent::Stored { progress } => self.advance(*progress),
             TuningEvent::Failed {
                 subject,
                 candidate,
                 kind,
                 message,
             } => self.warn(&format!(
-                "{candidate} failed in {subject} and is left out there ({}): {}",
-                kind.name(),
+                "{candidate} failed in {subject} and is left out there ({kind}): {}",
                 first_line(message)
             )),
             TuningEvent::Died { number, message } => self.warn(&format!(
                 "launch {number} ended early: {}",
                 first_line(message)
             )),
-            TuningEvent::Replaces { path, provenance } => self.warn(&format!(
-                "{} was made for {} by another campaign or for another library, and is replaced; to keep it, name \
-                 other files under `output` in the campaign",
-                path.display(),
-                provenance.library
+            TuningEvent::Replaces { path, library } => self.warn(&format!(
+                "{path} was made for {library} by another campaign or for another library, and is replaced; to keep \
+                 it, name other files under `output` in the campaign"
             )),
             TuningEvent::BudgetSpent {
                 progress: CampaignProgress { done, total },
@@ -250,16 +249,16 @@ mod tests {
     #[test]
     fn a_job_is_news_when_its_nodes_are_known() {
         let mut display = ProgressDisplay::new(Console::new(true));
-        let (number, id, nodes) = (1, "2", &["n1".to_owned()][..]);
-        display.notice(TuningEvent::Running {
-            number,
-            id,
-            nodes: &[],
-        });
+        let running_on = |nodes: &[&str]| TuningEvent::Running {
+            number: 1,
+            id: "2".to_owned(),
+            nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        display.notice(&running_on(&[]));
         assert!(display.announced_jobs.is_empty());
-        display.notice(TuningEvent::Running { number, id, nodes });
+        display.notice(&running_on(&["n1"]));
         assert_eq!(display.announced_jobs, [("2".to_owned(), true)].into());
-        assert!(!display.note_once(id, false));
+        assert!(!display.note_once("2", false));
     }
 
     #[test]
@@ -269,7 +268,7 @@ mod tests {
             done: 1,
             total: 100,
         };
-        display.notice(TuningEvent::Launch {
+        display.notice(&TuningEvent::Launch {
             number: 1,
             progress,
             left_seconds: Some(30.0),

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use answers::{Scope, TaskKind};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
@@ -101,6 +102,16 @@ pub(crate) fn transport_parser() -> impl TypedValueParser<Value = Through> {
 
 pub(crate) fn confidence_parser() -> impl TypedValueParser<Value = Confidence> {
     named_value_parser(Confidence::ALL, <&str>::from)
+}
+
+/// The verb of a task.
+pub(crate) fn task_kind_parser() -> impl TypedValueParser<Value = TaskKind> {
+    named_value_parser(TaskKind::ALL, <&str>::from)
+}
+
+/// A permission of a token.
+pub(crate) fn scope_parser() -> impl TypedValueParser<Value = Scope> {
+    named_value_parser(Scope::ALL, <&str>::from)
 }
 
 /// `colltune` or `library`.

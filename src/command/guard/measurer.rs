@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use launcher::LaunchError;
 use statistics::median;
 use store::Store;
-use tuner::{CampaignProgress, MeasurementContext, Observer, TunerError, measure_cells};
-use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample, Warning};
+use tuner::{MeasurementContext, Observer, TunerError, measure_cells};
+use vocabulary::{CampaignProgress, Candidate, Cell, CommShape, RankOrder, Sample, Warning};
 
 use crate::{GuardError, Point};
 

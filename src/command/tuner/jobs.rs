@@ -4,17 +4,20 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agenda::{Agenda, CampaignProgress};
+use agenda::Agenda;
+use answers::LaunchState;
 use launcher::{self, RecordedLaunch, RecordedState};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
+use vocabulary::CampaignProgress;
 use wire::Record;
 
 use crate::analysis::stored::{campaign_row_of_launch, parse_campaign_row, reported_natives};
 use crate::history::read_history;
 use crate::launch::RunningLaunch;
-use crate::{LaunchState, SearchPaths, Silent, TunerError, store_file};
+use crate::launch_state::name_launch_state;
+use crate::{SearchPaths, Silent, TunerError, store_file};
 
 /// The time that a colltune that follows a job may need to notice its cancellation.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
@@ -71,7 +74,7 @@ pub fn list_jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerErro
         id: recorded_launch.submission.id,
         campaign: campaign.clone(),
         launch: recorded_launch.launch,
-        state: LaunchState::from(&recorded_launch.state),
+        state: name_launch_state(&recorded_launch.state),
         nodes: recorded_launch.submission.nodes,
         submitted: recorded_launch.submission.submitted,
         measured: count_complete_tasks(

@@ -13,14 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use answers::TuningEvent;
 use launcher::{BatchEnd, Job, JobState, LaunchError};
 use store::{SpoolReader, Store};
-use vocabulary::{Candidate, CommShape, Subject};
+use vocabulary::{CampaignProgress, Candidate, CommShape, Subject};
 use wire::{FailureKind, Finish, LaunchStart, Plan, PlannedWork, Record};
 
 use self::parent_alive::ParentAliveLock;
 use crate::node_request::NodeRequest;
-use crate::{CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent, write_text};
+use crate::{MeasurementContext, Observer, TunerError, write_text};
 
 /// The time that a launch may take beyond its deadline, for its start, the current task and its end.
 const GRACE_SECONDS: f64 = 120.0;
@@ -229,7 +230,8 @@ impl<'a> RunningLaunch<'a> {
             Record::Started(start) => {
                 let what = &start.environment.set_aside;
                 if !what.is_empty() {
-                    self.observer.notice(TuningEvent::SetAside { what });
+                    let what = what.clone();
+                    self.observer.notice(&TuningEvent::SetAside { what });
                 }
             }
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
@@ -242,12 +244,11 @@ impl<'a> RunningLaunch<'a> {
                 self.in_flight = None;
                 let entrant = self.find_entrant(*task, *candidate_index);
                 if let Some((subject, candidate)) = entrant.filter(|_| new) {
-                    let (kind, subject, candidate) = (*kind, &subject, &candidate);
-                    self.observer.notice(TuningEvent::Failed {
-                        subject,
-                        candidate,
-                        kind,
-                        message,
+                    self.observer.notice(&TuningEvent::Failed {
+                        subject: subject.to_string(),
+                        candidate: candidate.to_string(),
+                        kind: kind.name().to_owned(),
+                        message: message.clone(),
                     });
                 }
             }
@@ -258,7 +259,7 @@ impl<'a> RunningLaunch<'a> {
                 self.suspects
                     .retain(|(suspected, _)| whole != Some(*suspected));
                 self.progress.done += u64::from(new);
-                self.observer.notice(TuningEvent::Stored {
+                self.observer.notice(&TuningEvent::Stored {
                     progress: self.progress,
                 });
             }

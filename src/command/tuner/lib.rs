@@ -47,7 +47,6 @@ mod tune;
 mod verdicts;
 mod view;
 
-pub use agenda::CampaignProgress;
 pub use analysis::{CampaignAnalysis, DecisionOverrides};
 pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
@@ -61,13 +60,10 @@ pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_text};
 pub use forget::forget_failures;
 pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
-pub use launch_state::LaunchState;
 pub use least_budgets::least_budgets;
 pub use machine::load_machine;
-pub use measure::{
-    Measured, SubmittedJob, SubmittedLaunch, measure_campaign, measure_cells, submit_next_launch,
-};
-pub use observer::{Observer, Silent, TuningEvent};
+pub use measure::{measure_campaign, measure_cells, submit_next_launch};
+pub use observer::{Observer, Silent};
 pub use origin::SampleOrigin;
 pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};

@@ -8,12 +8,11 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use agenda::{Agenda, CampaignProgress, History, LatestFit, NextLaunch, NextStep, unspent_seconds};
+use agenda::{Agenda, History, LatestFit, NextLaunch, NextStep, unspent_seconds};
+use answers::{Measured, SubmittedJob, SubmittedLaunch, TuningEvent};
 use launcher::switch_variables;
-use schemars::JsonSchema;
-use serde::Serialize;
 use store::Store;
-use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
+use vocabulary::{CampaignProgress, Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Streaks;
@@ -23,45 +22,10 @@ use crate::history::{read_history, read_launches, read_measurements};
 use crate::launch::{OnInterrupt, RunningLaunch, absolute_utf8_path, launch_file};
 use crate::node_request::NodeRequest;
 use crate::recorded::recorded_digest;
-use crate::{LaunchState, MeasurementContext, Observer, TunerError, TuningEvent};
+use crate::{MeasurementContext, Observer, TunerError};
 
 /// The share of the budget up to which its rest is not worth a remark.
 const LITTLE_REST: f64 = 0.05;
-
-/// The result of measuring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Measured {
-    /// The number of launches made now.
-    pub launches: u32,
-    /// The campaign's progress.
-    #[serde(flatten)]
-    pub progress: CampaignProgress,
-}
-
-/// The result of submitting.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct SubmittedLaunch {
-    /// The job that continues; null if nothing is left to measure.
-    pub job: Option<SubmittedJob>,
-    /// The campaign's progress.
-    #[serde(flatten)]
-    pub progress: CampaignProgress,
-}
-
-/// A launch that continues without the command.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct SubmittedJob {
-    /// The number of the launch.
-    pub launch: u32,
-    /// The batch system's id of the job.
-    pub id: String,
-    /// The state of the launch.
-    #[serde(flatten)]
-    pub state: LaunchState,
-    /// Whether it was submitted now.
-    #[serde(rename = "submitted")]
-    pub is_new: bool,
-}
 
 /// Makes the measurements of a campaign that its store lacks.
 ///
@@ -292,7 +256,7 @@ impl<'a> Measuring<'a> {
         let left_seconds = (!campaign.is_simulated()).then(|| unspent_seconds(&history, campaign));
         // The samples, which may be many, are not kept in memory while the launch runs.
         drop(history);
-        self.observer.notice(TuningEvent::Launch {
+        self.observer.notice(&TuningEvent::Launch {
             number: plan.launch,
             progress,
             left_seconds,
@@ -365,7 +329,7 @@ impl<'a> Measuring<'a> {
     ) {
         let campaign = &self.at.campaign;
         let left = unspent_seconds(history, campaign);
-        self.observer.notice(TuningEvent::BudgetSpent {
+        self.observer.notice(&TuningEvent::BudgetSpent {
             progress,
             left_seconds: (left > LITTLE_REST * campaign.budget_seconds).then_some(left),
             needed_budget_seconds: agenda.needed_budget(campaign, history),

@@ -7,10 +7,8 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Confidence;
-use vocabulary::{CommShape, Library, Warning};
+use vocabulary::{CampaignProgress, CommShape, Library, Warning};
 use wire::LaunchStart;
-
-use crate::CampaignProgress;
 
 /// The origin of measurements.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

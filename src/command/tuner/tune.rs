@@ -4,17 +4,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use answers::{Measured, TuningEvent};
 use campaign::Output;
 use store::Store;
 use table::{Policy, Table, TableError, Withheld};
+use vocabulary::CampaignProgress;
 
 use crate::history::read_history;
 use crate::launch::absolute_utf8_path;
 use crate::least_budgets::least_budgets;
 use crate::{
-    CampaignAnalysis, CampaignProgress, DecisionOverrides, Export, Measured, MeasurementContext,
-    Observer, TunerError, TuningEvent, check_outputs_differ, companion_path, export_beside,
-    export_path, measure_campaign, probe_outputs, write_text,
+    CampaignAnalysis, DecisionOverrides, Export, MeasurementContext, Observer, TunerError,
+    check_outputs_differ, companion_path, export_beside, export_path, measure_campaign,
+    probe_outputs, write_text,
 };
 
 /// The result of [`tune_campaign`].
@@ -172,8 +174,10 @@ pub fn decide_and_write(
     if let Some(before) = before {
         let (old, new) = (&before.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {
-            let (path, provenance) = (output.table.as_path(), old);
-            observer.notice(TuningEvent::Replaces { path, provenance });
+            observer.notice(&TuningEvent::Replaces {
+                path: output.table.display().to_string(),
+                library: old.library.to_string(),
+            });
         }
     }
     table.save(&output.table)?;

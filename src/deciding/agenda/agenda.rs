@@ -2,8 +2,6 @@
 
 use campaign::{Campaign, Family, Strategy};
 use fit::{ExhaustiveCampaign, FitError};
-use schemars::JsonSchema;
-use serde::Serialize;
 use vocabulary::{Candidate, Cell, Library, NativeAlgorithm, Pattern, Purpose};
 
 use crate::History;
@@ -34,15 +32,6 @@ pub struct Agenda {
     pub(crate) keeps_time: bool,
     /// The launches that have measured its items.
     pub(crate) coverage: Coverage,
-}
-
-/// The progress of an agenda, in measurements of one subject in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct CampaignProgress {
-    /// Measurements in the store, each of one cell or experiment in one launch.
-    pub done: u64,
-    /// Measurements that the campaign needs in all; an estimate for a guided campaign.
-    pub total: u64,
 }
 
 impl Agenda {

@@ -7,12 +7,12 @@ use launcher::{Allocation, BatchOptions};
 use results::DetectableGain;
 use schemars::JsonSchema;
 use serde::Serialize;
-use vocabulary::Purpose;
+use vocabulary::{CampaignProgress, Purpose};
 
 use crate::confirming::decide_options;
 use crate::least_budgets::LAUNCH_SECONDS;
 use crate::spending::spent_seconds;
-use crate::{Agenda, CampaignProgress, History};
+use crate::{Agenda, History};
 
 /// The remaining work of an agenda, and an estimate of its time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

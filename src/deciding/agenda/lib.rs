@@ -37,7 +37,7 @@ mod scope;
 pub mod search;
 mod spending;
 
-pub use self::agenda::{Agenda, CampaignProgress};
+pub use self::agenda::Agenda;
 pub use confirming::{confirming_samples, confirms_choices, decide_options};
 pub use forecast::Forecast;
 pub use history::{ConfirmedPattern, History, SpentTime};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use fit::Trial;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
+use vocabulary::{CampaignProgress, Candidate, Cell, CommShape, Pattern, Subject};
 use wire::{PlannedTask, PlannedWork};
 
+use crate::Agenda;
 use crate::confirming::Confirming;
 use crate::search::take_in_turns;
-use crate::{Agenda, CampaignProgress};
 
 /// An item to measure.
 struct AgendaItem<'a> {

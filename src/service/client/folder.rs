@@ -8,10 +8,9 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use answers::Digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::answers::is_digest;
 use crate::{ChannelAddress, PullError, ServiceUrl};
 
 /// The link to the channel's table.
@@ -82,8 +81,8 @@ impl Folder {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let name = channel.to_string();
         let name = name.chars().map(|c| if is_plain(c) { c } else { '_' });
-        let digest = digest_of(format!("{url} {channel}").as_bytes());
-        format!("{}_{}", name.collect::<String>(), &digest[..8])
+        let digest = Digest::of_bytes(format!("{url} {channel}").as_bytes());
+        format!("{}_{}", name.collect::<String>(), &digest.as_str()[..8])
     }
 
     /// The path of a table.
@@ -178,13 +177,13 @@ impl Folder {
     }
 }
 
-/// The digest of some bytes.
-pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    files::hexadecimal(&Sha256::digest(bytes))
+/// Whether a text is a digest, so that it is safe as a file name.
+fn is_digest(text: &str) -> bool {
+    text.parse::<Digest>().is_ok()
 }
 
 fn is_undamaged(table: &Path, digest: &str) -> bool {
-    files::read(table).is_ok_and(|bytes| digest_of(&bytes) == digest)
+    files::read(table).is_ok_and(|bytes| Digest::of_bytes(&bytes).as_str() == digest)
 }
 
 /// The digest of the table that `current` links to.

@@ -3,11 +3,11 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use answers::Task;
 use serde_json::Value;
-
 use vocabulary::ErrorKind;
 
-use crate::{Ask, Remote, RemoteError, Task};
+use crate::{Ask, Remote, RemoteError};
 
 /// The shortest and the longest time between two requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
@@ -37,12 +37,12 @@ pub fn follow_task(
     let path = format!("/tasks/{id}");
     let since = Instant::now();
     let mut away: Option<Instant> = None;
-    let mut before = (String::new(), String::new());
+    let mut before = None;
     loop {
         match remote.request_as::<Task>(Ask::get(&path)) {
             Ok((value, task)) => {
                 away = None;
-                let now = (task.state.clone(), task.reason.clone());
+                let now = Some((task.state, task.reason.clone()));
                 if now != before {
                     report(Following::Task(&task));
                     before = now;

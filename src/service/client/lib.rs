@@ -14,7 +14,6 @@
 //! host, and without encryption only if the service is on this host.
 
 mod address;
-mod answers;
 mod encryption;
 mod error;
 mod folder;
@@ -25,7 +24,6 @@ mod token;
 mod unix;
 
 pub use address::{ChannelAddress, ServiceUrl, encode_query};
-pub use answers::{LogPart, Manifest, Page, Task};
 pub use error::{PullError, RemoteError, ServiceProblem};
 pub use folder::Folder;
 pub use follow::{Following, follow_task};

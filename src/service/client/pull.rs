@@ -6,14 +6,17 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answers::{Digest, Manifest};
 use table::Table;
 
-use crate::answers::Manifest;
-use crate::folder::{Folder, KnownResponse, digest_of};
+use crate::folder::{Folder, KnownResponse};
 use crate::{Ask, ChannelAddress, PullError, Remote, encode_query};
 
 /// The largest manifest: 1 MiB, enough for 10 000 digests.
 const MANIFEST: u64 = 1 << 20;
+
+/// The most tables that a manifest may keep.
+const MOST_KEPT: usize = 10_000;
 
 /// The result of a pull.
 #[derive(Debug)]
@@ -33,8 +36,8 @@ pub struct Pulled {
 /// The time that this host waits before its request: from zero to `most`, derived from the host's name. So the hosts
 /// of a cluster wait for different times, and each host always waits for the same time.
 pub fn host_delay(most: Duration) -> Duration {
-    let digest = digest_of(host_name().as_bytes());
-    let part = u32::from_str_radix(&digest[..8], 16).unwrap_or(0);
+    let digest = Digest::of_bytes(host_name().as_bytes());
+    let part = u32::from_str_radix(&digest.as_str()[..8], 16).unwrap_or(0);
     most.mul_f64(f64::from(part) / f64::from(u32::MAX))
 }
 
@@ -107,37 +110,38 @@ fn pull_within(
         keep,
         ..
     } = manifest;
-    let mut kept: Vec<&str> = keep.iter().map(String::as_str).collect();
-    kept.push(&digest);
-    match fetch_table(remote, &folder, &digest, until) {
+    let digest = digest.as_str();
+    let mut kept: Vec<&str> = keep.iter().map(Digest::as_str).collect();
+    kept.push(digest);
+    match fetch_table(remote, &folder, digest, until) {
         // Old tables and those of killed pulls would otherwise prevent the new one for ever.
         Err(error) if files::is_disk_full(&error) => {
             folder.keep_only(&kept)?;
-            fetch_table(remote, &folder, &digest, until)?;
+            fetch_table(remote, &folder, digest, until)?;
         }
         fetched => fetched?,
     }
     let mut missing = None;
     for kept_digest in &keep {
-        if let Err(error) = fetch_table(remote, &folder, kept_digest, until) {
+        if let Err(error) = fetch_table(remote, &folder, kept_digest.as_str(), until) {
             let (count, first) = missing.take().unwrap_or((0, error));
             missing = Some((count + 1, first));
         }
     }
     let is_new = known.is_none_or(|known| known.digest != digest);
-    folder.make_current(&digest)?;
+    folder.make_current(digest)?;
     if let Some(etag) = etag.filter(|_| missing.is_none()) {
         folder.remember_response(&KnownResponse {
             url,
             etag,
             sequence,
-            digest: digest.clone(),
+            digest: digest.to_owned(),
         })?;
     }
     folder.keep_only(&kept)?;
     Ok(Pulled {
-        table: folder.table_path(&digest),
-        digest,
+        table: folder.table_path(digest),
+        digest: digest.to_owned(),
         sequence,
         is_new,
         missing,
@@ -166,10 +170,23 @@ fn request_manifest(
     let manifest: Manifest = serde_json::from_slice(&answer.body).map_err(|error| {
         remote.unexpected_answer(&path, format_args!("invalid manifest: {error}"))
     })?;
-    match manifest.find_problem(channel) {
+    match find_manifest_problem(&manifest, channel) {
         None => Ok(Some((manifest, answer.etag))),
         Some(problem) => Err(remote.unexpected_answer(&path, problem).into()),
     }
+}
+
+/// Checks the manifest of a channel; returns what is wrong, if anything.
+fn find_manifest_problem(manifest: &Manifest, channel: &ChannelAddress) -> Option<String> {
+    let key = &manifest.key;
+    let is_asked_for = key.machine == channel.machine
+        && key.library == channel.library
+        && key.channel.to_string() == channel.channel;
+    if !is_asked_for {
+        return Some("the manifest is that of another channel".to_owned());
+    }
+    let is_long = manifest.keep.len() > MOST_KEPT;
+    is_long.then(|| format!("the manifest keeps more than {MOST_KEPT} tables"))
 }
 
 /// Fetches a table, unless the folder has it.
@@ -186,7 +203,7 @@ fn fetch_table(
     let answer =
         remote.send_request(Ask::get(&path).with_limits(until.time_left()?, files::MOST_BYTES))?;
     let url = remote.shown_url(&path);
-    let found = digest_of(&answer.body);
+    let found = Digest::of_bytes(&answer.body).to_string();
     if found != digest {
         return Err(PullError::Damaged { url, found });
     }

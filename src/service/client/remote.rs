@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use answers::ProblemAnswer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::{Method, Request, Response, header};
@@ -251,10 +252,8 @@ impl Remote {
         response: &Response<Body>,
         body: &[u8],
     ) -> RemoteError {
-        let value: Value = serde_json::from_slice(body).unwrap_or_default();
-        let said = ["detail", "title"]
-            .into_iter()
-            .find_map(|key| value.get(key)?.as_str());
+        let refusal: ProblemAnswer = serde_json::from_slice(body).unwrap_or_default();
+        let said = refusal.detail.as_ref().or(refusal.title.as_ref());
         // Without these fields, the answer comes from a proxy or another service, usually because of a wrong URL.
         let detail = match said {
             Some(said) => files::Plain(files::shortened(said, MOST_SAID)).to_string(),
@@ -263,15 +262,8 @@ impl Remote {
             }
             None => "it failed to answer the request".to_owned(),
         };
-        let gates = value.get("gates").and_then(Value::as_array);
-        let closed = gates.into_iter().flatten().filter_map(|gate| {
-            let text = |key| gate.get(key).and_then(Value::as_str);
-            let is_closed = text("state")? == "closed";
-            is_closed.then(|| {
-                let [name, reason] = ["name", "reason"].map(|key| text(key).unwrap_or_default());
-                files::quoted(&format!("{name}: {reason}"), 1000)
-            })
-        });
+        let closed = refusal.gates.iter().filter(|gate| !gate.is_open());
+        let closed = closed.map(|gate| files::quoted(&gate.to_string(), MOST_SAID));
         let retry_after = header_text(response, header::RETRY_AFTER.as_str());
         RemoteError::Refused {
             url: self.shown_url(path),

@@ -1,27 +1,6 @@
 //! Users of the service, and what they may do.
 
-use serde::{Deserialize, Serialize};
-use strum_macros::{Display, EnumString};
-use utoipa::ToSchema;
-
-use crate::ServiceError;
-
-/// A permission of a token. No scope implies another one, except that `admin` implies all.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Scope {
-    /// See everything but tokens and the audit.
-    Read,
-    /// Submit and cancel tasks.
-    Submit,
-    /// Release tables, roll back, withdraw.
-    Publish,
-    /// All of these, tokens, the audit, and overriding gates.
-    Admin,
-}
+use crate::{Scope, ServiceError};
 
 /// An authenticated person or program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ pub(crate) fn add_row(
     let mut statement = transaction.prepare_cached(
         "INSERT OR IGNORE INTO blob (digest, bytes, added_at) VALUES (?1, ?2, ?3)",
     )?;
-    statement.execute(params![digest, bytes as i64, now_milliseconds()])?;
+    statement.execute(params![digest.as_str(), bytes as i64, now_milliseconds()])?;
     Ok(())
 }
 
@@ -84,7 +84,7 @@ impl Service {
         if let Err(ServiceError::NotFound { .. }) = found
             && self.database.read(|connection| {
                 let mut row = connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
-                Ok(row.exists([digest])?)
+                Ok(row.exists([digest.as_str()])?)
             })?
         {
             return Err(ServiceError::Damaged {

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use answers::PrintedEvent;
 use serde::Serialize;
-use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use utoipa::ToSchema;
 
@@ -23,13 +23,13 @@ pub enum Notice {
         /// The task as it is now.
         task: Box<Task>,
     },
-    /// A task's child process reported an event of measuring (`tuner::TuningEvent` as `colltune tune --events` prints
-    /// it).
+    /// A task's child process reported an event of measuring, as `colltune tune --events` prints it.
     Progress {
         /// The task.
         task: TaskId,
         /// The event.
-        progress: serde_json::Value,
+        #[schema(value_type = serde_json::Value)]
+        progress: PrintedEvent,
     },
     /// A channel has a new release.
     Release {
@@ -65,7 +65,7 @@ struct History {
     last: u64,
     kept: VecDeque<FeedItem>,
     /// The last progress event of each running task.
-    progress: HashMap<TaskId, Value>,
+    progress: HashMap<TaskId, PrintedEvent>,
 }
 
 impl Feed {
@@ -102,13 +102,10 @@ impl Feed {
     }
 
     /// Records an event of a running task and returns it. An event without `progress` gets that of the last event.
-    pub(crate) fn note_progress(&self, task: TaskId, mut event: Value) -> Value {
+    pub(crate) fn note_progress(&self, task: TaskId, mut event: PrintedEvent) -> PrintedEvent {
         let mut history = self.lock_history();
-        if let (Some(fields), Some(Value::Object(before))) =
-            (event.as_object_mut(), history.progress.get(&task))
-            && let Some(progress) = before.get("progress")
-        {
-            fields.entry("progress").or_insert_with(|| progress.clone());
+        if let Some(before) = history.progress.get(&task) {
+            event = event.with_progress_of(before);
         }
         history.progress.insert(task, event.clone());
         event
@@ -137,7 +134,7 @@ impl Feed {
     }
 
     /// The last event of a running task.
-    pub fn last_progress(&self, task: TaskId) -> Option<Value> {
+    pub fn last_progress(&self, task: TaskId) -> Option<PrintedEvent> {
         self.lock_history().progress.get(&task).cloned()
     }
 

@@ -1,51 +1,11 @@
 //! The conditions that a table must meet before it is released.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
-use utoipa::ToSchema;
 use vocabulary::Candidate;
 use vocabulary::units::format_counted;
 
 use crate::versions::has_version;
-use crate::{ChannelKey, Digest, Service, ServiceError, Slice};
-
-/// A condition, and whether a table meets it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Gate {
-    /// The name: `readable`, `library`, `confirmed`, `validated` or `compared`.
-    pub name: String,
-    /// Whether it is met.
-    pub state: GateState,
-    /// The reason, as a sentence; with a remedy if the gate is closed.
-    pub reason: String,
-}
-
-/// Whether a gate lets a table pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum GateState {
-    /// The gate is met.
-    Open,
-    /// The gate is not met.
-    Closed,
-    /// The gate is not met, and an administrator has overridden it, with a reason.
-    Overridden,
-}
-
-impl Gate {
-    /// Whether the gate is met or overridden.
-    pub fn is_open(&self) -> bool {
-        self.state != GateState::Closed
-    }
-}
-
-impl fmt::Display for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.reason)
-    }
-}
+use crate::{ChannelKey, Digest, Gate, GateState, Service, ServiceError, Slice};
 
 impl Service {
     /// Evaluates the gates of a release of a table to a channel:

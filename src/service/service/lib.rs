@@ -21,7 +21,6 @@ mod blobs;
 mod campaigns;
 mod configuration;
 mod database;
-mod digest;
 mod disk;
 mod error;
 mod feed;
@@ -43,26 +42,24 @@ mod tokens;
 mod validations;
 mod versions;
 
-pub use actor::{Actor, Scope};
+pub use actor::Actor;
+pub use answers::{
+    ChannelKey, Digest, Gate, GateState, LogPart, Manifest, NewToken, Overrides, Page, Release,
+    ReleaseAction, ReleaseChannel, ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest,
+    TaskState, TokenRow,
+};
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};
 pub use campaigns::CampaignEntry;
 pub use configuration::{Configuration, Listen, ServiceMachine, Tls};
 pub use database::lock_ignoring_poison;
-pub use digest::Digest;
 pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
-pub use gates::{Gate, GateState};
-pub use page::{Page, Slice};
+pub use page::Slice;
 pub use priority::lower_priority;
-pub use releases::{
-    ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseChannel, ReleaseRequest,
-};
+pub use releases::Pull;
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
-pub use tasks::{
-    LogText, Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState,
-};
-pub use tokens::{NewToken, TokenRow};
+pub use tasks::{Submitted, TaskFilter};
 pub use validations::{Validation, activated_deployments};
 pub use versions::Version;

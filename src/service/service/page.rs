@@ -1,7 +1,9 @@
 //! Long lists, a page at a time.
 
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::Page;
 
 /// The part of a list that a request asks for. Lists start with the newest row; numbers count from the oldest one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
@@ -39,14 +41,4 @@ impl Slice {
         let next = items.last().filter(|_| is_cut).map(number);
         Page { items, next }
     }
-}
-
-/// A part of a list.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Page<T> {
-    /// The rows, newest first.
-    pub items: Vec<T>,
-    /// The value of `before` for the next page; absent on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<u64>,
 }

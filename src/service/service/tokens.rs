@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use printable::is_unprintable;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 
 use crate::database::{json_column, now_milliseconds, query_rows, timestamp_column, to_timestamp};
 use crate::owner::OWNER;
 use crate::secret::{SecretHash, SecretToken, SessionHolder};
-use crate::{Actor, Scope, Service, ServiceError, audit};
+use crate::{Actor, NewToken, Scope, Service, ServiceError, TokenRow, audit};
 
 /// The lifetime of a session.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -26,45 +24,6 @@ const MOST_DAYS: u32 = 3660;
 const DAY_MILLISECONDS: i64 = 86_400_000;
 /// Names that the audit uses for other actors, so requested tokens cannot have them; the same holds for `uid N`.
 const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
-
-/// A request for a token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewToken {
-    /// The name: 1 to 64 characters, different from those of all other valid tokens.
-    pub name: String,
-    /// The scopes.
-    pub scopes: Vec<Scope>,
-    /// The machines for which it is valid; empty for all.
-    #[serde(default)]
-    pub machines: Vec<String>,
-    /// Days after which it expires, 1 to 3660; absent for never.
-    pub days: Option<u32>,
-}
-
-/// A token without its secret.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct TokenRow {
-    /// Its number.
-    pub id: u64,
-    /// The name.
-    pub name: String,
-    /// The scopes.
-    pub scopes: Vec<Scope>,
-    /// The machines for which it is valid; empty for all.
-    pub machines: Vec<String>,
-    /// The time at which it was made.
-    #[schema(value_type = String)]
-    pub created_at: jiff::Timestamp,
-    /// The user who made it.
-    pub created_by: String,
-    /// The time at which it expires.
-    #[schema(value_type = Option<String>)]
-    pub expires_at: Option<jiff::Timestamp>,
-    /// The time at which it was revoked.
-    #[schema(value_type = Option<String>)]
-    pub revoked_at: Option<jiff::Timestamp>,
-}
 
 impl Service {
     /// Makes a token. Needs the scope `admin`. At most 500 tokens are valid at a time.

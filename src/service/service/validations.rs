@@ -1,14 +1,15 @@
 //! Validations of tables, and the gate that demands them.
 
+use answers::ValidateFindings;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::params;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use table::{Deployment, Policy, Table};
 use utoipa::ToSchema;
 use vocabulary::units::format_counted;
 
-use crate::database::{json_column, query_rows, to_timestamp};
+use crate::database::{json_column, query_rows, to_timestamp, unreadable_column};
 use crate::{Digest, Service, ServiceError, TaskId};
 
 /// The result of a validation of a table.
@@ -48,20 +49,26 @@ impl Service {
             let query = "SELECT task, at, slower, faster, points, details FROM validation \
                          JOIN machine ON machine.id = validation.machine \
                          WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
-            query_rows(connection, query, params![machine, digest], |row| {
-                let details: Value = json_column(row, 5)?;
-                let deployment = serde_json::from_value(details["deployment"].clone());
-                Ok(Validation {
-                    task: row.get(0)?,
-                    at: to_timestamp(row.get(1)?)?,
-                    deployment: deployment.unwrap_or_default(),
-                    slower: row.get(2)?,
-                    faster: row.get(3)?,
-                    unjudged: count_unjudged(&details).try_into().unwrap_or(u32::MAX),
-                    points: row.get(4)?,
-                    details,
-                })
-            })
+            query_rows(
+                connection,
+                query,
+                params![machine, digest.as_str()],
+                |row| {
+                    let details: Value = json_column(row, 5)?;
+                    let found = ValidateFindings::deserialize(&details);
+                    let found = found.map_err(unreadable_column)?;
+                    Ok(Validation {
+                        task: row.get(0)?,
+                        at: to_timestamp(row.get(1)?)?,
+                        deployment: found.measured.deployment,
+                        slower: row.get(2)?,
+                        faster: row.get(3)?,
+                        unjudged: found.counts.count_unjudged().try_into().unwrap_or(u32::MAX),
+                        points: row.get(4)?,
+                        details,
+                    })
+                },
+            )
         })
     }
 
@@ -170,13 +177,4 @@ fn judge_validation(
             "task {task} found none of {number} significantly slower than the library's default on {date} ({about})"
         ))
     }
-}
-
-/// The number of points of a validation's outcome that were not judged.
-pub(crate) fn count_unjudged(outcome: &Value) -> u64 {
-    let counts = ["too_few_launches", "undecided", "not_measured"];
-    counts
-        .iter()
-        .filter_map(|name| outcome[name].as_u64())
-        .sum()
 }

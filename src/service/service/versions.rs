@@ -8,6 +8,7 @@ use table::Table;
 use utoipa::ToSchema;
 
 use crate::database::{machine_id, now_milliseconds, query_rows, to_timestamp};
+use crate::tasks::{optional_word_column, word_column};
 use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
 
 /// The longest text of a table that is accepted: 16 MiB.
@@ -102,7 +103,7 @@ impl Service {
     pub fn versions_with_digest(&self, digest: &Digest) -> Result<Vec<Version>, ServiceError> {
         self.database.read(|connection| {
             let query = format!("{SELECT} WHERE version.digest = ?1 ORDER BY version.id");
-            query_rows(connection, &query, [digest], version_from_row)
+            query_rows(connection, &query, [digest.as_str()], version_from_row)
         })
     }
 
@@ -114,7 +115,7 @@ impl Service {
         self.database.read(|connection| {
             let query = "SELECT DISTINCT machine.name FROM release JOIN machine ON machine.id = release.machine \
                          WHERE digest = ?1";
-            query_rows(connection, query, [digest], |row| row.get(0))
+            query_rows(connection, query, [digest.as_str()], |row| row.get(0))
         })
     }
 
@@ -218,17 +219,27 @@ impl<'a> NewTable<'a> {
         let added = transaction.execute(
             "INSERT OR IGNORE INTO version (machine, digest, library, name, campaign, task, parent, added_at) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![id, self.digest, self.library, self.table.name, campaign, task, parent, now_milliseconds()],
+            params![
+                id,
+                self.digest.as_str(),
+                self.library,
+                self.table.name,
+                campaign,
+                task,
+                parent.as_ref().map(Digest::as_str),
+                now_milliseconds()
+            ],
         )?;
         if added == 0 && task.is_some() {
             transaction.execute(
                 "UPDATE version SET task = ?3, campaign = coalesce(?4, campaign) \
                  WHERE machine = ?1 AND digest = ?2 AND task IS NULL",
-                params![id, self.digest, task, campaign],
+                params![id, self.digest.as_str(), task, campaign],
             )?;
         }
         let select = format!("{SELECT} WHERE version.machine = ?1 AND version.digest = ?2");
-        let found = transaction.query_row(&select, params![id, self.digest], version_from_row)?;
+        let found =
+            transaction.query_row(&select, params![id, self.digest.as_str()], version_from_row)?;
         Ok((found, added > 0))
     }
 
@@ -248,7 +259,7 @@ impl<'a> NewTable<'a> {
             .query_row(
                 of_campaign,
                 params![machine, self.library, campaign],
-                |row| row.get(0),
+                |row| word_column(row, 0),
             )
             .optional()?;
         if found.is_some() {
@@ -258,7 +269,7 @@ impl<'a> NewTable<'a> {
                        ORDER BY id DESC LIMIT 1";
         let of_this = params![machine, self.library, self.table.name];
         Ok(transaction
-            .query_row(of_name, of_this, |row| row.get(0))
+            .query_row(of_name, of_this, |row| word_column(row, 0))
             .optional()?)
     }
 }
@@ -279,7 +290,7 @@ pub(crate) fn has_version(
 ) -> Result<bool, ServiceError> {
     let select = format!("{SELECT} WHERE machine.name = ?1 AND version.digest = ?2");
     let mut statement = connection.prepare_cached(&select)?;
-    Ok(statement.exists(params![machine, digest])?)
+    Ok(statement.exists(params![machine, digest.as_str()])?)
 }
 
 const SELECT: &str = "SELECT version.id, machine.name, version.library, version.name, version.digest, \
@@ -293,10 +304,10 @@ fn version_from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
         machine: row.get(1)?,
         library: row.get(2)?,
         name: row.get(3)?,
-        digest: row.get(4)?,
+        digest: word_column(row, 4)?,
         campaign: row.get(5)?,
         task: row.get(6)?,
-        parent: row.get(7)?,
+        parent: optional_word_column(row, 7)?,
         added_at: to_timestamp(row.get(8)?)?,
     })
 }

@@ -196,3 +196,29 @@ impl IntoResponse for Problem {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use answers::ProblemAnswer;
+    use service::GateState;
+
+    use super::*;
+
+    #[test]
+    fn a_client_reads_the_gates_of_a_refusal() {
+        let gates = vec![Gate {
+            name: "validated".to_owned(),
+            state: GateState::Closed,
+            reason: "validate it".to_owned(),
+        }];
+        let problem: Problem = ServiceError::Gates {
+            gates: gates.clone(),
+        }
+        .into();
+        let refusal: ProblemAnswer =
+            serde_json::from_slice(&problem.json_body()).expect("readable");
+        assert_eq!(refusal.gates, gates);
+        assert_eq!(refusal.detail, Some(problem.detail));
+        assert_eq!(refusal.title.as_deref(), Some("Conflict"));
+    }
+}

@@ -3,6 +3,7 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
+use answers::{CheckedPoints, PointVerdict, TableVerdict};
 use guard::{CheckOutcome, CheckRequest, CheckedPoint, PointState, check_table};
 use printable::Plain;
 use report::TextTable;
@@ -186,16 +187,16 @@ impl CheckResults<'_> {
 pub(super) struct CheckOutput<'a> {
     #[serde(flatten)]
     found: &'a CheckResults<'a>,
-    /// Whether the table holds; null if time was up while a point was still suspect, or before any was decided.
-    holds: Option<bool>,
+    #[serde(flatten)]
+    verdict: TableVerdict,
     /// Launches that decided about suspects.
     further_launches: u32,
     /// Warnings about the launches, as sentences: other work that was running.
     warnings: Vec<String>,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
-    /// The points that were measured.
-    points: Vec<CheckedParts<'a>>,
+    #[serde(flatten)]
+    checked_points: CheckedPoints<CheckedParts<'a>>,
 }
 
 /// The result at a point. Times are medians over launches, null if unknown.
@@ -209,10 +210,8 @@ struct CheckedParts<'a> {
     runner_up: Option<String>,
     /// The time in the table.
     recorded_seconds: Option<f64>,
-    /// Whether the table does not hold here.
-    regression: bool,
-    /// Whether it is known if the table holds here.
-    decided: bool,
+    #[serde(flatten)]
+    verdict: PointVerdict,
     /// The reasons why the table does not hold here, as sentences.
     reasons: Vec<String>,
     /// The suspicions that time was too short to decide, as sentences.
@@ -224,7 +223,9 @@ impl<'a> CheckOutput<'a> {
         let points = found.outcome.checked.points.iter();
         Self {
             found,
-            holds: found.outcome.checked.still_holds(),
+            verdict: TableVerdict {
+                holds: found.outcome.checked.still_holds(),
+            },
             further_launches: found.outcome.checked.further_launches,
             warnings: found
                 .outcome
@@ -234,7 +235,9 @@ impl<'a> CheckOutput<'a> {
                 .map(ToString::to_string)
                 .collect(),
             other_order: describe_misplaced(&found.outcome.checked.misplaced),
-            points: points.map(CheckedParts::from_checked).collect(),
+            checked_points: CheckedPoints {
+                points: points.map(CheckedParts::from_checked).collect(),
+            },
         }
     }
 }
@@ -246,8 +249,10 @@ impl<'a> CheckedParts<'a> {
             checked,
             runner_up: checked.runner_up.as_ref().map(ToString::to_string),
             recorded_seconds: checked.point.recorded.map(|recorded| recorded.seconds),
-            regression: checked.is_regression(),
-            decided: checked.is_decided(),
+            verdict: PointVerdict {
+                regression: checked.is_regression(),
+                decided: checked.is_decided(),
+            },
             reasons: checked.regression_reasons(),
             suspicions: checked.open_suspicions(),
         }

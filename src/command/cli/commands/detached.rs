@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use answers::{SubmittedJob, SubmittedLaunch};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch};
-use vocabulary::Library;
+use tuner::MeasurementContext;
+use vocabulary::{CampaignProgress, Library};
 
 use super::launches::describe_launch_state;
 use super::{CliError, Console};

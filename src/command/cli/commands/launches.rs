@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use answers::{JobStateName, LaunchState};
 use campaign::Campaign;
-use tuner::{LaunchState, TunerError};
+use tuner::TunerError;
 
 use crate::error::CliError;
 
@@ -48,12 +49,12 @@ pub(super) fn launches_folders_here() -> Result<Vec<PathBuf>, CliError> {
 /// The state of a job as text.
 pub(super) fn describe_launch_state(state: &LaunchState) -> String {
     let text = match state.name {
-        "timed_out" => "took too long",
-        "wall_time" => "wall time over",
-        "node_failed" => "a node failed",
-        "out_of_memory" => "out of memory",
-        "not_begun" => "did not begin",
-        name => name,
+        JobStateName::TimedOut => "took too long",
+        JobStateName::WallTime => "wall time over",
+        JobStateName::NodeFailed => "a node failed",
+        JobStateName::OutOfMemory => "out of memory",
+        JobStateName::NotBegun => "did not begin",
+        other => other.name(),
     };
     match (&state.reason, state.code) {
         (Some(reason), _) => format!("{text} ({reason})"),

@@ -1,6 +1,6 @@
+use answers::{Measured, SubmittedLaunch};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Measured, SubmittedLaunch};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};

@@ -110,8 +110,3 @@ fn text_at_pointer(value: &Value, place: &str) -> String {
         Some(other) => other.to_string(),
     }
 }
-
-/// The rows of an answer that is a list.
-fn array_items(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}

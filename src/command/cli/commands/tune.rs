@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use answers::{Measured, SubmittedLaunch, TunedFiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{Measured, SampleOrigin, SubmittedLaunch, Tuned};
+use tuner::{SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};
@@ -152,14 +153,8 @@ pub(super) enum TuneOutput<'a> {
 pub(super) struct Outcome<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
-    /// The file of the table.
-    table: &'a Path,
-    /// The report in Markdown.
-    report: &'a Path,
-    /// The HTML report; null if the report is a special file, such as a device.
-    page: Option<&'a Path>,
-    /// The exported file for the library; null if nothing was exported.
-    export: Option<&'a Path>,
+    #[serde(flatten)]
+    files: TunedFiles,
     #[serde(flatten)]
     measured: Measured,
     /// The number of failures of a candidate in a cell, where it is left out.
@@ -193,10 +188,12 @@ impl<'a> Outcome<'a> {
         let cost = &analysis.found.cost;
         Self {
             origin: &analysis.origin,
-            table: &tuned.table_path,
-            report: &tuned.report_path,
-            page: tuned.page_path.as_deref(),
-            export: tuned.export.path(),
+            files: TunedFiles {
+                table: tuned.table_path.clone(),
+                report: tuned.report_path.clone(),
+                page: tuned.page_path.clone(),
+                export: tuned.export.path().map(Path::to_owned),
+            },
             measured: tuned.measured,
             failures: analysis.failures.len(),
             measuring_seconds: cost.seconds,

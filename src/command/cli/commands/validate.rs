@@ -3,6 +3,7 @@ pub(super) mod found;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use answers::MeasuredDeployment;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
@@ -167,11 +168,14 @@ impl ValidateArgs {
         let found = ValidationResults {
             table: self.table.path.display().to_string(),
             library: library.to_string(),
-            deployment: self.table.deployment,
-            via: match (self.table.deployment, self.is_export_used()) {
-                (_, true) => "export",
-                (Deployment::Colltune, _) => "driver",
-                (Deployment::Library, _) => "force",
+            measured: MeasuredDeployment {
+                deployment: self.table.deployment,
+                via: match (self.table.deployment, self.is_export_used()) {
+                    (_, true) => "export",
+                    (Deployment::Colltune, _) => "driver",
+                    (Deployment::Library, _) => "force",
+                }
+                .to_owned(),
             },
             default_points,
             seed: probing.seed,

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use answers::TuningEvent;
 use launcher::{Exit, JobState, Outcome, Running};
 use store::{SpoolReader, StoreError};
 
 use super::{LaunchEnd, OnInterrupt, RunningLaunch};
-use crate::{MeasurementContext, TunerError, TuningEvent};
+use crate::{MeasurementContext, TunerError};
 
 /// The time until a file written on another node is visible on this one.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(30);
@@ -145,15 +146,16 @@ impl RunningLaunch<'_> {
         };
         let number = self.plan.launch;
         match standing {
-            JobState::Queued { reason, .. } => self.observer.notice(TuningEvent::Queued {
+            JobState::Queued { reason, .. } => self.observer.notice(&TuningEvent::Queued {
                 number,
-                id,
-                reason: reason.as_deref(),
+                id: id.to_owned(),
+                reason: reason.clone(),
             }),
-            JobState::Running { nodes } => {
-                self.observer
-                    .notice(TuningEvent::Running { number, id, nodes });
-            }
+            JobState::Running { nodes } => self.observer.notice(&TuningEvent::Running {
+                number,
+                id: id.to_owned(),
+                nodes: nodes.clone(),
+            }),
             JobState::Ended => {}
         }
         *told = Some(standing.clone());

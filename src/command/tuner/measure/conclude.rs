@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use agenda::{LITTLE_BUDGET_SECONDS, confirms_choices, spent_seconds};
+use answers::{SubmittedJob, TuningEvent};
 use campaign::LauncherConfig;
 use launcher::{BatchEnd, RecordedState};
 use store::LaunchOutcome;
 use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
-use super::{AfterLaunch, Measuring, SubmittedJob};
+use super::{AfterLaunch, Measuring};
+use crate::TunerError;
 use crate::history::read_launches;
 use crate::launch::{LaunchEnd, OnInterrupt};
-use crate::{LaunchState, TunerError, TuningEvent};
+use crate::launch_state::name_launch_state;
 
 /// The number of consecutive launches without a result after which measuring ends.
 const MOST_FRUITLESS: u32 = 3;
@@ -55,9 +57,9 @@ impl Measuring<'_> {
             LaunchEnd::Finished(Finish::Deadline) => return self.handle_deadline(plan, has_result),
             LaunchEnd::Finished(Finish::Complete) | LaunchEnd::GoesOn { .. } => {}
             LaunchEnd::Died { end, message } => {
-                self.observer.notice(TuningEvent::Died {
+                self.observer.notice(&TuningEvent::Died {
                     number,
-                    message: &message,
+                    message: message.clone(),
                 });
                 if end == Some(BatchEnd::Cancelled) && is_ours {
                     return Err(TunerError::Cancelled);
@@ -83,7 +85,7 @@ impl Measuring<'_> {
         self.left = Some(SubmittedJob {
             launch: plan.launch,
             id: id.clone(),
-            state: LaunchState::from(&RecordedState::Current(standing.clone())),
+            state: name_launch_state(&RecordedState::Current(standing.clone())),
             is_new,
         });
         match self.watch {
@@ -113,7 +115,7 @@ impl Measuring<'_> {
         match (is_by_wall_time, has_result) {
             (true, true) => {
                 let number = plan.launch;
-                self.observer.notice(TuningEvent::WallTime { number });
+                self.observer.notice(&TuningEvent::WallTime { number });
                 Ok(AfterLaunch::GoOn)
             }
             (true, false) => {

@@ -2,13 +2,15 @@
 //!
 //! A launch in a batch job that still runs is resumed from its files, and judged as if it had been followed.
 
+use answers::TuningEvent;
 use store::LaunchOutcome;
+use vocabulary::CampaignProgress;
 use wire::Plan;
 
 use super::{AfterLaunch, Measuring};
+use crate::TunerError;
 use crate::launch::RunningLaunch;
 use crate::node_request::NodeRequest;
-use crate::{CampaignProgress, TunerError, TuningEvent};
 
 impl Measuring<'_> {
     /// Follows launches of earlier runs that still run, and stores the records of those that ended. False if one of
@@ -27,7 +29,7 @@ impl Measuring<'_> {
             ended_early += 1;
         }
         if ended_early > 0 {
-            self.observer.notice(TuningEvent::Recovered {
+            self.observer.notice(&TuningEvent::Recovered {
                 launches: ended_early,
             });
         }

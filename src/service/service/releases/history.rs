@@ -51,7 +51,7 @@ pub(super) fn query_steps(
         Ok(ReleaseStep {
             sequence: row.get(0)?,
             action: word_column(row, 1)?,
-            digest: row.get(2)?,
+            digest: word_column(row, 2)?,
             served: row.get(3)?,
         })
     })
@@ -73,7 +73,7 @@ pub(super) fn add_release(
             new.key.library,
             new.key.channel.to_string(),
             new.action.to_string(),
-            new.digest,
+            new.digest.as_str(),
             new.actor,
             new.reason,
             gates,
@@ -93,7 +93,7 @@ fn release_from_row(row: &Row<'_>) -> rusqlite::Result<Release> {
             channel: word_column(row, 3)?,
         },
         action: word_column(row, 4)?,
-        digest: row.get(5)?,
+        digest: word_column(row, 5)?,
         actor: row.get(6)?,
         reason: row.get(7)?,
         gates: json_column(row, 8)?,

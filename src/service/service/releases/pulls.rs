@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::database::{
     lock_ignoring_poison, machine_id, now_milliseconds, query_rows, to_timestamp,
 };
+use crate::tasks::word_column;
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
 /// The least time between two records of the same client and digest.
@@ -75,7 +76,7 @@ impl Service {
                 machine,
                 key.library,
                 channel,
-                digest,
+                digest.as_str(),
                 now_milliseconds()
             ])?;
             if is_full {
@@ -100,7 +101,7 @@ impl Service {
             query_rows(connection, query, of_channel, |row| {
                 Ok(Pull {
                     client: row.get(0)?,
-                    digest: row.get(1)?,
+                    digest: word_column(row, 1)?,
                     at: to_timestamp(row.get(2)?)?,
                 })
             })

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::Builder;
 use std::time::Duration;
 
+use answers::{OutputLine, PrintedEvent};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -78,7 +79,7 @@ pub(super) fn run_to_end(
     signals: &ChildSignals,
     log: &Path,
     disk: &Disk,
-    mut on_event: impl FnMut(Value) + Send + 'static,
+    mut on_event: impl FnMut(PrintedEvent) + Send + 'static,
 ) -> io::Result<ChildExit> {
     command
         .stdin(Stdio::null())
@@ -97,15 +98,10 @@ pub(super) fn run_to_end(
         let mut outcome = None;
         let out = out?;
         // After a read error the child ends by itself.
-        let _ = read_lines(out, |line| {
-            let Ok(mut event) = serde_json::from_slice::<Value>(line) else {
-                return;
-            };
-            match event["event"].as_str() {
-                Some("outcome") => outcome = Some(event["outcome"].take()),
-                Some(_) if line.len() <= LONGEST_EVENT => on_event(event),
-                _ => {}
-            }
+        let _ = read_lines(out, |line| match OutputLine::parse_line(line) {
+            Some(OutputLine::Outcome(found)) => outcome = Some(found),
+            Some(OutputLine::Event(event)) if line.len() <= LONGEST_EVENT => on_event(event),
+            _ => {}
         });
         outcome
     });

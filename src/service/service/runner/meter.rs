@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use serde_json::Value;
+use answers::{PrintedEvent, TuningEvent};
 
 /// Counts the node-seconds of a task, with a monotonic clock.
 #[derive(Debug)]
@@ -49,20 +49,25 @@ impl Meter {
 
     /// Updates the number of busy nodes from an event of a child that waits for its jobs; `most` is the number of
     /// nodes of a job that does not name its nodes.
-    pub(super) fn update_from_event(&mut self, event: &Value, most: f64) {
-        match event["event"].as_str() {
-            Some("running") => self.set_nodes(count_job_nodes(event).unwrap_or(most)),
-            Some("queued" | "launch" | "wall_time" | "died" | "budget_spent") => {
-                self.set_nodes(0.0)
+    pub(super) fn update_from_event(&mut self, event: &PrintedEvent, most: f64) {
+        match event.known_event() {
+            Some(TuningEvent::Running { nodes, .. }) => {
+                self.set_nodes(count_named_nodes(nodes).unwrap_or(most));
             }
+            Some(
+                TuningEvent::Queued { .. }
+                | TuningEvent::Launch { .. }
+                | TuningEvent::WallTime { .. }
+                | TuningEvent::Died { .. }
+                | TuningEvent::BudgetSpent { .. },
+            ) => self.set_nodes(0.0),
             _ => {}
         }
     }
 }
 
 /// The number of nodes on which a job runs, if it names them.
-pub(super) fn count_job_nodes(job: &Value) -> Option<f64> {
-    let nodes = job["nodes"].as_array().map(Vec::len)?;
-    let nodes = u32::try_from(nodes).ok()?;
+pub(super) fn count_named_nodes(names: &[String]) -> Option<f64> {
+    let nodes = u32::try_from(names.len()).ok()?;
     (nodes > 0).then(|| nodes.into())
 }

@@ -1,99 +1,123 @@
 //! Evaluation of a child's outcome.
 
+use answers::{CheckFindings, ValidateFindings, without_points};
+use serde::Deserialize;
 use serde_json::Value;
+use vocabulary::CampaignProgress;
 use vocabulary::units::format_counted;
 
 use crate::TaskKind;
-use crate::validations::count_unjudged;
 
 /// The longest outcome that is stored with its points, in bytes.
 const LONGEST_OUTCOME: usize = 256 << 10;
 
 /// An outcome as it is stored.
-pub(super) fn shorten_outcome(mut outcome: Value) -> String {
+pub(super) fn shorten_outcome(outcome: Value) -> String {
     let text = outcome.to_string();
-    match outcome.as_object_mut() {
-        Some(fields) if text.len() > LONGEST_OUTCOME => {
-            fields.remove("points");
-            outcome.to_string()
-        }
-        _ => text,
+    if text.len() > LONGEST_OUTCOME {
+        without_points(outcome).to_string()
+    } else {
+        text
     }
 }
 
 /// The numbers of points of a validation or check.
+#[derive(Default)]
 pub(super) struct PointCounts {
     /// Those that are slower, or fail.
-    pub(super) slower: u64,
-    pub(super) faster: u64,
+    pub(super) slower: usize,
+    pub(super) faster: usize,
     /// Those that were not judged.
-    pub(super) unjudged: u64,
-    pub(super) all: u64,
+    pub(super) unjudged: usize,
+    pub(super) all: usize,
 }
 
 impl PointCounts {
-    pub(super) fn from_outcome(outcome: &Value) -> Self {
-        let points = || outcome["points"].as_array().into_iter().flatten();
-        let all = points().count() as u64;
-        let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
-        if outcome.get("holds").is_some() {
-            let is_wrong =
-                |point: &&Value| point["regression"] == true || point["broken"].is_string();
-            // Checks of earlier versions do not say which points are decided.
-            let is_undecided = |point: &&Value| point["decided"] == false;
-            return Self {
-                slower: points().filter(is_wrong).count() as u64,
-                faster: 0,
-                unjudged: points().filter(is_undecided).count() as u64,
-                all,
-            };
+    /// The numbers of an outcome; all are zero if it cannot be read, or is that of another verb.
+    pub(super) fn from_outcome(kind: TaskKind, outcome: &Value) -> Self {
+        match kind {
+            TaskKind::Validate => ValidateFindings::deserialize(outcome).map(Self::from_validation),
+            TaskKind::Check => CheckFindings::deserialize(outcome).map(Self::from_check),
+            TaskKind::Tune | TaskKind::Report => Ok(Self::default()),
         }
+        .unwrap_or_default()
+    }
+
+    /// The number of points that were judged, with its noun.
+    fn format_judged(&self) -> String {
+        format_counted(self.all.saturating_sub(self.unjudged), "point")
+    }
+
+    /// Adds the number of points that were not judged; replaces what was found if none was.
+    fn add_unjudged(&self, found: String) -> String {
+        let found = if self.all > self.unjudged {
+            found
+        } else {
+            "no point was judged".to_owned()
+        };
+        match self.unjudged {
+            0 => found,
+            unjudged => format!("{found}, {unjudged} not judged"),
+        }
+    }
+
+    fn from_validation(ValidateFindings { counts, found, .. }: ValidateFindings) -> Self {
         Self {
-            slower: number("slower") + number("broken"),
-            faster: number("faster"),
-            unjudged: count_unjudged(outcome),
-            all,
+            slower: counts.slower + counts.broken,
+            faster: counts.faster,
+            unjudged: counts.count_unjudged(),
+            all: found.points.len(),
+        }
+    }
+
+    fn from_check(CheckFindings { found, .. }: CheckFindings) -> Self {
+        let points = &found.points;
+        Self {
+            slower: points.iter().filter(|point| point.regression).count(),
+            faster: 0,
+            unjudged: points.iter().filter(|point| !point.decided).count(),
+            all: points.len(),
         }
     }
 }
 
-/// Describes how a task ended successfully.
+/// Describes how a task ended successfully. An outcome that cannot be read counts as one without points.
 pub(super) fn describe_outcome(kind: TaskKind, outcome: &Value) -> String {
-    let PointCounts {
-        slower,
-        unjudged,
-        all,
-        ..
-    } = PointCounts::from_outcome(outcome);
-    let judged = format_counted(all.saturating_sub(unjudged), "point");
-    let found = match kind {
+    match kind {
         TaskKind::Tune => {
-            return format!(
-                "the table is added; measurements made: {} of {}",
-                outcome["done"], outcome["total"]
-            );
+            let progress = CampaignProgress::deserialize(outcome).unwrap_or_default();
+            let CampaignProgress { done, total } = progress;
+            format!("the table is added; measurements made: {done} of {total}")
         }
-        TaskKind::Report => return "the report is written".to_owned(),
-        TaskKind::Validate if slower == 0 => {
-            format!("none of {judged} is slower than the default")
+        TaskKind::Report => "the report is written".to_owned(),
+        TaskKind::Validate => {
+            describe_validation(ValidateFindings::deserialize(outcome).unwrap_or_default())
         }
-        TaskKind::Validate => format!(
-            "the table's choice is slower than the default, or fails, at {slower} of {judged}"
-        ),
-        TaskKind::Check if outcome["holds"] == true => format!("the table holds at {judged}"),
-        TaskKind::Check => format!("the table does not hold at {slower} of {judged}"),
-    };
-    let found = if all > unjudged {
-        found
-    } else {
-        "no point was judged".to_owned()
-    };
-    let of_deployment = match outcome["deployment"].as_str() {
-        Some(deployment) => format!(" (deployment `{deployment}`)"),
-        None => String::new(),
-    };
-    match unjudged {
-        0 => format!("{found}{of_deployment}"),
-        _ => format!("{found}, {unjudged} not judged{of_deployment}"),
+        TaskKind::Check => describe_check(CheckFindings::deserialize(outcome).unwrap_or_default()),
     }
+}
+
+fn describe_validation(findings: ValidateFindings) -> String {
+    let deployment = findings.measured.deployment;
+    let counts = PointCounts::from_validation(findings);
+    let (slower, judged) = (counts.slower, counts.format_judged());
+    let found = if slower == 0 {
+        format!("none of {judged} is slower than the default")
+    } else {
+        format!("the table's choice is slower than the default, or fails, at {slower} of {judged}")
+    };
+    let found = counts.add_unjudged(found);
+    format!("{found} (deployment `{deployment}`)")
+}
+
+fn describe_check(findings: CheckFindings) -> String {
+    let holds = findings.verdict.holds == Some(true);
+    let counts = PointCounts::from_check(findings);
+    let (slower, judged) = (counts.slower, counts.format_judged());
+    let found = if holds {
+        format!("the table holds at {judged}")
+    } else {
+        format!("the table does not hold at {slower} of {judged}")
+    };
+    counts.add_unjudged(found)
 }

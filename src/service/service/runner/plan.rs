@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use table::Deployment;
 
 use crate::database::{json_column, query_rows};
-use crate::tasks::word_column;
+use crate::tasks::{optional_word_column, word_column};
 use crate::{Digest, ServiceError, TaskId, TaskKind, TaskRequest};
 
 /// A waiting task as its row describes it. A task that waits for another task's result is not one of these.
@@ -45,7 +45,7 @@ impl WaitingTask {
                 kind: word_column(row, 1)?,
                 machine: row.get(2)?,
                 campaign: row.get(3)?,
-                digest: row.get(4)?,
+                digest: optional_word_column(row, 4)?,
                 deployment: request.deployment,
                 reason: row.get(5)?,
                 cancel_asked: row.get(6)?,

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use answers::{MadeTable, ReportOutcome, TunedFiles};
 use rusqlite::{Transaction, params};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Retry;
@@ -80,7 +82,8 @@ impl Service {
         match (code, outcome) {
             (Some(0), _) if task.kind == TaskKind::Report => {
                 let report = self.task_folder(task.id).join(REPORT);
-                return Settlement::Done(json!({"report": report.to_string_lossy()}));
+                let report = report.to_string_lossy().into_owned();
+                return Settlement::Done(json!(ReportOutcome { report }));
             }
             (Some(0), Some(outcome)) => return Settlement::Done(outcome),
             (Some(1), Some(outcome)) if answers => return Settlement::Done(outcome),
@@ -118,9 +121,9 @@ impl Service {
 
     /// Counts a failure of the environment, and returns the number of such failures since the last progress.
     pub(super) fn count_failure(&self, id: TaskId, ended: &Result<ChildExit, StartFailure>) -> u32 {
-        let progress = self.feed.last_progress(id);
-        let done = progress.and_then(|event| event["progress"]["done"].as_u64());
-        let done = done.unwrap_or(0);
+        let last = self.feed.last_progress(id);
+        let progress = last.and_then(|event| event.progress());
+        let done = progress.map_or(0, |progress| progress.done);
         let mut state = self.runner.lock_state();
         if !is_transient(ended) {
             return 0;
@@ -203,7 +206,7 @@ impl Service {
             // Only `validate` counts for the gates; `check` compares a table with its own recorded times.
             if let (TaskKind::Validate, Some(digest)) = (task.kind, &task.digest) {
                 let machine = machine_id(transaction, &task.machine)?;
-                let counts = PointCounts::from_outcome(&outcome);
+                let counts = PointCounts::from_outcome(task.kind, &outcome);
                 transaction.execute(
                     "INSERT INTO validation (machine, digest, task, at, slower, faster, points, details) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -236,9 +239,10 @@ impl Service {
 
     fn settle_tuned(&self, task: &WaitingTask, mut outcome: Value) -> Result<(), ServiceError> {
         let id = task.id;
-        let Some(table) = outcome["table"].as_str() else {
+        let table = TunedFiles::deserialize(&outcome).unwrap_or_default().table;
+        if table.as_os_str().is_empty() {
             return self.settle_failed(id, Some(0), "the outcome names no table");
-        };
+        }
         let path = self.configuration.folder.join(table);
         let taken = files::read_text(&path)
             .map_err(ServiceError::on_file("read", &path))
@@ -253,7 +257,7 @@ impl Service {
                 return self.settle_failed(id, Some(0), &reason);
             }
         };
-        outcome["digest"] = json!(digest);
+        MadeTable { digest }.add_to(&mut outcome);
         let reason = describe_outcome(task.kind, &outcome);
         let outcome = shorten_outcome(outcome);
         self.finish_task(id, |transaction| {

@@ -4,11 +4,12 @@
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use answers::{JobStateName, PrintedEvent, SubmittedJob, SubmittedLaunch, TuningEvent};
 use rusqlite::params;
-use serde_json::{Value, json};
+use serde::Deserialize;
 
 use super::child::ChildExit;
-use super::meter::count_job_nodes;
+use super::meter::count_named_nodes;
 use super::orders::Order;
 use super::plan::{TaskPlan, WaitingTask};
 use super::settle::{MOST_FAILURES, RETRIES, is_transient};
@@ -36,9 +37,59 @@ pub(super) struct Stepping {
 /// What a step reports of its job.
 #[derive(Clone, Debug, PartialEq)]
 struct JobReport {
-    job: Value,
+    job: SubmittedJob,
     /// The number of measurements that are stored.
-    done: Value,
+    done: u64,
+}
+
+impl JobReport {
+    /// What a child that ended well reports of a job that continues; `None` if nothing was left to submit.
+    fn from_exit(ended: &Result<ChildExit, StartFailure>) -> Option<Self> {
+        let Ok(ChildExit {
+            code: Some(0),
+            outcome: Some(outcome),
+            ..
+        }) = ended
+        else {
+            return None;
+        };
+        let submitted = SubmittedLaunch::deserialize(outcome).ok()?;
+        Some(Self {
+            job: submitted.job?,
+            done: submitted.progress.done,
+        })
+    }
+
+    /// The event that a child which waits for the job would print; `None` if it would print none.
+    fn to_event(&self) -> Option<TuningEvent> {
+        let SubmittedJob {
+            launch, id, state, ..
+        } = &self.job;
+        match state.name {
+            JobStateName::Queued => Some(TuningEvent::Queued {
+                number: *launch,
+                id: id.clone(),
+                reason: state.reason.clone(),
+            }),
+            JobStateName::Running => Some(TuningEvent::Running {
+                number: *launch,
+                id: id.clone(),
+                nodes: state.nodes.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What the job does, as the reason of its task.
+    fn describe(&self) -> String {
+        let SubmittedJob { id, state, .. } = &self.job;
+        if state.name == JobStateName::Running {
+            return format!("job {id} runs; measurements stored: {}", self.done);
+        }
+        let why = state.reason.as_ref().map(|why| format!(" ({why})"));
+        let name = state.name.name();
+        format!("job {id} is {name}{}", why.unwrap_or_default())
+    }
 }
 
 impl Default for Stepping {
@@ -129,17 +180,7 @@ impl Service {
         ended: Result<ChildExit, StartFailure>,
     ) {
         let id = task.id;
-        if let Ok(ChildExit {
-            code: Some(0),
-            outcome: Some(outcome),
-            ..
-        }) = &ended
-            && outcome["job"].is_object()
-        {
-            let reported = JobReport {
-                job: outcome["job"].clone(),
-                done: outcome["done"].clone(),
-            };
+        if let Some(reported) = JobReport::from_exit(&ended) {
             self.retry_until_stored(id, || self.note_job(id, plan, &reported));
             return;
         }
@@ -182,15 +223,7 @@ impl Service {
         plan: &TaskPlan,
         reported: &JobReport,
     ) -> Result<(), ServiceError> {
-        let JobReport { job, done } = reported;
-        let (name, state) = (job["id"].as_str().unwrap_or("?"), job["state"].as_str());
-        let state = state.unwrap_or_default();
-        self.account_unseen_job(id, plan, Some(job));
-        let why = job["reason"].as_str().map(|why| format!(" ({why})"));
-        let reason = match state {
-            "running" => format!("job {name} runs; measurements stored: {done}"),
-            _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
-        };
+        self.account_unseen_job(id, plan, Some(&reported.job));
         let is_news = self.with_stepping(id, |stepping| {
             let is_news = stepping.reported.as_ref() != Some(reported);
             stepping.pause = if is_news {
@@ -204,23 +237,23 @@ impl Service {
             stepping.reported = Some(reported.clone());
             is_news
         });
-        let event = json!({
-            "event": state, "number": job["launch"], "id": name, "reason": job["reason"], "nodes": job["nodes"],
-        });
-        let progress = self.feed.note_progress(id, event);
+        let event = reported.to_event().map(PrintedEvent::from);
+        let progress = event.map(|event| self.feed.note_progress(id, event));
         if is_news == Some(true) {
-            self.feed.send(Notice::Progress { task: id, progress });
-            self.note_reason(id, &reason)?;
+            if let Some(progress) = progress {
+                self.feed.send(Notice::Progress { task: id, progress });
+            }
+            self.note_reason(id, &reported.describe())?;
         }
         self.account_for_task(id)
     }
 
     /// Sets the number of busy nodes. If a job ended before any step saw it running, adds the time since the last
     /// step for it.
-    fn account_unseen_job(&self, id: TaskId, plan: &TaskPlan, job: Option<&Value>) {
+    fn account_unseen_job(&self, id: TaskId, plan: &TaskPlan, job: Option<&SubmittedJob>) {
         self.with_active(id, |active| {
             let mut meter = lock_ignoring_poison(&active.meter);
-            let is_same = |before: &Value| job.is_some_and(|job| job["id"] == before["id"]);
+            let is_same = |before: &SubmittedJob| job.is_some_and(|job| job.id == before.id);
             if let Some(stepping) = &active.stepping
                 && let Some(reported) = &stepping.reported
                 && !meter.is_running()
@@ -228,9 +261,9 @@ impl Service {
             {
                 meter.add_seconds(plan.nodes * stepping.last.elapsed().as_secs_f64());
             }
-            let runs = job.filter(|job| job["state"] == "running");
+            let runs = job.filter(|job| job.state.name == JobStateName::Running);
             meter.set_nodes(runs.map_or(0.0, |running_job| {
-                count_job_nodes(running_job).unwrap_or(plan.nodes)
+                count_named_nodes(&running_job.state.nodes).unwrap_or(plan.nodes)
             }));
         });
     }
@@ -287,7 +320,15 @@ impl Service {
 
 /// Whether the child has completed the task.
 fn is_complete(ended: &Result<ChildExit, StartFailure>) -> bool {
-    matches!(ended, Ok(ChildExit { code: Some(0), outcome: Some(outcome), .. }) if !outcome["job"].is_object())
+    let has_outcome = matches!(
+        ended,
+        Ok(ChildExit {
+            code: Some(0),
+            outcome: Some(_),
+            ..
+        })
+    );
+    has_outcome && JobReport::from_exit(ended).is_none()
 }
 
 /// Describes what went wrong.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use answers::{PrintedEvent, TuningEvent};
 
 use super::child::{self, ChildExit};
 use super::meter::Meter;
@@ -59,15 +59,15 @@ impl Service {
         id: TaskId,
         plan: &TaskPlan,
         meter: Arc<Mutex<Meter>>,
-    ) -> impl FnMut(Value) + Send + 'static + use<> {
+    ) -> impl FnMut(PrintedEvent) + Send + 'static + use<> {
         let (feed, most) = (self.feed.clone(), plan.nodes);
         let counts = plan.runs_on == RunsOn::Batch && !plan.in_steps;
         let mut sent: Option<Instant> = None;
-        move |event| {
+        move |event: PrintedEvent| {
             if counts {
                 lock_ignoring_poison(&meter).update_from_event(&event, most);
             }
-            let is_stored = event["event"] == "stored";
+            let is_stored = matches!(event.known_event(), Some(TuningEvent::Stored { .. }));
             let progress = feed.note_progress(id, event);
             if is_stored && sent.is_some_and(|sent| sent.elapsed() < NEWS) {
                 return;

@@ -89,7 +89,7 @@ impl Service {
                          JOIN campaign ON campaign.id = version.campaign \
                          JOIN machine ON machine.id = version.machine \
                          WHERE machine.name = ?1 AND version.digest = ?2";
-            let row = connection.query_row(query, params![machine.name, digest], |row| {
+            let row = connection.query_row(query, params![machine.name, digest.as_str()], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             });
             Ok(row.optional()?)
@@ -121,7 +121,9 @@ impl Service {
                          WHERE machine.name = ?1 AND version.digest = ?2 AND version.campaign = ?3 \
                          AND json_extract(task.request, '$.overrides') NOT IN ('{}', 'null')";
             let row =
-                connection.query_row(query, params![machine, digest, campaign], |row| row.get(0));
+                connection.query_row(query, params![machine, digest.as_str(), campaign], |row| {
+                    row.get(0)
+                });
             Ok(row.optional()?)
         })
     }

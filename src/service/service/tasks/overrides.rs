@@ -20,70 +20,63 @@ const MOST_CHARACTERS: usize = 1000;
 /// The most collectives, or node counts.
 const MOST_ENTRIES: usize = 100;
 
-impl Overrides {
-    /// Whether nothing is overridden.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
+/// Applies overrides to a campaign. Returns the changed campaign, and its text.
+///
+/// # Errors
+/// [`ServiceError::Invalid`], also of an override that makes the campaign invalid.
+pub(crate) fn apply_overrides(
+    overrides: &Overrides,
+    campaign: &Campaign,
+    path: &str,
+) -> Result<(Campaign, String), ServiceError> {
+    check_limits(overrides)?;
+    let mut values = Vec::new();
+    if let Some(budget) = &overrides.budget {
+        values.push(("budget", json!(budget).to_string()));
     }
+    if let Some(sizes) = &overrides.sizes {
+        let sizes: Vec<&str> = sizes.split(',').map(str::trim).collect();
+        values.push(("sizes", json!(sizes).to_string()));
+    }
+    if let Some(collectives) = &overrides.collectives {
+        values.push(("collectives", json!(collectives).to_string()));
+    }
+    if let Some(nodes) = &overrides.nodes {
+        let shapes = campaign.shapes.iter();
+        let shapes = shapes.filter(|shape| nodes.contains(&shape.nodes));
+        let shapes: Vec<String> = shapes.map(ToString::to_string).collect();
+        if shapes.is_empty() {
+            let all: Vec<String> = campaign.shapes.iter().map(ToString::to_string).collect();
+            let problem = format!(
+                "the campaign has no shape with these numbers of nodes; it has {}",
+                all.join(", ")
+            );
+            return Err(ServiceError::invalid("overrides.nodes", problem));
+        }
+        values.push(("shapes", json!(shapes).to_string()));
+    }
+    with_keys(campaign.text(), path, &values).map_err(name_override)
+}
 
-    /// Returns the changed campaign, and its text.
-    ///
-    /// # Errors
-    /// [`ServiceError::Invalid`], also of an override that makes the campaign invalid.
-    pub(crate) fn apply_to(
-        &self,
-        campaign: &Campaign,
-        path: &str,
-    ) -> Result<(Campaign, String), ServiceError> {
-        self.check_limits()?;
-        let mut values = Vec::new();
-        if let Some(budget) = &self.budget {
-            values.push(("budget", json!(budget).to_string()));
-        }
-        if let Some(sizes) = &self.sizes {
-            let sizes: Vec<&str> = sizes.split(',').map(str::trim).collect();
-            values.push(("sizes", json!(sizes).to_string()));
-        }
-        if let Some(collectives) = &self.collectives {
-            values.push(("collectives", json!(collectives).to_string()));
-        }
-        if let Some(nodes) = &self.nodes {
-            let shapes = campaign.shapes.iter();
-            let shapes = shapes.filter(|shape| nodes.contains(&shape.nodes));
-            let shapes: Vec<String> = shapes.map(ToString::to_string).collect();
-            if shapes.is_empty() {
-                let all: Vec<String> = campaign.shapes.iter().map(ToString::to_string).collect();
-                let problem = format!(
-                    "the campaign has no shape with these numbers of nodes; it has {}",
-                    all.join(", ")
-                );
-                return Err(ServiceError::invalid("overrides.nodes", problem));
-            }
-            values.push(("shapes", json!(shapes).to_string()));
-        }
-        with_keys(campaign.text(), path, &values).map_err(name_override)
-    }
-
-    fn check_limits(&self) -> Result<(), ServiceError> {
-        let collectives = self.collectives.iter().flatten();
-        let mut texts = collectives.chain(&self.budget).chain(&self.sizes);
-        let lists = [
-            self.collectives.as_ref().map(Vec::len),
-            self.nodes.as_ref().map(Vec::len),
-        ];
-        let problem = if texts.any(|text| text.chars().count() > MOST_CHARACTERS) {
-            format!("a value has more than {MOST_CHARACTERS} characters")
-        } else if lists
-            .into_iter()
-            .flatten()
-            .any(|entries| entries > MOST_ENTRIES)
-        {
-            format!("a list has more than {MOST_ENTRIES} entries")
-        } else {
-            return Ok(());
-        };
-        Err(ServiceError::invalid("overrides", problem))
-    }
+fn check_limits(overrides: &Overrides) -> Result<(), ServiceError> {
+    let collectives = overrides.collectives.iter().flatten();
+    let mut texts = collectives.chain(&overrides.budget).chain(&overrides.sizes);
+    let lists = [
+        overrides.collectives.as_ref().map(Vec::len),
+        overrides.nodes.as_ref().map(Vec::len),
+    ];
+    let problem = if texts.any(|text| text.chars().count() > MOST_CHARACTERS) {
+        format!("a value has more than {MOST_CHARACTERS} characters")
+    } else if lists
+        .into_iter()
+        .flatten()
+        .any(|entries| entries > MOST_ENTRIES)
+    {
+        format!("a list has more than {MOST_ENTRIES} entries")
+    } else {
+        return Ok(());
+    };
+    Err(ServiceError::invalid("overrides", problem))
 }
 
 /// Names the override that is wrong, in place of a line of the changed text, which is in no file.

@@ -4,16 +4,18 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::str::FromStr;
 
+use answers::MadeTable;
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::database::{
     json_column, machine_id, query_rows, timestamp_column, to_timestamp, unreadable_column,
 };
 use crate::{
-    Digest, LogText, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState,
+    Digest, LogPart, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState,
 };
 
 /// The most bytes of a log that are read at once.
@@ -98,7 +100,7 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
-    pub fn read_log(&self, id: TaskId, from: u64) -> Result<LogText, ServiceError> {
+    pub fn read_log(&self, id: TaskId, from: u64) -> Result<LogPart, ServiceError> {
         self.read_task(id)?;
         let path = self.task_folder(id).join("log");
         let read = || -> io::Result<_> {
@@ -111,7 +113,7 @@ impl Service {
             if bytes.len() as u64 == MOST_LOG {
                 bytes.truncate(bytes.len() - count_unfinished(&bytes));
             }
-            Ok(LogText {
+            Ok(LogPart {
                 text: String::from_utf8_lossy(&bytes).into_owned(),
                 next: (from + bytes.len() as u64).min(length),
                 length,
@@ -146,9 +148,21 @@ pub(super) fn fetch_task(connection: &Connection, id: TaskId) -> Result<Task, Se
     task.ok_or_else(|| ServiceError::not_found("task", id))
 }
 
-/// Parses a word in a column, such as a state.
+/// Parses a word in a column, such as a state or a digest.
 pub(crate) fn word_column<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(column)?;
+    parse_word(&row.get::<_, String>(column)?)
+}
+
+/// Parses a word in a column that may be null.
+pub(crate) fn optional_word_column<T: FromStr>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    let word: Option<String> = row.get(column)?;
+    word.as_deref().map(parse_word).transpose()
+}
+
+fn parse_word<T: FromStr>(word: &str) -> rusqlite::Result<T> {
     let unknown = |_| unreadable_column(io::Error::other(format!("the unknown word `{word}`")));
     word.parse().map_err(unknown)
 }
@@ -175,12 +189,12 @@ fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
         exit_code: row.get(11)?,
         expected_node_seconds: row.get(12)?,
         node_seconds: row.get(13)?,
-        made: outcome.as_ref().and_then(made_table),
+        made: outcome.as_ref().and_then(find_made_table),
         outcome,
     })
 }
 
 /// The table that an outcome names.
-fn made_table(outcome: &Value) -> Option<Digest> {
-    outcome.get("digest")?.as_str()?.parse().ok()
+fn find_made_table(outcome: &Value) -> Option<Digest> {
+    MadeTable::deserialize(outcome).ok().map(|made| made.digest)
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::campaign::TaskCampaign;
 use super::fetch_task;
+use super::overrides::apply_overrides;
 use crate::database::{machine_id, now_milliseconds};
 use crate::runner::largest_node_count;
 use crate::versions::has_version;
@@ -118,7 +119,8 @@ impl Service {
                 if request.overrides.is_empty() {
                     found
                 } else {
-                    let (campaign, text) = request.overrides.apply_to(&found.campaign, path)?;
+                    let (campaign, text) =
+                        apply_overrides(&request.overrides, &found.campaign, path)?;
                     TaskCampaign {
                         campaign,
                         text,

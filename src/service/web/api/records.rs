@@ -1,25 +1,15 @@
 //! Tokens and the audit, for administrators.
 
+use answers::MadeToken;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use serde::Serialize;
 use service::{AuditRow, NewToken, Page, Slice, TokenRow};
-use utoipa::ToSchema;
 
 use crate::extract::{self, Path, Query};
 use crate::json::Json;
 use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
-
-/// A token with its secret.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct MadeToken {
-    /// The secret, shown only here.
-    secret: String,
-    /// The token.
-    token: TokenRow,
-}
 
 /// All tokens, without their secrets. Needs the scope `admin`.
 #[utoipa::path(

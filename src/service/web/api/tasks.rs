@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
-use serde::{Deserialize, Serialize};
-use service::{LogText, Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use service::{LogPart, Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
+use utoipa::IntoParams;
 
 use crate::extract::{self, Path, Query, header_text};
 use crate::json::Json;
@@ -157,17 +157,6 @@ pub(crate) struct From {
     from: u64,
 }
 
-/// A part of a log.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct LogPart {
-    /// At most 256 KiB; invalid UTF-8 is replaced.
-    text: String,
-    /// The value of `from` for the next part.
-    next: u64,
-    /// The length of the whole log in bytes.
-    length: u64,
-}
-
 /// A part of a task's log, which may still grow.
 #[utoipa::path(
     get, path = "/api/v1/tasks/{id}/log", tag = "tasks", params(("id" = u64, Path), From),
@@ -184,8 +173,6 @@ pub(crate) async fn get_log_part(
     Query(From { from }): Query<From>,
 ) -> Result<Json<LogPart>, Problem> {
     find_visible_task(&app, &visitor, id).await?;
-    let LogText { text, next, length } = app
-        .run_reading(move |service| service.read_log(id, from))
-        .await?;
-    Ok(Json(LogPart { text, next, length }))
+    let part = app.run_reading(move |service| service.read_log(id, from));
+    Ok(Json(part.await?))
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use answers::{PrintedEvent, ValidateFindings};
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use serde_json::Value;
+use serde::Deserialize;
 use service::{
     Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter, TaskState, Validation,
 };
@@ -31,7 +32,7 @@ struct Overview {
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
-    running: Vec<(Task, Option<Value>)>,
+    running: Vec<(Task, Option<PrintedEvent>)>,
     problems: Vec<String>,
 }
 
@@ -138,7 +139,7 @@ fn overview_content(read: &Overview, now: Timestamp) -> Markup {
     }
 }
 
-fn running_list(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
+fn running_list(tasks: &[(Task, Option<PrintedEvent>)], now: Timestamp) -> Markup {
     html! {
         @if tasks.is_empty() {
             p { "None. " a href="/queue#submit" { "Submit a task" } "." }
@@ -223,10 +224,8 @@ pub(super) fn validation_summary(validation: Option<&Validation>, now: Timestamp
     let Some(validation) = validation else {
         return html! { span.quiet { "not validated" } };
     };
-    let mean = validation
-        .details
-        .get("geometric_mean")
-        .and_then(Value::as_f64);
+    let found = ValidateFindings::deserialize(&validation.details);
+    let mean = found.ok().and_then(|found| found.speedups.geometric_mean);
     html! {
         @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
         @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }

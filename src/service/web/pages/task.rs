@@ -1,5 +1,6 @@
 //! The page of a task.
 
+use answers::PrintedEvent;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ const MOST_BYTES: u64 = 16 << 10;
 #[derive(Debug)]
 struct ShownTask {
     task: Task,
-    progress: Option<serde_json::Value>,
+    progress: Option<PrintedEvent>,
     /// The end of the log, or the reason why there is none.
     log: Result<String, String>,
 }

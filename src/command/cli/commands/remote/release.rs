@@ -1,8 +1,9 @@
+use answers::{Digest, Release, ReleaseAction, ReleaseRequest};
 use client::{Ask, ChannelAddress, RemoteError};
 use report::text_table;
 use serde_json::{Value, json};
 
-use super::{Answer, CliError, RemoteSession, array_items, text_at_pointer};
+use super::{Answer, CliError, RemoteSession};
 
 /// The arguments that name a channel.
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,12 @@ struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    fn carry_out(&self, asking: &RemoteSession, body: &Value) -> Result<Answer, CliError> {
+    fn carry_out(
+        &self,
+        asking: &RemoteSession,
+        request: &ReleaseRequest,
+    ) -> Result<Answer, CliError> {
+        let body = json!(request);
         let channel = self.channel.channel_address().path();
         let tag = match self.expect {
             Some(0) => None,
@@ -49,23 +55,23 @@ impl ChangeArgs {
         };
         let path = format!("{channel}/releases");
         let ask = match &tag {
-            Some(tag) => Ask::post(&path, body).with_header("if-match", tag),
-            None => Ask::post(&path, body).with_header("if-none-match", "*"),
+            Some(tag) => Ask::post(&path, &body).with_header("if-match", tag),
+            None => Ask::post(&path, &body).with_header("if-none-match", "*"),
         };
-        let answer = asking.remote.request_json(ask)?;
+        let (answer, release): (Value, Release) = asking.remote.request_as(ask)?;
         asking.print_answer(&answer, || {
-            let field = |place| text_at_pointer(&answer, place);
             let mut lines = vec![format!(
                 "release {} of {}: {} {}",
-                field("/sequence"),
+                release.sequence,
                 self.channel.channel_address(),
-                field("/action"),
-                field("/digest")
+                release.action,
+                release.digest
             )];
-            for gate in answer.pointer("/gates").map_or(&[][..], array_items) {
-                let [name, state, reason] =
-                    ["/name", "/state", "/reason"].map(|pointer| text_at_pointer(gate, pointer));
-                lines.push(format!("  {name} is {state}: {reason}"));
+            for gate in &release.gates {
+                lines.push(format!(
+                    "  {} is {}: {}",
+                    gate.name, gate.state, gate.reason
+                ));
             }
             lines.join("\n")
         })
@@ -93,7 +99,7 @@ Examples:
   colltune remote release DIGEST --machine local --library openmpi-4.1.4 --override-gates --reason 'see ticket 12'")]
 pub(super) struct ReleaseArgs {
     /// The digest of the table, which `remote task` shows
-    digest: String,
+    digest: Digest,
     #[command(flatten)]
     change: ChangeArgs,
     /// Release it although gates are closed; needs the scope admin
@@ -106,13 +112,13 @@ pub(super) struct ReleaseArgs {
 
 impl ReleaseArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let body = json!({
-            "action": "release",
-            "digest": self.digest,
-            "reason": self.reason,
-            "override_gates": self.override_gates,
-        });
-        self.change.carry_out(asking, &body)
+        let request = ReleaseRequest {
+            digest: Some(self.digest.clone()),
+            action: ReleaseAction::Release,
+            reason: self.reason.clone(),
+            override_gates: self.override_gates,
+        };
+        self.change.carry_out(asking, &request)
     }
 }
 
@@ -123,7 +129,7 @@ Example:
   colltune remote rollback --machine local --library openmpi-4.1.4 --reason 'solver hangs'")]
 pub(super) struct RollbackArgs {
     /// The digest of the table to roll back to; by default the previous one
-    digest: Option<String>,
+    digest: Option<Digest>,
     #[command(flatten)]
     change: ChangeArgs,
     /// The reason, for the history
@@ -133,12 +139,13 @@ pub(super) struct RollbackArgs {
 
 impl RollbackArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let body = json!({
-            "action": "rollback",
-            "digest": self.digest,
-            "reason": self.reason,
-        });
-        self.change.carry_out(asking, &body)
+        let request = ReleaseRequest {
+            digest: self.digest.clone(),
+            action: ReleaseAction::Rollback,
+            reason: self.reason.clone(),
+            override_gates: false,
+        };
+        self.change.carry_out(asking, &request)
     }
 }
 
@@ -157,8 +164,13 @@ pub(super) struct WithdrawArgs {
 
 impl WithdrawArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let body = json!({"action": "withdraw", "reason": self.reason});
-        self.change.carry_out(asking, &body)
+        let request = ReleaseRequest {
+            digest: None,
+            action: ReleaseAction::Withdraw,
+            reason: self.reason.clone(),
+            override_gates: false,
+        };
+        self.change.carry_out(asking, &request)
     }
 }
 
@@ -171,20 +183,24 @@ pub(super) struct ChannelsArgs {}
 
 impl ChannelsArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let answer = asking.remote.request_json(Ask::get("/channels"))?;
+        let (answer, releases): (Value, Vec<Release>) =
+            asking.remote.request_as(Ask::get("/channels"))?;
         asking.print_answer(&answer, || {
             let columns = "machine | library | channel | release> | table | at | by | why?";
-            let rows = array_items(&answer).iter().map(|row| {
-                let field = |place| text_at_pointer(row, place);
-                let digest = field("/digest").chars().take(12).collect();
-                let [machine, library, channel] = ["/machine", "/library", "/channel"].map(field);
-                let release = field("/sequence");
-                let [time, actor, reason] = ["/at", "/actor", "/reason"].map(field);
-                [
-                    machine, library, channel, release, digest, time, actor, reason,
-                ]
-            });
-            text_table(columns, rows).to_text()
+            text_table(columns, releases.iter().map(channel_row)).to_text()
         })
     }
+}
+
+fn channel_row(release: &Release) -> [String; 8] {
+    [
+        release.key.machine.clone(),
+        release.key.library.clone(),
+        release.key.channel.to_string(),
+        release.sequence.to_string(),
+        release.digest.short().to_owned(),
+        release.at.to_string(),
+        release.actor.clone(),
+        release.reason.clone(),
+    ]
 }

@@ -1,4 +1,5 @@
-use client::{Ask, Task};
+use answers::{Digest, Overrides, Task, TaskKind, TaskRequest};
+use client::Ask;
 use serde_json::{Value, json};
 use table::Deployment;
 
@@ -20,8 +21,8 @@ Examples:
   colltune remote submit validate --machine cluster --table DIGEST --key nightly-2026-11-20 --json")]
 pub(super) struct SubmitArgs {
     /// The kind of task
-    #[arg(value_name = "KIND", value_parser = ["tune", "validate", "check", "report"])]
-    kind: String,
+    #[arg(value_name = "KIND", value_parser = values::task_kind_parser())]
+    kind: TaskKind,
     /// The machine; optional if the service has only one
     #[arg(long)]
     machine: Option<String>,
@@ -31,7 +32,7 @@ pub(super) struct SubmitArgs {
     campaign: Option<String>,
     /// The digest of the table: for validate and check
     #[arg(long, value_name = "DIGEST")]
-    table: Option<String>,
+    table: Option<Digest>,
     /// The decisions to measure, those for colltune or those for the library's own settings: for validate and check; by
     /// default those that a release of the table activates, and those for colltune if it activates both
     #[arg(long, value_parser = values::deployment_parser())]
@@ -58,7 +59,7 @@ pub(super) struct SubmitArgs {
 
 impl SubmitArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let body = self.request_body();
+        let body = json!(self.to_request());
         let mut ask = Ask::post("/tasks", &body);
         if let Some(key) = &self.key {
             ask = ask.with_header("idempotency-key", key);
@@ -71,27 +72,19 @@ impl SubmitArgs {
         }
     }
 
-    fn request_body(&self) -> Value {
-        without_nulls(json!({
-            "kind": self.kind,
-            "machine": self.machine,
-            "campaign": self.campaign,
-            "table": self.table,
-            "deployment": self.deployment,
-            "overrides": without_nulls(json!({
-                "budget": self.budget,
-                "sizes": self.sizes,
-                "collectives": self.collectives,
-                "nodes": self.nodes,
-            })),
-        }))
+    fn to_request(&self) -> TaskRequest {
+        TaskRequest {
+            kind: self.kind,
+            machine: self.machine.clone(),
+            campaign: self.campaign.clone(),
+            table: self.table.clone(),
+            deployment: self.deployment,
+            overrides: Overrides {
+                budget: self.budget.clone(),
+                sizes: self.sizes.clone(),
+                collectives: self.collectives.clone(),
+                nodes: self.nodes.clone(),
+            },
+        }
     }
-}
-
-/// An object without the fields that are null.
-fn without_nulls(mut object: Value) -> Value {
-    if let Some(fields) = object.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
-    }
-    object
 }

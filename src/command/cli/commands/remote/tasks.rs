@@ -1,9 +1,10 @@
-use client::{Ask, Following, LogPart, Page, Task, encode_query, follow_task};
+use answers::{LogPart, Page, Task, TaskState};
+use client::{Ask, Following, encode_query, follow_task};
 use report::text_table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Answer, CliError, RemoteSession, text_at_pointer};
+use super::{Answer, CliError, RemoteSession};
 
 /// List tasks, newest first
 #[derive(Debug, clap::Args)]
@@ -55,22 +56,17 @@ impl TasksArgs {
 }
 
 fn task_row(task: &Task) -> [String; 6] {
-    let asked = |place: &str| text_at_pointer(&task.request, place);
-    let subjects = [
-        asked("/campaign"),
-        asked("/table").chars().take(12).collect(),
-    ];
-    let [kind, machine] = ["/kind", "/machine"].map(asked);
-    let subject = subjects
-        .into_iter()
-        .find(|subject| !subject.is_empty())
-        .unwrap_or_default();
+    let request = &task.request;
+    let table = request
+        .table
+        .as_ref()
+        .map(|digest| digest.short().to_owned());
     [
         task.id.to_string(),
-        kind,
-        machine,
-        subject,
-        task.state.clone(),
+        request.kind.to_string(),
+        request.machine.clone().unwrap_or_default(),
+        request.campaign.clone().or(table).unwrap_or_default(),
+        task.state.to_string(),
         task.reason.clone(),
     ]
 }
@@ -198,10 +194,10 @@ pub(super) fn follow_to_end(asking: &RemoteSession, id: u64) -> Result<Answer, C
 }
 
 fn exit_code_of_task(task: &Task) -> u8 {
-    match (&*task.state, task.exit_code) {
-        ("done", Some(code @ 0..=1)) => u8::from(code == 1),
-        ("done", _) => 0,
-        ("failed", Some(code @ (2 | 4))) => code.unsigned_abs().try_into().unwrap_or(3),
+    match (task.state, task.exit_code) {
+        (TaskState::Done, Some(code @ 0..=1)) => u8::from(code == 1),
+        (TaskState::Done, _) => 0,
+        (TaskState::Failed, Some(code @ (2 | 4))) => code.unsigned_abs().try_into().unwrap_or(3),
         _ => 3,
     }
 }

@@ -1,8 +1,11 @@
+use answers::{MadeToken, NewToken, Scope, TokenRow};
 use client::Ask;
+use jiff::Timestamp;
 use report::text_table;
 use serde_json::{Value, json};
 
-use super::{Answer, CliError, RemoteSession, array_items, text_at_pointer};
+use super::{Answer, CliError, RemoteSession};
+use crate::values;
 
 /// List, make and revoke tokens
 ///
@@ -18,8 +21,8 @@ pub(super) struct TokensArgs {
     #[arg(long, value_name = "NAME", requires = "scope")]
     make: Option<String>,
     /// The actions that the token permits
-    #[arg(long, value_delimiter = ',', requires = "make", value_parser = ["read", "submit", "publish", "admin"])]
-    scope: Vec<String>,
+    #[arg(long, value_delimiter = ',', requires = "make", value_parser = values::scope_parser())]
+    scope: Vec<Scope>,
     /// The machines for which the token is valid; by default all
     #[arg(long, value_delimiter = ',', requires = "make")]
     machine: Vec<String>,
@@ -34,12 +37,15 @@ pub(super) struct TokensArgs {
 impl TokensArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
         if let Some(name) = &self.make {
-            let mut body = json!({"name": name, "scopes": self.scope, "machines": self.machine});
-            if let Some(days) = self.days {
-                body["days"] = days.into();
-            }
-            let answer = asking.remote.request_json(Ask::post("/tokens", &body))?;
-            return asking.print_answer(&answer, || text_at_pointer(&answer, "/secret"));
+            let body = json!(NewToken {
+                name: name.clone(),
+                scopes: self.scope.clone(),
+                machines: self.machine.clone(),
+                days: self.days,
+            });
+            let (answer, made): (Value, MadeToken) =
+                asking.remote.request_as(Ask::post("/tokens", &body))?;
+            return asking.print_answer(&answer, || made.secret);
         }
         if let Some(id) = self.revoke {
             let answer = asking
@@ -47,22 +53,24 @@ impl TokensArgs {
                 .request_json(Ask::delete(&format!("/tokens/{id}")))?;
             return asking.print_answer(&answer, || format!("token {id} is revoked"));
         }
-        let answer = asking.remote.request_json(Ask::get("/tokens"))?;
+        let (answer, tokens): (Value, Vec<TokenRow>) =
+            asking.remote.request_as(Ask::get("/tokens"))?;
         asking.print_answer(&answer, || {
             let columns = "token> | name | scopes | machines? | expires? | revoked?";
-            text_table(columns, array_items(&answer).iter().map(token_row)).to_text()
+            text_table(columns, tokens.iter().map(token_row)).to_text()
         })
     }
 }
 
-fn token_row(token: &Value) -> [String; 6] {
+fn token_row(token: &TokenRow) -> [String; 6] {
+    let scopes: Vec<&str> = token.scopes.iter().map(<&str>::from).collect();
+    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
     [
-        "/id",
-        "/name",
-        "/scopes",
-        "/machines",
-        "/expires_at",
-        "/revoked_at",
+        token.id.to_string(),
+        token.name.clone(),
+        scopes.join(", "),
+        token.machines.join(", "),
+        time(token.expires_at),
+        time(token.revoked_at),
     ]
-    .map(|field| text_at_pointer(token, field))
 }

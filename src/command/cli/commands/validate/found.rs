@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use answers::{JudgementCounts, MeasuredDeployment, Speedups, ValidatedPoints};
 use guard::{ConfirmedRange, Judgement, Validated, ValidatedPoint, fewest_launches};
 use report::{TextTable, markdown_prose, text_table};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
-use table::{Deployment, TurnedBack};
+use table::TurnedBack;
 use tuner::TunerError;
 use vocabulary::units::format_counted;
 
@@ -22,10 +23,8 @@ pub(super) struct ValidationResults {
     pub(super) table: String,
     /// The library that was measured.
     pub(super) library: String,
-    /// The deployment whose decisions were measured.
-    pub(super) deployment: Deployment,
-    /// The way in which the table's choices were put in place: `driver`, `export` or `force`.
-    pub(super) via: &'static str,
+    #[serde(flatten)]
+    pub(super) measured: MeasuredDeployment,
     /// Points at which the table keeps the default.
     #[serde(skip)]
     pub(super) default_points: usize,
@@ -180,10 +179,8 @@ impl ValidationResults {
     }
 
     pub(super) fn to_markdown(&self) -> String {
-        let Self {
-            table, deployment, ..
-        } = self;
-        let table = markdown_prose(table);
+        let table = markdown_prose(&self.table);
+        let deployment = self.measured.deployment;
         let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
         let verdict: Vec<String> = self
             .summary_sentences()
@@ -198,25 +195,31 @@ impl ValidationResults {
         let (validated, summary) = (&self.validated, self.validated.speedup_summary());
         ValidateOutput {
             found: self,
-            geometric_mean: summary.map(|summary| summary.geometric_mean),
-            best: summary.map(|summary| summary.best),
-            worst: summary.map(|summary| summary.worst),
-            faster: validated.count_judged("faster"),
-            same: validated.count_judged("same"),
-            inconclusive: validated.count_judged("inconclusive"),
-            slower: validated.count_judged("slower"),
-            broken: validated.count_judged("broken"),
-            too_few_launches: validated.count_judged("too_few_launches"),
-            undecided: validated.count_judged("undecided"),
-            not_measured: validated.count_judged("not_measured"),
+            speedups: Speedups {
+                geometric_mean: summary.map(|summary| summary.geometric_mean),
+                best: summary.map(|summary| summary.best),
+                worst: summary.map(|summary| summary.worst),
+            },
+            counts: JudgementCounts {
+                faster: validated.count_judged("faster"),
+                same: validated.count_judged("same"),
+                inconclusive: validated.count_judged("inconclusive"),
+                slower: validated.count_judged("slower"),
+                broken: validated.count_judged("broken"),
+                too_few_launches: validated.count_judged("too_few_launches"),
+                undecided: validated.count_judged("undecided"),
+                not_measured: validated.count_judged("not_measured"),
+            },
             further_launches: validated.further_launches,
             warnings: validated.busy.iter().map(ToString::to_string).collect(),
             other_order: describe_misplaced(&validated.misplaced),
-            points: validated
-                .points
-                .iter()
-                .map(PointFound::from_validated)
-                .collect(),
+            found_points: ValidatedPoints {
+                points: validated
+                    .points
+                    .iter()
+                    .map(PointFound::from_validated)
+                    .collect(),
+            },
         }
     }
 }
@@ -226,36 +229,18 @@ impl ValidationResults {
 pub(in crate::commands) struct ValidateOutput<'a> {
     #[serde(flatten)]
     found: &'a ValidationResults,
-    /// Geometric mean of the points' speed-ups over the default.
-    geometric_mean: Option<f64>,
-    /// The largest speed-up.
-    best: Option<f64>,
-    /// The smallest speed-up.
-    worst: Option<f64>,
-    /// Points at which the table is significantly faster.
-    faster: usize,
-    /// Points at which the two are statistically indistinguishable, and a loss beyond the materiality is excluded.
-    same: usize,
-    /// Points at which nothing is shown, since times vary too much to exclude a loss beyond the materiality.
-    inconclusive: usize,
-    /// Points at which the table is significantly slower.
-    slower: usize,
-    /// Points at which the table's choice fails.
-    broken: usize,
-    /// Points with too few launches for a result.
-    too_few_launches: usize,
-    /// Points that remained suspects when time was up.
-    undecided: usize,
-    /// Points that were not measured.
-    not_measured: usize,
+    #[serde(flatten)]
+    speedups: Speedups,
+    #[serde(flatten)]
+    counts: JudgementCounts,
     /// Launches that decided about suspects.
     further_launches: u32,
     /// Warnings about the launches, as sentences: other work that was running.
     warnings: Vec<String>,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
-    /// The points of the table.
-    points: Vec<PointFound<'a>>,
+    #[serde(flatten)]
+    found_points: ValidatedPoints<PointFound<'a>>,
 }
 
 /// The result at a point. Times are null if unknown.

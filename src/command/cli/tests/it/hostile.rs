@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use answers::PrintedEvent;
 use serde_json::{Value, json};
 use service::{Actor, Configuration, Listen, Scope, Service, TaskId, TaskKind, TaskRequest};
 
@@ -171,7 +172,9 @@ fn events() -> Vec<Value> {
             json!({"event": "replaces", "library": text}),
             json!({"event": text, text.to_owned(): text}),
             json!({"event": "release", "release": {"sequence": 99, "reason": text}, "id": 7}),
-            json!({"event": "died", "number": 1e300, "message": text, "left_seconds": -1e308,
+            json!({"event": "launch", "number": 1e300, "left_seconds": -1e308}),
+            // The last one is shown.
+            json!({"event": "died", "number": 4, "message": text, "left_seconds": -1e308,
                 "progress": {"done": u64::MAX, "total": 1}}),
         ]
     };
@@ -196,8 +199,10 @@ fn log() -> Vec<u8> {
 /// Waits until the last event is shown.
 fn until_reported(site: &Site, id: TaskId) {
     let end = Instant::now() + Duration::from_secs(20);
-    let is_last =
-        |event: Value| event["event"] == "died" && event["message"].to_string().contains("60 %");
+    let is_last = |event: PrintedEvent| {
+        let event = serde_json::to_value(event).unwrap();
+        event["event"] == "died" && event["message"].to_string().contains("60 %")
+    };
     while !site.service.feed().last_progress(id).is_some_and(is_last) {
         assert!(Instant::now() < end, "{:?}", site.service.read_task(id));
         std::thread::sleep(Duration::from_millis(20));

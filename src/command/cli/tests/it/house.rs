@@ -57,12 +57,9 @@ fn the_threat_model_names_existing_tests() {
 /// Names that public types of several crates or files share, with their meanings.
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("Call", "a call on MPI; a call whose time is predicted"),
-    ("Manifest", "a client reads what a service writes"),
     ("Message", "in simulated time; in steps"),
-    ("Page", "a client reads what a service writes"),
     ("Parameters", "numbers in schedules; as people write them"),
     ("Segment", "of a curve; of a trace"),
-    ("Task", "a client reads what a service writes"),
     ("Verdict", "of a decision, a proof, and a validation"),
     ("Work", "of a trace; in steps"),
 ];

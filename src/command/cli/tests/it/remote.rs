@@ -1,5 +1,10 @@
 //! `colltune remote`: its requests, output and exit codes.
 
+use answers::{
+    ChannelKey, Gate, GateState, MadeToken, Overrides, Release, ReleaseAction, ReleaseChannel,
+    Scope, Task, TaskKind, TaskRequest, TaskState, TokenRow,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 use testkit::web::{HttpRequest, Reply, Server};
 
@@ -22,10 +27,62 @@ fn ask(
     (ran, server.requests())
 }
 
-fn task(state: &str, code: Option<i32>) -> Value {
-    json!({
-        "id": 7, "state": state, "reason": "because", "exit_code": code, "made": null,
-        "request": {"kind": "tune", "machine": "local", "campaign": "tuning/night.yaml"},
+/// An answer of a service, with a key that only a later version has.
+fn of_later_version(answer: &impl Serialize) -> Value {
+    let mut answer = json!(answer);
+    answer["of_later_version"] = json!({"id": 0});
+    answer
+}
+
+fn task(state: TaskState, code: Option<i32>) -> Value {
+    of_later_version(&Task {
+        id: 7,
+        request: TaskRequest {
+            kind: TaskKind::Tune,
+            machine: Some("local".to_owned()),
+            campaign: Some("tuning/night.yaml".to_owned()),
+            table: None,
+            deployment: None,
+            overrides: Overrides::default(),
+        },
+        name: Some("night".to_owned()),
+        state,
+        reason: "because".to_owned(),
+        follows: None,
+        actor: "me".to_owned(),
+        submitted_at: SINCE.parse().unwrap(),
+        started_at: None,
+        ended_at: None,
+        attempts: 1,
+        exit_code: code,
+        expected_node_seconds: None,
+        node_seconds: 0.0,
+        outcome: None,
+        made: None,
+    })
+}
+
+const SINCE: &str = "2026-11-20T12:00:00Z";
+
+/// A release of a table whose digest consists of this digit.
+fn release(action: ReleaseAction, digit: &str) -> Value {
+    of_later_version(&Release {
+        sequence: 13,
+        key: ChannelKey {
+            machine: "local".to_owned(),
+            library: "openmpi-4.1.4".to_owned(),
+            channel: ReleaseChannel::Production,
+        },
+        action,
+        digest: digit.repeat(64).parse().unwrap(),
+        actor: "me".to_owned(),
+        reason: String::new(),
+        gates: vec![Gate {
+            name: "validated".to_owned(),
+            state: GateState::Open,
+            reason: "it is".to_owned(),
+        }],
+        at: SINCE.parse().unwrap(),
     })
 }
 
@@ -49,9 +106,9 @@ fn a_task_is_submitted_with_the_given_options() {
         "--json",
     ];
     let (ran, asked) = ask(&args, |_| {
-        Reply::json(202, &task("waiting", None).to_string())
+        Reply::json(202, &task(TaskState::Waiting, None).to_string())
     });
-    assert_eq!(ran.good().json(), task("waiting", None));
+    assert_eq!(ran.good().json(), task(TaskState::Waiting, None));
     let expected = json!({
         "kind": "tune", "campaign": "tuning/night.yaml", "overrides": {"budget": "10m", "nodes": [1, 2]},
     });
@@ -67,7 +124,7 @@ fn a_task_is_submitted_with_the_given_options() {
         "library",
     ];
     let (_, validate_requests) = ask(&validate_args, |_| {
-        Reply::json(202, &task("waiting", None).to_string())
+        Reply::json(202, &task(TaskState::Waiting, None).to_string())
     });
     let expected_validation = json!({
         "kind": "validate", "table": digest, "deployment": "library", "overrides": {},
@@ -82,17 +139,17 @@ fn a_task_is_submitted_with_the_given_options() {
 #[test]
 fn waiting_exits_like_the_task() {
     for (state, code, expected) in [
-        ("done", Some(0), 0),
-        ("done", Some(1), 1),
-        ("failed", Some(2), 2),
-        ("failed", Some(3), 3),
-        ("failed", Some(4), 4),
-        ("failed", Some(139), 3),
-        ("failed", None, 3),
-        ("cancelled", None, 3),
+        (TaskState::Done, Some(0), 0),
+        (TaskState::Done, Some(1), 1),
+        (TaskState::Failed, Some(2), 2),
+        (TaskState::Failed, Some(3), 3),
+        (TaskState::Failed, Some(4), 4),
+        (TaskState::Failed, Some(139), 3),
+        (TaskState::Failed, None, 3),
+        (TaskState::Cancelled, None, 3),
     ] {
         let answer = move |request: &HttpRequest| match request.method.as_str() {
-            "POST" => Reply::json(202, &task("waiting", None).to_string()),
+            "POST" => Reply::json(202, &task(TaskState::Waiting, None).to_string()),
             _ => Reply::json(200, &task(state, code).to_string()),
         };
         let (ran, _) = ask(&["submit", "tune", "--campaign", "c", "--wait"], answer);
@@ -174,18 +231,17 @@ fn url_and_token_may_be_in_the_environment() {
 fn releases_name_the_release_that_they_follow() {
     let channel = ["--machine", "local", "--library", "openmpi-4.1.4"];
     let path = "/api/v1/machines/local/libraries/openmpi-4.1.4/channels/production";
-    let release = json!({
-        "sequence": 13, "action": "release", "digest": "d",
-        "gates": [{"name": "validated", "state": "open", "reason": "it is"}],
-    });
-    let answer = move |request: &HttpRequest| match request.method.as_str() {
+    let answer = |request: &HttpRequest| match request.method.as_str() {
         "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
-        _ => Reply::json(201, &release.to_string()),
+        _ => Reply::json(201, &release(ReleaseAction::Release, "a").to_string()),
     };
     let digest = "a".repeat(64);
     let args = [&["release", &digest][..], &channel].concat();
-    let (ran, asked) = ask(&args, answer.clone());
-    assert!(ran.good().out.contains("validated is open: it is"));
+    let (ran, asked) = ask(&args, answer);
+    let expected_text = format!(
+        "release 13 of local openmpi-4.1.4 production: release {digest}\n  validated is open: it is\n"
+    );
+    assert_eq!(ran.good().out, expected_text);
     assert_eq!(
         (asked[0].path.as_str(), asked[1].path.clone()),
         (path, format!("{path}/releases"))
@@ -200,11 +256,11 @@ fn releases_name_the_release_that_they_follow() {
         &channel,
     ]
     .concat();
-    let (_, rollback_asked) = ask(&rollback, answer.clone());
+    let (_, rollback_asked) = ask(&rollback, answer);
     assert_eq!(rollback_asked[0].headers["if-match"], "\"11\"");
     assert_eq!(
         body(&rollback_asked[0]),
-        json!({"action": "rollback", "digest": null, "reason": "slow"})
+        json!({"action": "rollback", "digest": null, "reason": "slow", "override_gates": false})
     );
 
     let withdrawal = [
@@ -214,7 +270,7 @@ fn releases_name_the_release_that_they_follow() {
     .concat();
     let (_, withdrawal_asked) = ask(&withdrawal, |request| match request.method.as_str() {
         "GET" => Reply::problem(404, "no releases"),
-        _ => Reply::json(201, "{}"),
+        _ => Reply::json(201, &release(ReleaseAction::Withdraw, "b").to_string()),
     });
     assert_eq!(withdrawal_asked[1].headers["if-none-match"], "*");
     assert!(
@@ -258,7 +314,7 @@ fn releases_name_the_release_that_they_follow() {
 
 #[test]
 fn lists_are_printed_as_columns_or_as_json() {
-    let page = json!({"items": [task("running", None)], "next": 7});
+    let page = json!({"items": [task(TaskState::Running, None)], "next": 7});
     let text = page.to_string();
     let (ran, asked) = ask(
         &["tasks", "--state", "running", "--machine", "a b"],
@@ -272,12 +328,16 @@ fn lists_are_printed_as_columns_or_as_json() {
     for part in ["7  tune", "tuning/night.yaml", "because", "--before 7"] {
         assert!(out.contains(part), "no `{part}` in:\n{out}");
     }
-    let channels = "[{\"machine\": \"local\", \"library\": \"l\", \"channel\": \"production\", \"sequence\": 3, \
-                     \"digest\": \"0123456789abcdef\", \"at\": \"t\", \"actor\": \"me\", \"reason\": \"\"}]";
-    let (listed, _) = ask(&["channels"], |_| Reply::json(200, channels));
-    assert!(listed.good().out.contains("0123456789ab  t"));
-    let (as_json, _) = ask(&["channels", "--json"], |_| Reply::json(200, channels));
-    assert_eq!(as_json.good().json()[0]["sequence"], 3);
+    let channels = json!([release(ReleaseAction::Release, "0")]).to_string();
+    let as_text = channels.clone();
+    let (listed, _) = ask(&["channels"], move |_| Reply::json(200, &as_text));
+    let row = "local    openmpi-4.1.4  production       13  000000000000  2026-11-20T12:00:00Z  me";
+    let listed = listed.good().out;
+    assert!(listed.contains(row), "{listed}");
+    let (as_json, _) = ask(&["channels", "--json"], move |_| {
+        Reply::json(200, &channels)
+    });
+    assert_eq!(as_json.good().json()[0]["of_later_version"]["id"], 0);
 }
 
 #[test]
@@ -307,13 +367,32 @@ fn only_the_new_token_is_printed() {
         "--days",
         "90",
     ];
-    let (ran, asked) = ask(&args, |_| {
-        Reply::json(201, "{\"secret\": \"colltune_new\", \"token\": {}}")
+    let token = TokenRow {
+        id: 3,
+        name: "nightly".to_owned(),
+        scopes: vec![Scope::Read, Scope::Submit],
+        machines: Vec::new(),
+        created_at: SINCE.parse().unwrap(),
+        created_by: "me".to_owned(),
+        expires_at: Some("2027-02-18T12:00:00Z".parse().unwrap()),
+        revoked_at: None,
+    };
+    let tokens = json!([of_later_version(&token)]).to_string();
+    let made = of_later_version(&MadeToken {
+        secret: "colltune_new".to_owned(),
+        token,
     });
+    let (ran, asked) = ask(&args, move |_| Reply::json(201, &made.to_string()));
     assert_eq!(ran.good().out, "colltune_new\n");
     let expected =
         json!({"name": "nightly", "scopes": ["read", "submit"], "machines": [], "days": 90});
     assert_eq!(body(&asked[0]), expected);
+    let (listed, _) = ask(&["tokens"], move |_| Reply::json(200, &tokens));
+    let listed = listed.good().out;
+    assert!(
+        listed.contains("3  nightly  read, submit  2027-02-18T12:00:00Z"),
+        "{listed}"
+    );
 }
 
 #[test]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use answers::{JobStateName, Measured, SubmittedLaunch};
 use launcher::BatchEnd;
 use store::{LaunchOutcome, Store, StoreError};
 use tuner::{
-    CampaignAnalysis, Measured, Silent, SubmittedLaunch, TunerError, measure_campaign,
-    measure_cells, submit_next_launch, tune_campaign,
+    CampaignAnalysis, Silent, TunerError, measure_campaign, measure_cells, submit_next_launch,
+    tune_campaign,
 };
 use vocabulary::{Candidate, Pattern, Subject};
 use wire::PlannedWork;
@@ -111,7 +112,7 @@ fn detached_runs_are_repeated_until_all_is_measured() {
         let first = once().job.expect("a job");
         assert_eq!((first.launch, first.is_new), (launch, true));
         assert_eq!(first.id, (4710 + launch).to_string());
-        assert_eq!(first.state.name, "queued");
+        assert_eq!(first.state.name, JobStateName::Queued);
         let again = once().job.expect("the same job");
         assert_eq!((again.launch, again.is_new), (launch, false));
         bench.cluster().pass_time();

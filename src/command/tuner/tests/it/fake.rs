@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use answers::TuningEvent;
 use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use schedule::{Algorithm, Schedule};
 use tempfile::TempDir;
-use tuner::{MeasurementContext, Observer, TuningEvent};
+use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Node, Pattern, RankOrder};
 use wire::{
     Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
@@ -433,7 +434,7 @@ pub(crate) struct Witness {
 }
 
 impl Observer for Witness {
-    fn notice(&mut self, event: TuningEvent<'_>) {
+    fn notice(&mut self, event: &TuningEvent) {
         if let TuningEvent::Stored { .. } = event {
             let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
             if self.stop_after.is_some_and(|after| stored >= after) {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use client::{Following, Remote, ServiceUrl, follow_task};
+use serde_json::json;
 use testkit::web::{Reply, Server};
 use vocabulary::ErrorKind;
 
@@ -20,14 +21,17 @@ fn follow_these(replies: Vec<Reply>) -> (Vec<String>, Result<String, client::Rem
             Following::Unreachable(_) => "away".to_owned(),
         });
     });
-    (told, ended.map(|(_, task)| task.state))
+    (told, ended.map(|(_, task)| task.state.to_string()))
 }
 
 fn task(state: &str, reason: &str) -> Reply {
-    Reply::json(
-        200,
-        &format!("{{\"id\": 7, \"state\": \"{state}\", \"reason\": \"{reason}\"}}"),
-    )
+    // With keys that only a later version has.
+    let task = json!({
+        "id": 7, "state": state, "reason": reason, "actor": "me", "submitted_at": "2026-11-20T12:00:00Z",
+        "attempts": 1, "node_seconds": 0.5, "mood": "good",
+        "request": {"kind": "tune", "machine": "local", "urgency": 3, "overrides": {"nodes": [2], "gpus": 4}},
+    });
+    Reply::json(200, &task.to_string())
 }
 
 #[test]

@@ -267,17 +267,17 @@ fn manifests_of_other_channels_are_refused() {
         (manifest("there", &zeros, &zeros), "another channel"),
         (
             manifest("here", "../../../../etc/passwd", &zeros),
-            "is not a digest",
+            "a digest has 64",
         ),
         (
             manifest("here", &zeros.to_uppercase().replace('0', "A"), &zeros),
-            "is not a digest",
+            "a digest has 64",
         ),
-        (manifest("here", &zeros, "../x"), "is not a digest"),
-        (manifest("here", &zeros[1..], &zeros), "is not a digest"),
+        (manifest("here", &zeros, "../x"), "a digest has 64"),
+        (manifest("here", &zeros[1..], &zeros), "a digest has 64"),
         (
             manifest("here", &zeros, &format!("{zeros}\\n")),
-            "is not a digest",
+            "a digest has 64",
         ),
     ] {
         let error = keeps(part, move |_, _| Some(Reply::json(200, &body)));

@@ -1,6 +1,8 @@
 //! Tasks with jobs in a batch system, step by step.
 
-use service::{TaskId, TaskState};
+use answers::{JobStateName, LastLine, LaunchState, SubmittedJob, SubmittedLaunch, TuningEvent};
+use service::{Notice, TaskId, TaskState};
+use vocabulary::CampaignProgress;
 
 use super::fixture::{Bed, admin};
 
@@ -15,10 +17,23 @@ budget: 1m
 ";
 
 /// The output of a step about the job `7`.
-fn job(state: &str, nodes: &str) -> String {
-    format!(
-        r#"echo '{{"event":"outcome","outcome":{{"job":{{"launch":1,"id":"7","state":"{state}","reason":"Priority","nodes":[{nodes}],"submitted":false}},"done":1,"total":4}}}}'"#
-    )
+fn job(name: JobStateName, nodes: &[&str]) -> String {
+    let state = LaunchState {
+        reason: Some("Priority".to_owned()),
+        nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+        ..LaunchState::named(name)
+    };
+    let outcome = SubmittedLaunch {
+        job: Some(SubmittedJob {
+            launch: 1,
+            id: "7".to_owned(),
+            state,
+            is_new: false,
+        }),
+        progress: CampaignProgress { done: 1, total: 4 },
+    };
+    let line = serde_json::to_string(&LastLine::Outcome { outcome }).unwrap();
+    format!("echo '{line}'")
 }
 
 fn bed(script: &str) -> Bed {
@@ -42,8 +57,8 @@ fn begun(bed: &mut Bed, name: &str, reason: &str) -> TaskId {
 fn steps_are_repeated_until_nothing_is_left_to_submit() {
     let mut bed = bed(&format!(
         "case $n in 1) {};; 2|3) {};; *) end;; esac",
-        job("queued", ""),
-        job("running", "\"n1\",\"n2\""),
+        job(JobStateName::Queued, &[]),
+        job(JobStateName::Running, &["n1", "n2"]),
     ));
     let id = bed.tune("a");
     let task = bed.ended(id);
@@ -67,7 +82,7 @@ fn steps_are_repeated_until_nothing_is_left_to_submit() {
 fn a_job_that_no_step_saw_running_is_counted() {
     let mut bed = bed(&format!(
         "case $n in 1) {};; *) end;; esac",
-        job("queued", "")
+        job(JobStateName::Queued, &[])
     ));
     let id = bed.tune("a");
     let task = bed.ended(id);
@@ -78,7 +93,7 @@ fn a_job_that_no_step_saw_running_is_counted() {
 fn jobs_continue_without_the_service() {
     let mut bed = bed(&format!(
         "[ ! -e go ] || {{ end; exit; }}; {}",
-        job("running", "\"n1\"")
+        job(JobStateName::Running, &["n1"])
     ));
     let id = begun(&mut bed, "a", "job 7 runs");
     bed.stop();
@@ -93,12 +108,38 @@ fn jobs_continue_without_the_service() {
     assert_eq!(bed.calls().len(), calls + 1);
 }
 
+/// Pages and listeners are told where a job runs, as by a child that waits for it.
+#[test]
+fn the_event_of_a_running_job_names_its_nodes() {
+    let mut bed = bed(&format!(
+        "[ ! -e go ] || {{ end; exit; }}; {}",
+        job(JobStateName::Running, &["n1", "n2"])
+    ));
+    let (_, mut receiver) = bed.service().feed().listen_after(None);
+    let id = begun(&mut bed, "a", "job 7 runs");
+    let running = TuningEvent::Running {
+        number: 1,
+        id: "7".to_owned(),
+        nodes: vec!["n1".to_owned(), "n2".to_owned()],
+    };
+    let last = bed.service().feed().last_progress(id).unwrap();
+    assert_eq!(last.known_event(), Some(&running));
+    let told = std::iter::from_fn(|| receiver.try_recv().ok());
+    let mut progress = told.filter_map(|item| match item.notice {
+        Notice::Progress { progress, .. } => progress.known_event().cloned(),
+        _ => None,
+    });
+    assert!(progress.any(|event| event == running));
+    bed.write("go", "");
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+}
+
 #[test]
 fn batch_tasks_are_limited_and_run_beside_one_that_measures_here() {
     let mut bed = bed(&format!(
         "[ ! -e go ] || {{ end; exit; }}\n\
          case \"$*\" in *--detach) {};; *) while [ ! -e go ]; do sleep 0.02; done; end;; esac",
-        job("queued", "")
+        job(JobStateName::Queued, &[])
     ));
     bed.configuration.machines[0].tasks = 2;
     let [a, b] = ["a", "b"].map(|name| begun(&mut bed, name, "job 7"));
@@ -121,7 +162,7 @@ fn batch_tasks_are_limited_and_run_beside_one_that_measures_here() {
 fn jobs_are_cancelled_with_their_task() {
     let script = format!(
         "case $1 in cancel) [ $n -gt 4 ] || exit 3;; *) {};; esac",
-        job("queued", "")
+        job(JobStateName::Queued, &[])
     );
     let mut bed = bed(&script);
     let id = begun(&mut bed, "a", "job 7 is queued (Priority)");
@@ -133,7 +174,10 @@ fn jobs_are_cancelled_with_their_task() {
     assert_eq!(last, format!("cancel {} --json", file.display()));
 
     // Also if the service did not run meanwhile.
-    let mut stopped_bed = self::bed(&format!("case $1 in tune) {};; esac", job("queued", "")));
+    let mut stopped_bed = self::bed(&format!(
+        "case $1 in tune) {};; esac",
+        job(JobStateName::Queued, &[])
+    ));
     let stopped_id = begun(&mut stopped_bed, "a", "job 7");
     stopped_bed.stop();
     stopped_bed.behave("true");

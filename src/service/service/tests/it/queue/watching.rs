@@ -2,9 +2,16 @@
 
 use std::fs;
 
-use service::{LogText, Notice, ServiceError, TaskState};
+use answers::{PrintedEvent, TuningEvent};
+use service::{LogPart, Notice, ServiceError, TaskState};
 
 use super::fixture::{Bed, wait_for};
+
+/// The name of an event, as listeners get it.
+fn event_name(event: &PrintedEvent) -> String {
+    let fields = serde_json::to_value(event).unwrap();
+    fields["event"].as_str().unwrap().to_owned()
+}
 
 #[test]
 fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
@@ -23,10 +30,10 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
     let id = bed.tune("small");
     wait_for("the last event", || {
         let last = service.feed().last_progress(id);
-        last.is_some_and(|last| last["event"] == "failed")
+        last.is_some_and(|last| matches!(last.known_event(), Some(TuningEvent::Failed { .. })))
     });
     let last = service.feed().last_progress(id).unwrap();
-    assert_eq!(last["progress"]["done"], 2);
+    assert_eq!(last.progress().map(|progress| progress.done), Some(2));
     bed.write("go", "");
     bed.ended(id);
     wait_for("the end of its progress", || {
@@ -49,7 +56,7 @@ fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
     let events: Vec<_> = items
         .iter()
         .filter_map(|item| match &item.notice {
-            Notice::Progress { progress, .. } => progress["event"].as_str(),
+            Notice::Progress { progress, .. } => Some(event_name(progress)),
             _ => None,
         })
         .collect();
@@ -73,7 +80,7 @@ fn logs_and_lines_are_bounded() {
     );
     let id = bed.tune("small");
     assert_eq!(bed.ended(id).state, TaskState::Done);
-    let LogText { text, length, .. } = bed.service().read_log(id, 0).unwrap();
+    let LogPart { text, length, .. } = bed.service().read_log(id, 0).unwrap();
     assert_eq!(text.len(), 256 << 10);
     assert!((4 << 20..5 << 20).contains(&length), "{length}");
     let end = bed.service().read_log(id, length - 100).unwrap();
@@ -82,7 +89,7 @@ fn logs_and_lines_are_bounded() {
             .ends_with("(the log is full; the rest is not kept)\n"),
         "{end:?}"
     );
-    let nothing = LogText {
+    let nothing = LogPart {
         text: String::new(),
         next: length,
         length,
@@ -126,7 +133,7 @@ fn events_that_are_too_long_are_dropped() {
     let mut events = Vec::new();
     while let Ok(item) = receiver.try_recv() {
         if let Notice::Progress { progress, .. } = item.notice {
-            events.push(progress["event"].clone());
+            events.push(event_name(&progress));
         }
     }
     assert_eq!(events, ["launch"]);

@@ -22,7 +22,10 @@ impl Digest {
     }
 
     /// The digest of everything that a reader returns, in constant memory.
-    pub(crate) fn of_reader(mut from: impl io::Read) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn of_reader(mut from: impl io::Read) -> io::Result<Self> {
         let mut digest = Sha256::new();
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -74,18 +77,5 @@ impl TryFrom<String> for Digest {
 impl From<Digest> for String {
     fn from(digest: Digest) -> Self {
         digest.0
-    }
-}
-
-impl rusqlite::ToSql for Digest {
-    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-        Ok(self.0.as_str().into())
-    }
-}
-
-impl rusqlite::types::FromSql for Digest {
-    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-        let refused = |text: &str| rusqlite::types::FromSqlError::Other(text.into());
-        value.as_str()?.parse().map_err(refused)
     }
 }

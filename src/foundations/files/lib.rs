@@ -7,6 +7,7 @@
 //! Folders that other accounts read, and locks, have modes that do not depend on the umask ([`create_folder`],
 //! [`open_lock`]); folders that other accounts could redirect are not written to ([`check_folder`]).
 
+mod file_system;
 mod folder;
 mod hexadecimal;
 mod private;
@@ -15,6 +16,7 @@ mod remedy;
 mod trust;
 mod write;
 
+pub use file_system::network_file_system;
 pub use folder::{
     create_folder, create_new, open_in_place, open_lock, open_temporary_lock, set_folder_mode,
     set_mode,

@@ -37,8 +37,7 @@ pub fn write_backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     // SQLite accepts an existing empty file, and only its owner can read this one.
     ensure_private_file(&copy)?;
     let connection = open_connection(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let checked = schema::check_whole(&connection, &database);
-    checked.map_err(|error| schema::name_file(error, &database))?;
+    schema::check_whole(&connection, &database)?;
     // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
@@ -156,8 +155,7 @@ fn sha256sum_line(database: &Path) -> Result<String, ServiceError> {
 fn check_and_copy_blobs(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
     let connection = open_connection(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let of_copy = |error| schema::name_file(error, &from.join(DATABASE));
-    schema::check_whole(&connection, &from.join(DATABASE)).map_err(of_copy)?;
+    schema::check_whole(&connection, &from.join(DATABASE))?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),
         problem: format!("it is damaged ({problem})"),

@@ -119,29 +119,13 @@ impl UnfinishedFolder {
 
     /// Sets the folder's mode, syncs everything to disk, and renames the folder to the target.
     fn move_to_target(self) -> Result<(), ServiceError> {
-        let above = self.target.parent().unwrap_or(&self.target);
         let named = files::set_folder_mode(self.path(), self.mode)
-            .and_then(|()| sync_tree(self.path()))
-            .and_then(|()| fs::rename(self.path(), &self.target))
-            .and_then(|()| File::open(above)?.sync_all());
+            .and_then(|()| files::move_new_folder(self.path(), &self.target));
         named.map_err(ServiceError::on_file("create", &self.target))?;
         // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(())
     }
-}
-
-/// Syncs a folder with all files and folders in it to disk.
-fn sync_tree(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_tree(&entry.path())?
-        } else {
-            File::open(entry.path())?.sync_all()?
-        }
-    }
-    File::open(folder)?.sync_all()
 }
 
 /// The line that `sha256sum` prints for the database.

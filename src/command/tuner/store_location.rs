@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use campaign::{Campaign, LauncherConfig};
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
-use store::network_file_system;
 
 use crate::launch::absolute_utf8_path;
 
@@ -65,7 +64,7 @@ pub(crate) fn relocated_store_path(campaign: &Campaign, homes: &StateDirs) -> Op
 }
 
 fn is_on_network(path: &Path) -> bool {
-    network_file_system(path).is_some()
+    files::network_file_system(path).is_some()
 }
 
 /// The path on this host's local disk that replaces that of a store.

@@ -10,7 +10,9 @@
 //! [`vocabulary::Pattern`], [`Arrivals`] the arrivals of ranks at skewed calls. [`clocks`] builds a global clock from
 //! messages, and agreed starts on it.
 //!
-//! The crate knows no MPI and reads no clock, file or environment.
+//! [`LaunchSession`] is the launch around it, from the text of the plan to the last record of the [`Spool`].
+//!
+//! The crate knows no MPI and reads no clock, file or environment; the spool is opened by the program.
 //!
 //! # What is timed
 //!
@@ -39,6 +41,8 @@ mod failure;
 mod progress;
 mod race;
 mod samples;
+mod session;
+mod spool;
 
 pub use affordable::{is_hopeless, is_too_slow};
 pub use arrivals::Arrivals;
@@ -49,5 +53,7 @@ pub use failure::{Failure, Ranks};
 pub use progress::{Progress, has_settled};
 pub use race::{EliminatedEntrant, Race, RaceRules, Role};
 pub use samples::Samples;
+pub use session::{LaunchSession, PlanError, TaskRunner, parse_plan};
+pub use spool::{Spool, SpoolError};
 
 use affordable::is_unaffordable;

@@ -1,9 +1,9 @@
 //! Errors that end a launch.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use benchmarking::Failure;
+use benchmarking::{Failure, PlanError, SpoolError};
 use environment::shared_memory;
 use exec::{ExecError, NoChannels};
 use runtime::RuntimeError;
@@ -84,7 +84,32 @@ pub(crate) enum DriverError {
     },
 }
 
+impl From<SpoolError> for DriverError {
+    fn from(error: SpoolError) -> Self {
+        match error {
+            SpoolError::Encode(source) => source.into(),
+            SpoolError::Write { path, source } => Self::Spool { path, source },
+            closed @ SpoolError::Closed => Self::Spool {
+                path: PathBuf::new(),
+                source: std::io::Error::other(closed),
+            },
+        }
+    }
+}
+
 impl DriverError {
+    /// Says what to do about a plan that is not carried out.
+    pub(crate) fn from_plan_error(path: &Path, error: PlanError) -> Self {
+        match error {
+            PlanError::Parse(source) => Self::ParsePlan {
+                path: path.to_owned(),
+                source,
+            },
+            PlanError::Version(version) => Self::PlanVersion(version),
+            PlanError::OtherLibrary { planned, found } => Self::OtherLibrary { planned, found },
+        }
+    }
+
     /// The prefix of the message on standard error. The tuner treats `colltune-driver: ` as the prefix of an error that
     /// no candidate has caused.
     pub(crate) fn message_prefix(&self) -> &'static str {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use benchmarking::clocks::{Nanoseconds, Pace, span_in_nanoseconds};
-use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples};
+use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples, Spool};
 use exec::{Call, Communicator, NoChannels, NodeChannels};
 use schedule::Collective;
 use vocabulary::Candidate;
@@ -14,7 +14,6 @@ use crate::buffers::Buffers;
 use crate::candidate::CandidateCall;
 use crate::data;
 use crate::error::{DriverError, failure_from_error};
-use crate::spool::Spool;
 use crate::synchronise::Synchroniser;
 use crate::watchdog::Watchdog;
 
@@ -51,15 +50,15 @@ impl<'a> Executor for MpiExecutor<'a> {
 
     fn begin_turn(&mut self, candidate: u32) -> Result<(), DriverError> {
         self.watchdog.begin_turn(self.task, candidate);
-        self.spool.write_record(&Record::Trying {
+        Ok(self.spool.write_record(&Record::Trying {
             task: self.task,
             candidate,
-        })
+        })?)
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
-        self.spool
-            .write_record(&failure.into_record(self.task, candidate))
+        let record = failure.into_record(self.task, candidate);
+        Ok(self.spool.write_record(&record)?)
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {

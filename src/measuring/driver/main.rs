@@ -7,7 +7,7 @@
 //!
 //! The loop that compares candidates is that of `benchmarking`; `executor.rs` carries out its calls. A cell's samples
 //! are one line of the spool, so a cell is stored whole or not at all, and a line before each turn names its candidate:
-//! if the launch dies, the failure has a name (`session.rs`, `spool.rs`). A task also reports where its time went, from
+//! if the launch dies, the failure has a name (`session.rs`). A task also reports where its time went, from
 //! clock readings outside the calls.
 
 mod buffers;
@@ -21,7 +21,6 @@ mod experiment;
 mod rules;
 mod session;
 mod settings;
-mod spool;
 mod synchronise;
 mod topology;
 mod watchdog;

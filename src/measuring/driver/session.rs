@@ -3,13 +3,14 @@
 //! The first record says with which ranks MPI has started the launch. The driver begins no task that needs more ranks
 //! than it has, and none later than `COLLTUNE_UNTIL`, which the script of a batch job sets from the job's wall time.
 
+use std::fs::File;
 use std::num::NonZero;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::{is_oversubscribed, shared_memory};
-use benchmarking::CellBenchmark;
+use benchmarking::{CellBenchmark, LaunchSession, Spool, TaskRunner};
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
 use statistics::clock::ClockResolution;
 use vocabulary::{
@@ -17,8 +18,7 @@ use vocabulary::{
     Synchronisation, Through, Warning,
 };
 use wire::{
-    ColdCaches, Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork,
-    Record, TaskDone, TimeBreakdown, WIRE_VERSION,
+    ColdCaches, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone, TimeBreakdown,
 };
 
 use crate::buffers::{Buffers, needed_buffer_copies};
@@ -26,7 +26,6 @@ use crate::clock::GlobalClock;
 use crate::error::{DriverError, failure_from_error, no_channels_failure};
 use crate::executor::MpiExecutor;
 use crate::rules::MpiConfiguration;
-use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::Topology;
 use crate::watchdog::Watchdog;
@@ -56,13 +55,15 @@ fn carry_out_plan(
 ) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
     let found = exec::identify_library();
-    if plan.library != found {
-        return Err(DriverError::OtherLibrary {
-            planned: plan.library,
-            found,
-        });
+    let spool = Spool::default();
+    let launch = LaunchSession::new(&plan, &found, spool.clone())
+        .map_err(|error| DriverError::from_plan_error(path, error))?;
+    // Only rank 0 has a file, and all ranks run the same code.
+    if world.rank() == 0 {
+        spool.open_with(&plan.spool, |name| {
+            File::options().create(true).append(true).open(name)
+        })?;
     }
-    let spool = Spool::open(&plan.spool, world.rank())?;
     let patience = Duration::from_secs_f64(plan.watchdog_seconds);
     let watchdog = Watchdog::start(
         patience,
@@ -81,7 +82,7 @@ fn carry_out_plan(
     let mut environment = environment::collect_environment(world, found, &nodes, given)?;
     if let Some(needed) = shape_too_large(&plan, &topology) {
         // The record tells the tuner what was started. Once another rank ends, the launcher may kill rank 0.
-        spool.write_record(&started_record(&plan, environment))?;
+        launch.record_start(unix_seconds(), environment)?;
         world.sleeping_barrier(NAP)?;
         return Err(topology.small_world_error(needed));
     }
@@ -115,9 +116,9 @@ fn carry_out_plan(
             }
         }
     }
-    spool.write_record(&started_record(&plan, environment))?;
+    launch.record_start(unix_seconds(), environment)?;
     let session = Session {
-        plan: &plan,
+        launch,
         world,
         topology,
         nodes,
@@ -127,13 +128,16 @@ fn carry_out_plan(
         clock,
         shared_bytes,
         until: environment::allocation_end(),
-        spool,
         watchdog,
     };
-    let reason = session
-        .carry_out_tasks(start)
-        .map_err(|error| session.attribute_error(error))?;
-    session.spool.write_record(&Record::Finished { reason })
+    let mut tasks = MpiTasks {
+        session: &session,
+        start,
+    };
+    session
+        .launch
+        .carry_out_tasks(&mut tasks)
+        .map_err(|error| session.attribute_error(error))
 }
 
 /// The first shape of the plan for which the launch has too few ranks or nodes; the same on all ranks.
@@ -148,16 +152,6 @@ fn needs_shared_memory(plan: &Plan) -> bool {
     plan.tasks.iter().any(|task| match &task.work {
         PlannedWork::Experiment(experiment) => experiment.through == Through::Shared,
         PlannedWork::Compare { candidates, .. } => candidates.iter().any(goes_through_shared),
-    })
-}
-
-/// The first record of a launch.
-fn started_record(plan: &Plan, environment: Environment) -> Record {
-    Record::Started(LaunchStart {
-        campaign: plan.campaign.clone(),
-        launch: plan.launch,
-        unix_seconds: unix_seconds(),
-        environment,
     })
 }
 
@@ -209,22 +203,11 @@ fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
         })?;
     }
     world.broadcast_bytes(&mut text, 0)?;
-    // Checked first: a plan of another version may not parse at all.
-    let parse_error = |source| DriverError::ParsePlan {
-        path: path.to_owned(),
-        source,
-    };
-    let value: serde_json::Value = serde_json::from_slice(&text).map_err(parse_error)?;
-    match value.get("version").and_then(serde_json::Value::as_u64) {
-        Some(version) if version != u64::from(WIRE_VERSION) => Err(DriverError::PlanVersion(
-            u32::try_from(version).unwrap_or(u32::MAX),
-        )),
-        _ => serde_json::from_value(value).map_err(parse_error),
-    }
+    benchmarking::parse_plan(&text).map_err(|error| DriverError::from_plan_error(path, error))
 }
 
 struct Session<'a> {
-    plan: &'a Plan,
+    launch: LaunchSession<'a>,
     world: &'a Communicator,
     topology: Topology,
     /// The same on all ranks.
@@ -241,23 +224,39 @@ struct Session<'a> {
     shared_bytes: u64,
     /// The end of the batch system's allocation, in seconds since 1970, if there is one.
     until: Option<u64>,
-    spool: Spool,
     watchdog: Watchdog,
 }
 
-impl Session<'_> {
-    fn carry_out_tasks(&self, start: Instant) -> Result<Finish, DriverError> {
-        for task in &self.plan.tasks {
-            if !self.may_begin(start)? {
-                return Ok(Finish::Deadline);
-            }
-            self.carry_out_task(task)?;
-            // Ranks that take no part wait here without using a core.
-            self.world.sleeping_barrier(NAP)?;
-        }
-        Ok(Finish::Complete)
+/// Carries out tasks on the ranks of the launch.
+struct MpiTasks<'a> {
+    session: &'a Session<'a>,
+    /// The start of the launch, on this rank.
+    start: Instant,
+}
+
+impl TaskRunner for MpiTasks<'_> {
+    type Error = DriverError;
+
+    /// Rank 0's clocks decide.
+    fn may_begin(&mut self, deadline_seconds: f64) -> Result<bool, DriverError> {
+        let in_time = self.start.elapsed().as_secs_f64() < deadline_seconds
+            && self.session.until.is_none_or(|end| unix_seconds() < end);
+        let mut answer = vec![u8::from(in_time)];
+        self.session.world.broadcast_bytes(&mut answer, 0)?;
+        Ok(answer == [1])
     }
 
+    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, DriverError> {
+        self.session.carry_out_task(task)
+    }
+
+    /// Ranks that take no part wait here without using a core.
+    fn end_task(&mut self) -> Result<(), DriverError> {
+        Ok(self.session.world.sleeping_barrier(NAP)?)
+    }
+}
+
+impl Session<'_> {
     /// Attributes an MPI error during a candidate's turn to that candidate.
     fn attribute_error(&self, error: DriverError) -> DriverError {
         let DriverError::Mpi(source) = error else {
@@ -270,7 +269,8 @@ impl Session<'_> {
             std::thread::sleep(AFTER_RANK_0);
         }
         match self
-            .spool
+            .launch
+            .spool()
             .write_record(&failure_from_error(&source).into_record(task, candidate))
         {
             Ok(()) => DriverError::Turn {
@@ -278,21 +278,12 @@ impl Session<'_> {
                 candidate,
                 source,
             },
-            Err(write_error) => write_error,
+            Err(write_error) => write_error.into(),
         }
     }
 
-    /// Whether there is time for another task, according to rank 0's clocks.
-    fn may_begin(&self, start: Instant) -> Result<bool, DriverError> {
-        let planned = self.plan.deadline_seconds;
-        let in_time = planned.is_none_or(|end| start.elapsed().as_secs_f64() < end)
-            && self.until.is_none_or(|end| unix_seconds() < end);
-        let mut answer = vec![u8::from(in_time)];
-        self.world.broadcast_bytes(&mut answer, 0)?;
-        Ok(answer == [1])
-    }
-
-    fn carry_out_task(&self, task: &PlannedTask) -> Result<(), DriverError> {
+    /// Carries out a task; `None` on ranks that take no part.
+    fn carry_out_task(&self, task: &PlannedTask) -> Result<Option<TaskDone>, DriverError> {
         let begin = Instant::now();
         let needed = task.work.shape();
         let members = self.task_members(&task.work);
@@ -300,7 +291,7 @@ impl Session<'_> {
         let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(mut communicator) = self.world.subset(is_member)? else {
-            return Ok(());
+            return Ok(None);
         };
         communicator.set_nodes(schedule::Nodes::from_rank_lists(&nodes));
         let (measurements, spent) = match &task.work {
@@ -312,7 +303,7 @@ impl Session<'_> {
             }
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
-        self.spool.write_record(&Record::Done(TaskDone {
+        Ok(Some(TaskDone {
             task: task.id,
             order: RankOrder::from_nodes(&nodes),
             elapsed_seconds,
@@ -338,16 +329,13 @@ impl Session<'_> {
         let synchroniser = self.make_synchroniser(communicator, nodes)?;
         self.watchdog.end_step();
         let comparing_seconds = comparing.elapsed().as_secs_f64();
-        let seed = self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id);
+        let seed =
+            self.launch.plan().seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id);
         let benchmark = CellBenchmark {
-            candidates,
-            pattern: task.pattern,
-            together: task.calls,
-            repetition: &self.plan.repetition,
-            racing: self.plan.racing,
-            timer: self.timer,
-            patience_seconds: self.plan.watchdog_seconds,
             seed: Some(seed),
+            ..self
+                .launch
+                .benchmark_for(task, candidates, task.pattern, self.timer)
         };
         let began = Instant::now();
         let (call, rank) = (Call::from(cell), communicator.rank());
@@ -364,7 +352,7 @@ impl Session<'_> {
             } else {
                 Err(NoChannels::SwitchedOff)
             },
-            spool: &self.spool,
+            spool: self.launch.spool(),
             watchdog: &self.watchdog,
             began,
         };
@@ -395,15 +383,15 @@ impl Session<'_> {
     ) -> Result<(Vec<Measurement>, TimeBreakdown), DriverError> {
         let begin = || self.watchdog.begin_turn(task.id, 0);
         begin();
-        self.spool.write_record(&Record::Trying {
+        self.launch.spool().write_record(&Record::Trying {
             task: task.id,
             candidate: 0,
         })?;
         // The watchdog times the experiment as one turn, so its slice must be much shorter than the limit.
-        let longest = self.plan.watchdog_seconds / 4.0;
+        let longest = self.launch.plan().watchdog_seconds / 4.0;
         let repetition = Repetition {
-            slice_seconds: self.plan.repetition.slice_seconds.min(longest),
-            ..self.plan.repetition
+            slice_seconds: self.launch.plan().repetition.slice_seconds.min(longest),
+            ..self.launch.plan().repetition
         };
         let channels = match what.through {
             Through::Mpi => None,
@@ -411,7 +399,8 @@ impl Session<'_> {
                 Ok(channels) => Some(channels),
                 Err(reason) => {
                     self.watchdog.end_step();
-                    self.spool
+                    self.launch
+                        .spool()
                         .write_record(&no_channels_failure(reason).into_record(task.id, 0))?;
                     return Ok((Vec::new(), TimeBreakdown::default()));
                 }

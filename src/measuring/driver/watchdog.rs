@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use benchmarking::Failure;
+use benchmarking::{Failure, Spool};
 use files::Plain;
 use nix::fcntl::{Flock, FlockArg};
 use wire::{FailureKind, exit_code};
 
 use crate::error::DriverError;
-use crate::spool::Spool;
 
 /// The interval of the checks, long enough not to disturb measurements.
 const PERIOD: Duration = Duration::from_millis(250);

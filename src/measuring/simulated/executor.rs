@@ -49,7 +49,7 @@ impl Executor for SimulatedExecutor<'_> {
             task: self.task,
             candidate: index,
         })?;
-        let chance = (self.session.plan.seed, self.round);
+        let chance = (self.session.launch.plan().seed, self.round);
         let noise = self.session.times.machine().noise.unwrap_or_default();
         let times = &self.session.times;
         let seconds = times.undisturbed_seconds(self.subject, candidate, self.pattern);
@@ -70,7 +70,7 @@ impl Executor for SimulatedExecutor<'_> {
     }
 
     fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, Stopped> {
-        let patience = self.session.plan.watchdog_seconds;
+        let patience = self.session.launch.plan().watchdog_seconds;
         if prepared.seconds > patience {
             // There is nothing to kill: the launch continues.
             self.elapsed_seconds += patience;
@@ -138,7 +138,7 @@ impl Executor for SimulatedExecutor<'_> {
 
     /// All ranks read the same clock; experiments need none.
     fn residual_seconds(&mut self) -> Result<Option<f64>, Stopped> {
-        let is_window = self.session.plan.synchronisation == Synchronisation::Window;
+        let is_window = self.session.launch.plan().synchronisation == Synchronisation::Window;
         Ok((is_window && matches!(self.subject, Subject::Cell(_))).then_some(0.0))
     }
 
@@ -155,7 +155,7 @@ impl SimulatedExecutor<'_> {
         };
         let arrivals = Arrivals {
             longest_seconds,
-            seed: self.session.plan.seed ^ u64::from(self.round).rotate_left(32),
+            seed: self.session.launch.plan().seed ^ u64::from(self.round).rotate_left(32),
         };
         let ranks = cell.shape.ranks();
         for place in prepared.skewed.len()..Arrivals::PERIOD {

@@ -1,10 +1,11 @@
 //! The launcher that starts no processes.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use benchmarking::{LaunchSession, Spool};
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::Machine;
 use vocabulary::{Candidate, Cell, Experiment, Library, Pattern, Placement, Subject};
@@ -12,7 +13,6 @@ use vocabulary::{Candidate, Cell, Experiment, Library, Pattern, Placement, Subje
 use crate::identity::library_for_machine;
 use crate::rules::{Rules, RulesError};
 use crate::session::{Session, Stopped, read_plan};
-use crate::spool::Spool;
 use crate::times::Times;
 
 /// Carries out jobs on a simulated machine, each in a thread of this process.
@@ -77,10 +77,10 @@ impl Launcher for SimulatedLauncher {
             source,
         };
         fs::write(&job.log, "").map_err(failed)?;
-        let spool = Arc::new(Spool::default());
+        let spool = Spool::default();
         let thread = thread::Builder::new().spawn({
             let (job, library) = (job.clone(), self.library.clone());
-            let (times, spool) = (Arc::clone(&self.times), Arc::clone(&spool));
+            let (times, spool) = (Arc::clone(&self.times), spool.clone());
             move || carry_out_job(&job, &library, &times, &spool)
         });
         Ok(Box::new(SimulatedRun {
@@ -95,14 +95,15 @@ impl Launcher for SimulatedLauncher {
 /// Carries out a job's plan; returns a driver's exit code.
 fn carry_out_job(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 {
     let carried_out = read_plan(&job.plan).and_then(|plan| {
-        spool.open(&plan.spool).map_err(Stopped::Spool)?;
+        spool.open_with(&plan.spool, |path| {
+            File::options().create(true).append(true).open(path)
+        })?;
         let session = Session {
-            plan: &plan,
+            launch: LaunchSession::new(&plan, library, spool.clone())?,
             library,
             ranks: job.ranks,
             ppn: job.ppn,
             times,
-            spool,
         };
         session.run_plan()
     });
@@ -120,7 +121,7 @@ fn carry_out_job(job: &Job, library: &Library, times: &Times, spool: &Spool) -> 
 struct SimulatedRun {
     /// `None` once it has ended or is no longer waited for.
     thread: Option<JoinHandle<i32>>,
-    spool: Arc<Spool>,
+    spool: Spool,
     log: PathBuf,
     end: Option<Outcome>,
 }

@@ -23,7 +23,6 @@ mod identity;
 mod launcher;
 mod rules;
 mod session;
-mod spool;
 mod times;
 
 pub use launcher::SimulatedLauncher;

@@ -4,18 +4,14 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use benchmarking::CellBenchmark;
+use benchmarking::{LaunchSession, PlanError, SpoolError, TaskRunner};
 use statistics::clock::ClockResolution;
 use thiserror::Error;
 use vocabulary::bounds::{SPAN, TIME};
 use vocabulary::{CacheState, Candidate, Library, Pattern, Subject, Warning};
-use wire::{
-    Environment, Finish, LaunchStart, Plan, PlannedTask, PlannedWork, Record, TaskDone,
-    WIRE_VERSION, exit_code,
-};
+use wire::{Environment, Plan, PlannedTask, PlannedWork, Record, TaskDone, exit_code};
 
 use crate::executor::SimulatedExecutor;
-use crate::spool::Spool;
 use crate::times::Times;
 
 /// The resolution of a simulated clock, which is unlimited.
@@ -28,11 +24,9 @@ const PERFECT: ClockResolution = ClockResolution {
 #[derive(Debug, Error)]
 pub(crate) enum Stopped {
     #[error("cannot read the plan: {0}")]
-    Plan(#[source] io::Error),
-    #[error("the plan has version {0}, this program reads {WIRE_VERSION}")]
-    Version(u32),
-    #[error("the plan is for {planned}, this is {found}")]
-    OtherLibrary { planned: Library, found: Library },
+    Unreadable(#[source] io::Error),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     #[error("the plan is for cold caches, but a simulated machine has no caches")]
     ColdCaches,
     #[error("cannot write to the spool: {0}")]
@@ -45,93 +39,97 @@ impl Stopped {
     /// The exit code that a driver has for this reason.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Plan(_) | Self::Version(_) | Self::ColdCaches => exit_code::PLAN,
-            Self::OtherLibrary { .. } => exit_code::LIBRARY,
+            Self::Unreadable(_) | Self::ColdCaches => exit_code::PLAN,
+            Self::Plan(error) => error.exit_code(),
             Self::Spool(_) => exit_code::FAILED,
             Self::Killed => exit_code::ORPHANED,
         }
     }
 }
 
-pub(crate) fn read_plan(path: &Path) -> Result<Plan, Stopped> {
-    let text = files::read(path).map_err(Stopped::Plan)?;
-    let plan: Plan = serde_json::from_slice(&text).map_err(|error| Stopped::Plan(error.into()))?;
-    match plan.version {
-        WIRE_VERSION => Ok(plan),
-        version => Err(Stopped::Version(version)),
+impl From<SpoolError> for Stopped {
+    fn from(error: SpoolError) -> Self {
+        match error {
+            SpoolError::Closed => Self::Killed,
+            SpoolError::Encode(source) => Self::Spool(source.into()),
+            SpoolError::Write { source, .. } => Self::Spool(source),
+        }
     }
 }
 
-/// A running launch.
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, Stopped> {
+    let text = files::read(path).map_err(Stopped::Unreadable)?;
+    Ok(benchmarking::parse_plan(&text)?)
+}
+
+/// A running launch. It ends when its spool is closed.
 pub(crate) struct Session<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) launch: LaunchSession<'a>,
     pub(crate) library: &'a Library,
     pub(crate) ranks: u32,
     pub(crate) ppn: u32,
     pub(crate) times: &'a Times,
-    /// The spool for records; the launch ends when it is closed.
-    pub(crate) spool: &'a Spool,
+}
+
+/// Carries out tasks in simulated time.
+struct SimulatedTasks<'a> {
+    session: &'a Session<'a>,
+    /// The simulated time since the start of the launch, in seconds.
+    clock: f64,
+}
+
+impl TaskRunner for SimulatedTasks<'_> {
+    type Error = Stopped;
+
+    fn may_begin(&mut self, deadline_seconds: f64) -> Result<bool, Stopped> {
+        Ok(self.clock < deadline_seconds)
+    }
+
+    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, Stopped> {
+        let done = self.session.simulate_task(task)?;
+        self.clock += done.elapsed_seconds;
+        Ok(Some(done))
+    }
 }
 
 impl Session<'_> {
     pub(crate) fn run_plan(&self) -> Result<(), Stopped> {
-        if self.plan.library != *self.library {
-            return Err(Stopped::OtherLibrary {
-                planned: self.plan.library.clone(),
-                found: self.library.clone(),
-            });
-        }
-        if self.plan.cache == CacheState::Cold {
+        if self.launch.plan().cache == CacheState::Cold {
             return Err(Stopped::ColdCaches);
         }
-        self.write_record(&Record::Started(self.launch_start()))?;
-        let deadline = self.plan.deadline_seconds.unwrap_or(f64::INFINITY);
-        let mut clock = 0.0;
-        for task in &self.plan.tasks {
-            if clock >= deadline {
-                let reason = Finish::Deadline;
-                return self.write_record(&Record::Finished { reason });
-            }
-            clock += self.simulate_task(task)?;
-        }
-        let reason = Finish::Complete;
-        self.write_record(&Record::Finished { reason })
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix_seconds = now.map_or(0, |since| since.as_secs());
+        self.launch
+            .record_start(unix_seconds, self.describe_environment())?;
+        self.launch.carry_out_tasks(&mut SimulatedTasks {
+            session: self,
+            clock: 0.0,
+        })
     }
 
     pub(crate) fn write_record(&self, record: &Record) -> Result<(), Stopped> {
-        match self.spool.write_record(record) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Stopped::Killed),
-            Err(error) => Err(Stopped::Spool(error)),
-        }
+        Ok(self.launch.spool().write_record(record)?)
     }
 
-    fn launch_start(&self) -> LaunchStart {
+    fn describe_environment(&self) -> Environment {
         let machine = self.times.machine();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        LaunchStart {
-            campaign: self.plan.campaign.clone(),
-            launch: self.plan.launch,
-            unix_seconds: now.map_or(0, |since| since.as_secs()),
-            environment: Environment {
-                library: Some(self.library.clone()),
-                library_text: format!("the simulated machine {}", machine.name),
-                colltune: env!("CARGO_PKG_VERSION").to_owned(),
-                hosts: vec![machine.name.clone()],
-                ranks: self.ranks,
-                cores: machine.ranks_per_node.max(self.ppn),
-                cpu: "simulated".to_owned(),
-                shared_memory: Some(machine.shared.is_some()),
-                warnings: vec![Warning::Simulated {
-                    machine: machine.name.clone(),
-                }],
-                ..Environment::default()
-            },
+        Environment {
+            library: Some(self.library.clone()),
+            library_text: format!("the simulated machine {}", machine.name),
+            colltune: env!("CARGO_PKG_VERSION").to_owned(),
+            hosts: vec![machine.name.clone()],
+            ranks: self.ranks,
+            cores: machine.ranks_per_node.max(self.ppn),
+            cpu: "simulated".to_owned(),
+            shared_memory: Some(machine.shared.is_some()),
+            warnings: vec![Warning::Simulated {
+                machine: machine.name.clone(),
+            }],
+            ..Environment::default()
         }
     }
 
-    /// Carries out a task; returns the simulated seconds that it took.
-    fn simulate_task(&self, task: &PlannedTask) -> Result<f64, Stopped> {
+    fn simulate_task(&self, task: &PlannedTask) -> Result<TaskDone, Stopped> {
         let (subject, candidates) = match &task.work {
             PlannedWork::Compare { cell, candidates } => (Subject::Cell(*cell), &candidates[..]),
             PlannedWork::Experiment(experiment) => {
@@ -143,18 +141,13 @@ impl Session<'_> {
             Subject::Experiment(_) => Pattern::Together,
         };
         self.times
-            .compute_in_parallel(subject, candidates, pattern, &|| self.spool.is_closed());
-        let benchmark = CellBenchmark {
-            candidates,
-            pattern,
-            together: task.calls,
-            repetition: &self.plan.repetition,
-            racing: self.plan.racing,
-            timer: PERFECT,
-            patience_seconds: self.plan.watchdog_seconds,
-            // Each candidate has its own random numbers, so the order of turns does not matter.
-            seed: None,
-        };
+            .compute_in_parallel(subject, candidates, pattern, &|| {
+                self.launch.spool().is_closed()
+            });
+        // Each candidate has its own random numbers, so the order of turns does not matter.
+        let benchmark = self
+            .launch
+            .benchmark_for(task, candidates, pattern, PERFECT);
         let (mut measurements, mut spent) =
             benchmark.measure_candidates(&mut SimulatedExecutor {
                 session: self,
@@ -180,13 +173,12 @@ impl Session<'_> {
         let elapsed_seconds =
             spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
         let elapsed_seconds = SPAN.nearest_value(elapsed_seconds);
-        self.write_record(&Record::Done(TaskDone {
+        Ok(TaskDone {
             task: task.id,
             order: self.times.placement().order().on_shape(subject.shape()),
             elapsed_seconds,
             spent: Some(spent),
             measurements,
-        }))?;
-        Ok(elapsed_seconds)
+        })
     }
 }

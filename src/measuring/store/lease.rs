@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::file_system::create_folder_of;
+use crate::folder::create_folder_of;
 use crate::{Holder, StoreError};
 
 /// The interval between renewals.

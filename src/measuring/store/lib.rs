@@ -24,7 +24,7 @@
 mod columns;
 mod cost;
 mod error;
-mod file_system;
+mod folder;
 mod holder;
 mod import;
 mod ingest;
@@ -41,7 +41,6 @@ mod verdict;
 mod whole;
 
 pub use error::{Obstacle, StoreError, StoreMismatch};
-pub use file_system::network_file_system;
 pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
 pub use launch::LaunchOutcome;

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Uid;
 
-use crate::file_system::create_folder_of;
+use crate::folder::create_folder_of;
 use crate::{Holder, StoreError};
 
 /// The time to wait for another process that holds the lock briefly.

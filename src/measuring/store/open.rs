@@ -1,21 +1,17 @@
 //! Opening and creating stores.
 
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
-use rusqlite::{Connection, OpenFlags, Params, Row, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Params, Row, Transaction, TransactionBehavior};
+use sqlite::{Check, FileStart, Journal, Missing, OpenError, Opening};
 
 #[cfg(doc)]
 use crate::Obstacle;
 use crate::error::{StoreError, StoreMismatch};
-use crate::file_system::{create_folder_of, network_file_system};
+use crate::folder::create_folder_of;
 use crate::read_only;
-use crate::schema::{self, APPLICATION_ID};
-
-/// The time that a writer waits for another.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+use crate::schema::FORMAT;
 
 /// An open store.
 ///
@@ -37,8 +33,7 @@ impl Store {
     /// [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the path.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
         create_folder_of(path)?;
-        check_header(path)?;
-        Self::connect_for_writing(path, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::open_for_writing(path, Missing::Create)
     }
 
     /// Opens the store at `path`.
@@ -51,7 +46,8 @@ impl Store {
     /// [`StoreError::Absent`] if there is no file; [`StoreError::NotWritable`] if it can be read only after writing
     /// (see [`Obstacle`]); otherwise those of [`Store::open_or_create`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        if check_header(path)? == Header::Nothing {
+        let start = FORMAT.read_start(path);
+        if start.map_err(|error| opening_error(path, error))? == FileStart::Empty {
             return Err(StoreError::Absent {
                 path: path.to_owned(),
             });
@@ -59,7 +55,7 @@ impl Store {
         // Checked beforehand: SQLite would open a file without write permission, and leave files of this user beside
         // it, which would prevent the owner from writing.
         if access(path, AccessFlags::W_OK).is_ok() {
-            match Self::connect_for_writing(path, OpenFlags::empty()) {
+            match Self::open_for_writing(path, Missing::Refuse) {
                 // The obstacle is the folder or the file system.
                 Err(StoreError::NotWritable { .. }) => {}
                 result => return result,
@@ -73,15 +69,17 @@ impl Store {
         &self.path
     }
 
-    fn connect_for_writing(path: &Path, create: OpenFlags) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-        let at = |source| StoreError::from_sqlite(path, source);
-        let mut connection = Connection::open_with_flags(path, flags).map_err(at)?;
-        connection.busy_timeout(PATIENCE).map_err(at)?;
-        check_version(&connection, path)?;
-        check_integrity(&connection, path)?;
-        prepare_connection(&mut connection, journal_mode(path)).map_err(at)?;
-        Ok(Self::new(connection, path))
+    fn open_for_writing(path: &Path, missing: Missing) -> Result<Self, StoreError> {
+        let opening = Opening {
+            missing,
+            // A damaged store must be neither extended nor fitted.
+            check: Check::Pages,
+            journal: journal_for(path),
+        };
+        match FORMAT.open_for_writing(path, &opening) {
+            Ok(connection) => Ok(Self::new(connection, path)),
+            Err(error) => Err(opening_error(path, error)),
+        }
     }
 
     /// A store on a prepared connection.
@@ -130,93 +128,35 @@ impl Store {
     }
 }
 
-/// The contents of a path before SQLite opens it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Header {
-    /// No file, or an empty one.
-    Nothing,
-    /// A colltune store.
-    Ours,
+/// The journal for a path.
+fn journal_for(path: &Path) -> Journal {
+    match files::network_file_system(path) {
+        Some(_) => Journal::Rollback,
+        None => Journal::WriteAhead,
+    }
 }
 
-/// Reads the first bytes, so that other files are refused without being opened for writing.
-///
-/// Layout: <https://www.sqlite.org/fileformat.html#the_database_header>.
-fn check_header(path: &Path) -> Result<Header, StoreError> {
-    let mut bytes = Vec::new();
-    // SQLite should not open a folder, a FIFO or a device either.
-    match files::open_regular(path) {
-        Ok(file) => file
-            .take(100)
-            .read_to_end(&mut bytes)
-            .map_err(|source| StoreError::for_file(path, source))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Header::Nothing),
-        Err(source) => return Err(StoreError::for_file(path, source)),
-    };
-    let not_a_store = |found| {
-        Err(StoreError::NotAStore {
-            path: path.to_owned(),
-            found,
-        })
-    };
-    if bytes.is_empty() {
-        return Ok(Header::Nothing);
-    }
-    if bytes.len() < 100 || !bytes.starts_with(b"SQLite format 3\0") {
-        return not_a_store(StoreMismatch::OtherFormat);
-    }
-    if bytes[68..72] != APPLICATION_ID.to_be_bytes() {
-        return not_a_store(StoreMismatch::OtherDatabase);
-    }
-    Ok(Header::Ours)
-}
-
-/// The version of the file format; a future version is an error.
-pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
-    let found =
-        schema::read_version(connection).map_err(|source| StoreError::from_sqlite(path, source))?;
-    if found <= schema::VERSION {
-        return Ok(found);
-    }
-    Err(StoreError::Newer {
+/// Names the store in an error of opening it.
+pub(crate) fn opening_error(path: &Path, error: OpenError) -> StoreError {
+    let not_a_store = |found| StoreError::NotAStore {
         path: path.to_owned(),
         found,
-        known: schema::VERSION,
-    })
-}
-
-/// Reads the whole file once: a damaged store must be neither extended nor fitted.
-pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let verdict: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|source| StoreError::from_sqlite(path, source))?;
-    if verdict == "ok" {
-        return Ok(());
+    };
+    match error {
+        OpenError::File(source) => StoreError::for_file(path, source),
+        OpenError::NotSqlite => not_a_store(StoreMismatch::OtherFormat),
+        OpenError::OtherProgram => not_a_store(StoreMismatch::OtherDatabase),
+        OpenError::Newer { found, known } => StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        },
+        OpenError::Damaged { detail } => StoreError::Corrupt {
+            path: path.to_owned(),
+            detail,
+        },
+        OpenError::Sqlite(source) => StoreError::from_sqlite(path, source),
     }
-    let detail = verdict.replace('\n', " ");
-    Err(StoreError::Corrupt {
-        path: path.to_owned(),
-        detail,
-    })
-}
-
-/// The journal mode for a path. The write-ahead log needs shared memory, which several hosts do not have
-/// (<https://www.sqlite.org/wal.html>).
-fn journal_mode(path: &Path) -> &'static str {
-    match network_file_system(path) {
-        Some(_) => "delete",
-        None => "wal",
-    }
-}
-
-/// Settings of the connection; creates or updates the schema.
-fn prepare_connection(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "synchronous", "full")?;
-    // This comes before the log is switched on, so that a new file begins with our header; see `check_header`.
-    schema::migrate(connection)?;
-    // A file system without shared memory selects another mode, which is as durable.
-    connection.pragma_update_and_check(None, "journal_mode", journal_mode, |_| Ok(()))
 }
 
 #[cfg(test)]
@@ -228,7 +168,9 @@ mod tests {
     use crate::{Import, ImportedLaunch};
 
     fn check_intact(store: &Store) {
-        check_integrity(&store.connection, store.path()).expect("intact");
+        FORMAT
+            .run_check(&store.connection, Check::Pages)
+            .expect("intact");
     }
 
     #[test]

@@ -1,30 +1,22 @@
 //! The folder that tables are pulled to.
 
-use std::fs::{self, File, Permissions, TryLockError};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 use answers::Digest;
+use files::{CURRENT, CurrentLink, Turns, VersionsError, VersionsFolder};
 use serde::{Deserialize, Serialize};
 
 use crate::{ChannelAddress, PullError, ServiceUrl};
 
-/// The link to the channel's table.
-const CURRENT: &str = "current";
 /// The file with the response that made `current`.
 const KNOWN: &str = ".pulled.json";
-/// The file that is locked during changes. Only the folder's owner can open it, and so hold it.
-const LOCK: &str = ".lock";
-/// The prefix of incomplete files.
-const PART: &str = ".part-";
 /// The suffix of tables.
 const TABLE: &str = ".yaml";
-
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The response that made `current`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +32,8 @@ pub(crate) struct KnownResponse {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// The lock, held as long as the `Folder` exists; `None` if the file system does not support locks. No table is
-    /// then removed, as another process may need it.
-    lock: Option<File>,
+    /// The same folder; how it is changed so that a crash does no harm.
+    versions: VersionsFolder,
 }
 
 impl Folder {
@@ -55,11 +46,9 @@ impl Folder {
         let path = std::path::absolute(path).map_err(PullError::on_file("find", path))?;
         files::check_folder(&path)?;
         linked_digest(&path)?;
-        files::create_folder(&path, 0o755).map_err(PullError::on_file("create", &path))?;
-        // Another account may have created it first.
-        files::check_folder(&path)?;
-        let lock = lock_folder(&path, wait)?;
-        Ok(Self { path, lock })
+        let opened = VersionsFolder::open(&path, true, Turns::LockedIfPossible(wait));
+        let versions = opened.map_err(|error| changing_error(error, wait))?;
+        Ok(Self { path, versions })
     }
 
     /// The digest and path of the table that `current` links to; `None` if there is none, or if it is damaged.
@@ -112,35 +101,17 @@ impl Folder {
 
     /// Writes a file atomically, readable by all users.
     fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
-        let write = || {
-            let mut file = tempfile::Builder::new()
-                .prefix(PART)
-                .tempfile_in(&self.path)?;
-            file.write_all(bytes)?;
-            let everyone = Permissions::from_mode(0o444);
-            file.as_file().set_permissions(everyone)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|error| error.error)?;
-            self.sync_entries()
-        };
-        write().map_err(PullError::on_file("write", path))
+        let written = self.versions.write_file(path, bytes, 0o444);
+        written.map_err(|error| changing_error(error, Duration::ZERO))
     }
 
     /// Makes a stored table the current one.
     pub(crate) fn make_current(&self, digest: &str) -> Result<(), PullError> {
-        let link = self.path.join(CURRENT);
         if linked_digest(&self.path)?.as_deref() == Some(digest) {
             return Ok(());
         }
-        let turn = || {
-            // The name of a temporary file is unique.
-            let next = tempfile::Builder::new()
-                .prefix(PART)
-                .make_in(&self.path, |path| symlink(format!("{digest}{TABLE}"), path))?;
-            fs::rename(next.path(), &link)?;
-            self.sync_entries()
-        };
-        turn().map_err(PullError::on_file("replace", &link))
+        let replaced = self.versions.make_current(&format!("{digest}{TABLE}"));
+        replaced.map_err(|error| changing_error(error, Duration::ZERO))
     }
 
     /// Stores the response that made `current`.
@@ -149,9 +120,10 @@ impl Folder {
         self.write_file(&self.path.join(KNOWN), &text)
     }
 
-    /// Removes all tables but these and the current one, and incomplete files of killed processes.
+    /// Removes all tables but these and the current one.
     pub(crate) fn keep_only(&self, digests: &[&str]) -> Result<(), PullError> {
-        if self.lock.is_none() {
+        // Another process may need them.
+        if !self.versions.is_locked() {
             return Ok(());
         }
         let current = linked_digest(&self.path)?;
@@ -163,17 +135,12 @@ impl Folder {
             let is_old = digest.is_some_and(|digest| {
                 !digests.contains(&digest) && current.as_deref() != Some(digest)
             });
-            if is_old || name.starts_with(PART) {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(PullError::on_file("remove", &path))?;
+            if is_old {
+                let removed = self.versions.remove_version(name);
+                removed.map_err(|error| changing_error(error, Duration::ZERO))?;
             }
         }
         Ok(())
-    }
-
-    /// Syncs the folder's entries to disk.
-    fn sync_entries(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
     }
 }
 
@@ -189,49 +156,35 @@ fn is_undamaged(table: &Path, digest: &str) -> bool {
 /// The digest of the table that `current` links to.
 fn linked_digest(folder: &Path) -> Result<Option<String>, PullError> {
     let path = folder.join(CURRENT);
-    let target = match fs::read_link(&path) {
-        Ok(target) => target,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            return Err(PullError::NotOurs { path });
-        }
-        Err(error) => return Err(PullError::on_file("read", &path)(error)),
+    let link = match CurrentLink::read(folder) {
+        // There is a file in the place of the folder.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
+        link => link.map_err(PullError::on_file("read", &path))?,
     };
-    let digest = target.to_str().and_then(|name| name.strip_suffix(TABLE));
+    let name = link.version_name();
+    let digest = name.and_then(|name| name.strip_suffix(TABLE));
     match digest.filter(|digest| is_digest(digest)) {
         Some(digest) => Ok(Some(digest.to_owned())),
+        None if link == CurrentLink::Missing => Ok(None),
         None => Err(PullError::NotOurs { path }),
     }
 }
 
-fn lock_folder(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
-    let path = folder.join(LOCK);
-    let file = files::open_lock(&path, 0o600).map_err(PullError::on_file("open", &path))?;
-    let since = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) if since.elapsed() < wait => sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => {
-                return Err(PullError::Busy {
-                    folder: folder.to_owned(),
-                    limit: wait,
-                });
-            }
-            Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(None),
-            Err(TryLockError::Error(error)) => {
-                return Err(PullError::on_file("lock", &path)(error));
-            }
-        }
+/// The error of a change to the folder, for which another process was waited for at most so long.
+fn changing_error(error: VersionsError, limit: Duration) -> PullError {
+    match error {
+        VersionsError::Untrusted(untrusted) => untrusted.into(),
+        VersionsError::Busy { folder } => PullError::Busy { folder, limit },
+        VersionsError::File {
+            action,
+            path,
+            source,
+        } => PullError::File {
+            action,
+            path,
+            source,
+        },
     }
-}
-
-/// Whether an error says that the file system has no locks, like some network file systems.
-fn has_no_locks(error: &io::Error) -> bool {
-    const ENOLCK: i32 = 37;
-    error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
 }
 
 /// Does work that the disk may hold up on a thread of its own, which is left behind if it is stuck. `None` if the work

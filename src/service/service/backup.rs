@@ -37,8 +37,7 @@ pub fn write_backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     // SQLite accepts an existing empty file, and only its owner can read this one.
     ensure_private_file(&copy)?;
     let connection = open_connection(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let checked = schema::check_whole(&connection, &database);
-    checked.map_err(|error| schema::name_file(error, &database))?;
+    schema::check_whole(&connection, &database)?;
     // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
@@ -120,29 +119,13 @@ impl UnfinishedFolder {
 
     /// Sets the folder's mode, syncs everything to disk, and renames the folder to the target.
     fn move_to_target(self) -> Result<(), ServiceError> {
-        let above = self.target.parent().unwrap_or(&self.target);
         let named = files::set_folder_mode(self.path(), self.mode)
-            .and_then(|()| sync_tree(self.path()))
-            .and_then(|()| fs::rename(self.path(), &self.target))
-            .and_then(|()| File::open(above)?.sync_all());
+            .and_then(|()| files::move_new_folder(self.path(), &self.target));
         named.map_err(ServiceError::on_file("create", &self.target))?;
         // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(())
     }
-}
-
-/// Syncs a folder with all files and folders in it to disk.
-fn sync_tree(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_tree(&entry.path())?
-        } else {
-            File::open(entry.path())?.sync_all()?
-        }
-    }
-    File::open(folder)?.sync_all()
 }
 
 /// The line that `sha256sum` prints for the database.
@@ -156,8 +139,7 @@ fn sha256sum_line(database: &Path) -> Result<String, ServiceError> {
 fn check_and_copy_blobs(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
     let connection = open_connection(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let of_copy = |error| schema::name_file(error, &from.join(DATABASE));
-    schema::check_whole(&connection, &from.join(DATABASE)).map_err(of_copy)?;
+    schema::check_whole(&connection, &from.join(DATABASE))?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),
         problem: format!("it is damaged ({problem})"),

@@ -3,8 +3,7 @@
 //! The file is written before the row. A file without a row, left by a crash between the two, does no harm: its name
 //! is its digest.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Transaction, params};
@@ -68,7 +67,8 @@ impl Service {
         let digest = Digest::of_bytes(bytes);
         let path = file_path(&self.configuration.state, &digest);
         if read_checked(&self.configuration.state, &digest).is_err() {
-            let written = write_immutable(&self.configuration.state, &path, bytes);
+            let written =
+                files::write_below(&self.configuration.state, &path, bytes, MODE, OWN_MODE);
             self.disk
                 .note_refusal(written.map_err(ServiceError::on_file("write", &path)))?;
         }
@@ -93,24 +93,4 @@ impl Service {
         }
         found
     }
-}
-
-/// Writes an immutable file atomically, creating and syncing its folders.
-fn write_immutable(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(state);
-    let made: Vec<&Path> = folder
-        .ancestors()
-        .take_while(|folder| folder.starts_with(state))
-        .collect();
-    let is_new = !folder.is_dir();
-    files::create_folder(folder, OWN_MODE)?;
-    let mut file = tempfile::NamedTempFile::with_prefix_in(".new-", folder)?;
-    file.write_all(bytes)?;
-    files::set_mode(file.as_file(), MODE)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    let changed = if is_new { &made[..] } else { &made[..1] };
-    changed
-        .iter()
-        .try_for_each(|changed_folder| File::open(changed_folder)?.sync_all())
 }

@@ -5,18 +5,17 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Params, Row, Transaction, TransactionBehavior,
 };
 use serde::de::DeserializeOwned;
+use sqlite::{Check, Journal, Missing, Opening};
 
 use crate::disk::Disk;
+use crate::schema::FORMAT;
 use crate::{ServiceError, schema};
 
-/// The time that a connection waits for the lock of another one, such as a backup's.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// The most reading connections that are kept open.
 const MOST_IDLE: usize = 8;
 /// The length to which the write-ahead log is cut once it has been written back, in bytes.
@@ -45,18 +44,17 @@ impl Database {
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
     pub(crate) fn open(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
         ensure_private_file(path)?;
-        Self::open_checked(path, disk).map_err(|error| schema::name_file(error, path))
-    }
-
-    fn open_checked(path: &Path, disk: Disk) -> Result<Self, ServiceError> {
-        let mut connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        schema::check_unless_empty(&connection, path)?;
-        connection.pragma_update(None, "foreign_keys", true)?;
-        connection.pragma_update(None, "synchronous", "full")?;
+        let opening = Opening {
+            missing: Missing::Refuse,
+            check: Check::Objects,
+            journal: Journal::WriteAhead,
+        };
+        let connection = FORMAT
+            .open_for_writing(path, &opening)
+            .map_err(|error| schema::opening_error(path, error))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         // Lets the triggers that keep tables append-only see the deletions of `REPLACE`, too.
         connection.pragma_update(None, "recursive_triggers", true)?;
-        schema::migrate_to_newest(&mut connection)?;
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_size_limit", MOST_LOG, |_| Ok(()))?;
         Ok(Self {
             path: path.to_owned(),
@@ -152,9 +150,7 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
 
 /// Connects to an existing file.
 pub(crate) fn open_connection(path: &Path, access: OpenFlags) -> Result<Connection, ServiceError> {
-    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    let connection = sqlite::connect_to(path, access)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

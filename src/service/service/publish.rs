@@ -216,11 +216,8 @@ impl Service {
 
 /// Removes the link `current` of a channel that has no release.
 fn remove_current_link(folder: &Path) -> Result<(), ServiceError> {
-    let link = folder.join("current");
-    if fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {
-        fs::remove_file(&link).map_err(ServiceError::on_file("remove", &link))?;
-    }
-    Ok(())
+    let link = folder.join(files::CURRENT);
+    files::remove_current_link(folder).map_err(ServiceError::on_file("remove", &link))
 }
 
 /// The folders in a folder; none if it cannot be read.

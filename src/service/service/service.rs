@@ -156,7 +156,7 @@ fn is_used(path: &Path) -> bool {
 /// Creates the state folder if necessary, locks it and sets its modes. The operating system releases the lock when the
 /// file is closed or the process ends. Children do not inherit it.
 fn lock_state_folder(state: &Path) -> Result<File, ServiceError> {
-    if let Some(kind) = store::network_file_system(state) {
+    if let Some(kind) = files::network_file_system(state) {
         return Err(ServiceError::NetworkFileSystem {
             folder: state.to_owned(),
             kind: kind.to_owned(),

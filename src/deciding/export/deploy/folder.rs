@@ -1,24 +1,20 @@
 //! The folder that tables are deployed to.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
+
+use ::files::{CurrentLink, Turns, VersionsError, VersionsFolder};
 
 use super::files::VersionFile;
 use super::history::{History, HistoryAction, HistoryLine};
 use super::modules::link_modules;
 use super::{DeployError, DeployedVersion, files};
 
-/// The link to the current version.
-pub(super) const CURRENT: &str = "current";
+pub(super) use ::files::{CURRENT, VERSIONS_LOCK as LOCK};
+
 /// The file that records who made which version current.
 pub(super) const HISTORY: &str = "history";
-/// The file that is locked during changes. Only the folder's owner can open it, and so hold it.
-pub(super) const LOCK: &str = ".lock";
-/// The names of a version that is being written, and of the next link.
-pub(super) const HALF: &str = ".half-written";
-const NEXT: &str = ".next";
 
 /// A folder of versions that this process alone changes.
 #[derive(Debug)]
@@ -26,8 +22,8 @@ pub(super) struct VersionFolder {
     pub(super) path: PathBuf,
     /// Whether the folder belongs to a service and contains only its releases.
     pub(super) is_own: bool,
-    /// Locked for its lifetime.
-    _lock: File,
+    /// The same folder; how it is changed so that a crash does no harm.
+    pub(super) versions: VersionsFolder,
 }
 
 impl VersionFolder {
@@ -50,33 +46,11 @@ impl VersionFolder {
         create: bool,
         is_own: bool,
     ) -> Result<Self, DeployError> {
-        ::files::check_folder(folder)?;
-        if create {
-            make_folder(folder)?;
-            // Another account may have created it first.
-            ::files::check_folder(folder)?;
-        }
-        let path = folder.join(LOCK);
-        let lock =
-            ::files::open_lock(&path, 0o600).map_err(DeployError::for_file("open", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(DeployError::Busy {
-                    folder: folder.to_owned(),
-                });
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(DeployError::for_file("lock", &path)(error));
-            }
-        }
-        let half = folder.join(HALF);
-        missing_is_fine(fs::remove_dir_all(&half))
-            .map_err(DeployError::for_file("remove", &half))?;
+        let versions = VersionsFolder::open(folder, create, Turns::Locked)?;
         Ok(Self {
             path: folder.to_owned(),
             is_own,
-            _lock: lock,
+            versions,
         })
     }
 
@@ -124,27 +98,15 @@ impl VersionFolder {
                 }),
             };
         }
-        let half = self.path.join(HALF);
-        let mut folders = vec![half.clone()];
-        make_folder(&half)?;
-        for file in files {
-            let path = half.join(&file.name);
-            let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
-            above
-                .retain(|folder| folder.starts_with(&half) && !folders.iter().any(|f| f == folder));
-            for folder in above.into_iter().rev() {
-                make_folder(folder)?;
-                folders.push(folder.to_owned());
+        self.versions.add_folder(version, |half| {
+            for file in files {
+                let path = half.join(&file.name);
+                make_folder(path.parent().unwrap_or(half))?;
+                write_read_only(&path, &file.bytes, file_mode(&file.name))
+                    .map_err(DeployError::for_file("write", &path))?;
             }
-            write_read_only(&path, &file.bytes, file_mode(&file.name))
-                .map_err(DeployError::for_file("write", &path))?;
-        }
-        link_modules(&half)?;
-        for folder in folders.iter().rev() {
-            sync_folder(folder)?;
-        }
-        fs::rename(&half, &place).map_err(DeployError::for_file("create", &place))?;
-        sync_folder(&self.path)
+            link_modules(half)
+        })
     }
 
     /// Makes an existing version the current one.
@@ -170,11 +132,7 @@ impl VersionFolder {
             before: before.map(str::to_owned),
         };
         History::append_line(&self.path.join(HISTORY), &line)?;
-        let (link, next) = (self.path.join(CURRENT), self.path.join(NEXT));
-        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::for_file("remove", &next))?;
-        symlink(version, &next).map_err(DeployError::for_file("create", &next))?;
-        fs::rename(&next, &link).map_err(DeployError::for_file("replace", &link))?;
-        sync_folder(&self.path)?;
+        self.versions.make_current(version)?;
         modules
     }
 
@@ -269,27 +227,24 @@ pub(super) fn current_version_of(folder: &Path) -> Result<Option<String>, Deploy
             reason,
         })
     };
-    match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(DeployError::for_file("read", &path)(error)),
-        Ok(found) if !found.is_symlink() => {
+    let target = match CurrentLink::read(folder) {
+        Ok(CurrentLink::Missing) => return Ok(None),
+        Ok(CurrentLink::NotALink) => {
             return not_ours("it is not a symbolic link to a version".to_owned());
         }
-        Ok(_) => {}
-    }
-    let target = fs::read_link(&path).map_err(DeployError::for_file("read", &path))?;
-    let mut components = target.components();
-    let name = match (components.next(), components.next()) {
-        (Some(Component::Normal(name)), None) => name.to_str(),
-        _ => None,
+        Ok(CurrentLink::Version(name)) => match name.to_str() {
+            Some(version) if is_version(&folder.join(version)) => {
+                return Ok(Some(version.to_owned()));
+            }
+            _ => name,
+        },
+        Ok(CurrentLink::Elsewhere(target)) => target,
+        Err(error) => return Err(DeployError::for_file("read", &path)(error)),
     };
-    match name.filter(|name| is_version(&folder.join(name))) {
-        Some(name) => Ok(Some(name.to_owned())),
-        None => not_ours(format!(
-            "it is a symbolic link to {}, which is not a version",
-            target.display()
-        )),
-    }
+    not_ours(format!(
+        "it is a symbolic link to {}, which is not a version",
+        target.display()
+    ))
 }
 
 /// Whether a folder is a version; it gets its name only when it is complete.
@@ -357,5 +312,23 @@ pub(super) fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         _ => removed,
+    }
+}
+
+impl From<VersionsError> for DeployError {
+    fn from(error: VersionsError) -> Self {
+        match error {
+            VersionsError::Untrusted(untrusted) => untrusted.into(),
+            VersionsError::Busy { folder } => Self::Busy { folder },
+            VersionsError::File {
+                action,
+                path,
+                source,
+            } => Self::File {
+                action,
+                path,
+                source,
+            },
+        }
     }
 }

@@ -7,14 +7,10 @@ use std::path::Path;
 use super::DeployError;
 use super::files::{MODULES, VersionFile};
 use super::folder::{
-    CURRENT, HISTORY, OPEN, VersionFolder, file_mode, make_folder, missing_is_fine, sync_folder,
-    write_read_only,
+    CURRENT, HISTORY, OPEN, VersionFolder, file_mode, make_folder, missing_is_fine,
 };
 use super::history::History;
 use super::modules::{are_modules_linked, link_modules};
-
-/// A file that is about to replace a damaged one.
-const MENDED: &str = ".mended";
 
 impl VersionFolder {
     /// Sets aside files that have the names of the link and of the history, and lets all users read the folder and the
@@ -81,7 +77,7 @@ impl VersionFolder {
 
     /// Rewrites a file of a version atomically. Jobs that read the version find the other files unchanged.
     fn mend_file(&self, version: &Path, file: &VersionFile) -> Result<(), DeployError> {
-        let (path, mended) = (version.join(&file.name), self.path.join(MENDED));
+        let path = version.join(&file.name);
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
         above.retain(|folder| folder.starts_with(version) && !folder.is_dir());
         for folder in above.into_iter().rev() {
@@ -92,12 +88,8 @@ impl VersionFolder {
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
             fs::remove_dir_all(&path).map_err(DeployError::for_file("remove", &path))?;
         }
-        missing_is_fine(fs::remove_file(&mended))
-            .map_err(DeployError::for_file("remove", &mended))?;
-        write_read_only(&mended, &file.bytes, file_mode(&file.name))
-            .map_err(DeployError::for_file("write", &mended))?;
-        fs::rename(&mended, &path).map_err(DeployError::for_file("replace", &path))?;
-        sync_folder(path.parent().unwrap_or(version))
+        let mode = file_mode(&file.name);
+        Ok(self.versions.write_file(&path, &file.bytes, mode)?)
     }
 }
 

@@ -37,8 +37,6 @@ pub(super) const MODULE_NAME: &str = "module";
 const ALL: &str = ".all";
 /// Lets Environment Modules find them.
 const MODULERC: &str = ".modulerc";
-/// A module file that is about to replace another one.
-const NEXT: &str = ".next-module";
 /// The module files that an older colltune wrote into a version.
 const OLDER: &str = ".modulefiles";
 /// The link of a version to the module files.
@@ -312,11 +310,8 @@ impl VersionFolder {
         if self.is_own && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
             fs::remove_dir_all(&path).map_err(DeployError::for_file("remove", &path))?;
         }
-        let next = self.path.join(NEXT);
-        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::for_file("remove", &next))?;
-        write_read_only(&next, text.as_bytes(), file_mode(name))
-            .map_err(DeployError::for_file("write", &next))?;
-        fs::rename(&next, &path).map_err(DeployError::for_file("replace", &path))
+        let mode = file_mode(name);
+        Ok(self.versions.write_file(&path, text.as_bytes(), mode)?)
     }
 }
 

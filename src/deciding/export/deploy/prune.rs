@@ -1,11 +1,10 @@
 //! Removal of versions that no job uses any more.
 
-use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::folder::{HALF, VersionFolder};
+use super::folder::VersionFolder;
 use super::{DeployError, files, folder};
 
 /// Removes those of a service's versions ([`super::ServiceRelease`]) whose digest is not in `keep` and which, by the
@@ -34,11 +33,7 @@ pub fn prune_versions(
         if version.current || is_kept || in_use.contains(&version.name) {
             continue;
         }
-        // The next process that opens the folder removes the rest.
-        let half = folder.join(HALF);
-        fs::rename(&version.folder, &half)
-            .map_err(DeployError::for_file("rename", &version.folder))?;
-        fs::remove_dir_all(&half).map_err(DeployError::for_file("remove", &half))?;
+        versions.versions.remove_version(&version.name)?;
         removed += 1;
     }
     Ok(removed)

@@ -1,14 +1,14 @@
 //! Withdrawal: the library decides again.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use ::files::CurrentLink;
 use jiff::Timestamp;
 use table::{Confidence, Policy, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
 use super::files::{self, VersionContent, WITH_TABLE};
-use super::folder::{self, CURRENT, HISTORY, VersionFolder};
+use super::folder::{self, HISTORY, VersionFolder};
 use super::modules::{VARIABLES, module_of};
 use super::{DeployError, DeployedVersion, HistoryAction};
 
@@ -95,11 +95,9 @@ fn name_of_current(folder: &Path) -> Result<Option<String>, DeployError> {
         }
         Err(error) => error,
     };
-    let target = fs::read_link(folder.join(CURRENT)).unwrap_or_default();
-    let mut parts = target.components();
-    match (parts.next(), parts.next()) {
+    match CurrentLink::read(folder) {
         // Other software has such links, too, but no history.
-        (Some(Component::Normal(name)), None) if folder.join(HISTORY).is_file() => {
+        Ok(CurrentLink::Version(name)) if folder.join(HISTORY).is_file() => {
             Ok(Some(name.to_string_lossy().into_owned()))
         }
         _ => Err(not_a_version),

@@ -13,6 +13,7 @@ mod ranks;
 mod rules;
 mod samples;
 mod script;
+mod session;
 mod stopping;
 mod synthetic;
 mod turns;

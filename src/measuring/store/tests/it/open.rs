@@ -270,9 +270,3 @@ fn names_the_place_where_nothing_can_be_written() {
         "{folder_error:?}"
     );
 }
-
-#[test]
-fn a_missing_file_has_the_file_system_of_its_folder() {
-    let proc = Path::new("/proc/self/none/at/all");
-    assert_eq!(store::network_file_system(proc), None);
-}

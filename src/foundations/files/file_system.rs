@@ -1,11 +1,8 @@
-//! Folders, and file systems that several hosts share.
+//! File systems that several hosts share.
 
-use std::fs;
 use std::path::Path;
 
 use nix::sys::statfs::statfs;
-
-use crate::StoreError;
 
 /// Magic numbers from `linux/magic.h` and the file systems' own headers. File systems in user space do not report their
 /// kind; most are network file systems.
@@ -29,8 +26,9 @@ const NETWORK: &[(i64, &str)] = &[
     (0x0116_1970, "GFS2"),
 ];
 
-/// The name of the file system that holds `path`, or would hold it, if several hosts can share it: SQLite's locks and
-/// shared memory are unreliable there. `None` if it is local or unknown.
+/// The name of the file system that holds `path`, or would hold it, if several hosts can share it: locks and
+/// shared memory, such as SQLite's, are unreliable there. `None` if it is local or unknown.
+#[must_use]
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
     let magic = absolute
@@ -39,15 +37,6 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
         .filesystem_type()
         .0;
     name_of_magic(widen_magic(magic))
-}
-
-/// Creates the folder for a file, and its parents.
-pub(crate) fn create_folder_of(path: &Path) -> Result<(), StoreError> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-        path: folder.to_owned(),
-        source,
-    })
 }
 
 /// A file system's type, whose width depends on the architecture.
@@ -65,6 +54,12 @@ fn name_of_magic(magic: i64) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_file_has_the_file_system_of_its_folder() {
+        let proc = Path::new("/proc/self/none/at/all");
+        assert_eq!(network_file_system(proc), None);
+    }
 
     #[test]
     fn network_file_systems_are_known_by_their_numbers() {

@@ -1,15 +1,15 @@
 //! The methods that are made from the attributes.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
-use syn::{Data, DeriveInput, Error, Fields, LitStr, Result, Variant};
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Fields, LitStr, Result, Variant, Visibility};
 
 use crate::attributes::{
     Remedy, Scope, Statement, Value, always_holds, field_names, read_scope, read_statements,
 };
 
 /// Which methods are made.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Methods {
     /// The enum's own `kind` and `help`.
     Own,
@@ -38,46 +38,51 @@ pub(crate) fn generate_methods(input: &DeriveInput, methods: Methods) -> Result<
         .iter()
         .map(Explanation::of_variant)
         .collect::<Result<_>>()?;
-    let has_kinds = explained.iter().any(|variant| !variant.kinds.is_empty());
-    let has_remedies = explained.iter().any(|variant| !variant.remedies.is_empty());
-    let scope = read_scope(&input.attrs)?;
+    match methods {
+        Methods::Own => generate_own_methods(input, &explained),
+        Methods::OfProblem => generate_problem(input, &explained),
+    }
+}
+
+/// The methods of the enum itself: those of which variants say something.
+fn generate_own_methods(input: &DeriveInput, explained: &[Explanation<'_>]) -> Result<TokenStream> {
     let enum_name = &input.ident;
     let visibility = &input.vis;
-    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    if methods == Methods::OfProblem {
-        if scope.is_some() {
-            let message =
-                "every variant of a problem has a remedy: nothing is said of the enum itself";
-            return Err(Error::new_spanned(enum_name, message));
-        }
-        let help = generate_help(&explained, true, &quote!(fn help))?;
-        return Ok(quote! {
-            #[automatically_derived]
-            impl #impl_generics ::strict_yaml::Problem for #enum_name #type_generics #where_clause { #help }
-        });
+    let mut methods = TokenStream::new();
+    if explained.iter().any(|variant| !variant.kinds.is_empty()) {
+        methods.extend(generate_kind(explained, visibility)?);
     }
-    if !has_kinds && !has_remedies {
-        let message = "no variant has `#[kind(...)]` or `#[help(...)]`";
-        return Err(Error::new_spanned(enum_name, message));
-    }
-    let kind = if has_kinds {
-        generate_kind(&explained, &quote!(#visibility))?
-    } else {
-        TokenStream::new()
-    };
-    let help = if has_remedies {
-        let (is_always, function) = match scope {
+    if explained.iter().any(|variant| !variant.remedies.is_empty()) {
+        let (is_always, function) = match read_scope(&input.attrs)? {
             None => (false, quote!(#visibility fn help)),
             Some(Scope::Always) => (true, quote!(#visibility fn help)),
             Some(Scope::Renamed(name)) => (false, quote!(fn #name)),
         };
-        generate_help(&explained, is_always, &function)?
-    } else {
-        TokenStream::new()
-    };
+        methods.extend(generate_help(explained, is_always, &function)?);
+    }
+    if methods.is_empty() {
+        let message = "no variant has `#[kind(...)]` or `#[help(...)]`";
+        return Err(Error::new_spanned(enum_name, message));
+    }
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     Ok(quote! {
         #[automatically_derived]
-        impl #impl_generics #enum_name #type_generics #where_clause { #kind #help }
+        impl #impl_generics #enum_name #type_generics #where_clause { #methods }
+    })
+}
+
+/// The implementation of `strict_yaml::Problem`.
+fn generate_problem(input: &DeriveInput, explained: &[Explanation<'_>]) -> Result<TokenStream> {
+    let enum_name = &input.ident;
+    if read_scope(&input.attrs)?.is_some() {
+        let message = "every variant of a problem has a remedy: nothing is said of the enum itself";
+        return Err(Error::new_spanned(enum_name, message));
+    }
+    let help = generate_help(explained, true, &quote!(fn help))?;
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    Ok(quote! {
+        #[automatically_derived]
+        impl #impl_generics ::strict_yaml::Problem for #enum_name #type_generics #where_clause { #help }
     })
 }
 
@@ -111,12 +116,16 @@ impl<'a> Explanation<'a> {
     }
 }
 
-fn generate_kind(explained: &[Explanation<'_>], visibility: &TokenStream) -> Result<TokenStream> {
+fn generate_kind(explained: &[Explanation<'_>], visibility: &Visibility) -> Result<TokenStream> {
     let mut arms = TokenStream::new();
     for variant in explained {
         let message = "this variant needs a kind without a condition, as in `#[kind(Input)]`";
         variant.require(&variant.kinds, message)?;
-        let body = first_that_holds(&variant.kinds, "kind", |kind| quote!(ErrorKind::#kind));
+        let body = generate_choice(
+            &variant.kinds,
+            |kind| quote!(ErrorKind::#kind),
+            |field| quote!(#field.kind()),
+        );
         arms.extend(variant.generate_arm(&body));
     }
     Ok(quote! {
@@ -140,7 +149,10 @@ fn generate_help(
                 "this variant needs a remedy without a condition, as in `#[help(\"...\")]`";
             variant.require(&variant.remedies, message)?;
         }
-        let body = first_that_holds(&variant.remedies, "help", generate_remedy);
+        let body = generate_choice(&variant.remedies, generate_remedy, |field| {
+            // A remedy that always exists becomes one that may exist.
+            quote!(::core::convert::Into::into(#field.help()))
+        });
         arms.extend(variant.generate_arm(&body));
     }
     let (result, documentation) = if is_always {
@@ -162,12 +174,13 @@ fn generate_help(
 }
 
 /// An expression for the value of the first statement whose condition holds; `None` if that may be none of them.
-fn first_that_holds<V>(
+///
+/// `generate_inner` makes the value of the error in a field.
+fn generate_choice<V>(
     statements: &[Statement<V>],
-    method: &str,
     generate_own: impl Fn(&V) -> TokenStream,
+    generate_inner: impl Fn(&Ident) -> TokenStream,
 ) -> TokenStream {
-    let method = format_ident!("{method}");
     let otherwise = if always_holds(statements) {
         TokenStream::new()
     } else {
@@ -176,11 +189,7 @@ fn first_that_holds<V>(
     statements.iter().rev().fold(otherwise, |rest, statement| {
         let value = match &statement.value {
             Value::Own(own) => generate_own(own),
-            // A remedy that always exists becomes one that may exist.
-            Value::OfField(field) if method == "help" => {
-                quote!(::core::convert::Into::into(#field.help()))
-            }
-            Value::OfField(field) => quote!(#field.#method()),
+            Value::OfField(field) => generate_inner(field),
         };
         let condition = &statement.condition;
         if condition.is_empty() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, CampaignError};
 use client::{PullError, RemoteError};
+use explained::Explained;
 use export::ExportError;
 use export::deploy::DeployError;
 use frame::FrameError;
@@ -28,38 +29,67 @@ use web::WebError;
 use crate::commands::simulate::SimulateError;
 
 /// A command that could not be carried out.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
+#[help(fn own_help)]
 pub(crate) enum CliError {
     #[error("{}", split_usage_error(.0).message)]
+    #[kind(Input)]
+    #[help(usage_help(_0))]
     Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(_0.help().or_else(|| not_a_store_help(_0)))]
     Tuner(TunerError),
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Export(#[from] ExportError),
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Deploy(DeployError),
     /// A table could not be tested.
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Guard(GuardError),
     /// A service failed, or its state cannot be used.
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Service(ServiceError),
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Web(#[from] WebError),
     #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
     Remote(#[from] RemoteError),
     #[error("there is no user `{user}` on this host")]
+    #[kind(Input)]
     NoUser { user: String },
     #[error("only root can write with the rights of {user}")]
+    #[kind(Input)]
+    #[help("leave out `--owner`, or run the command as that user")]
     NotRoot { user: String },
     #[error("cannot take on the rights of {user}: {source}")]
+    #[kind(Input)]
     Owner { user: String, source: io::Error },
     #[error("no service is given")]
+    #[kind(Input)]
+    #[help(
+        "give its URL with `--url`, or in the variable COLLTUNE_URL; `colltune serve` prints it"
+    )]
     NoService,
     #[error("{source}; {}", kept_table_clause(table.as_deref()))]
+    #[kind(transparent)]
+    #[help(transparent)]
     Pull {
         source: Box<PullError>,
         table: Option<PathBuf>,
@@ -67,46 +97,85 @@ pub(crate) enum CliError {
     #[error(
         "the channel's table is here, but tables of earlier releases, which running jobs may use, could not be pulled ({count}): {first}"
     )]
+    #[kind(Environment)]
+    #[help(transparent(first))]
     Older { count: usize, first: PullError },
     #[error(transparent)]
+    #[kind(Input)]
+    #[help(transparent)]
     Simulate(#[from] SimulateError),
     #[error("there is no schema of `{verb}`")]
+    #[kind(Input)]
+    #[help("these verbs have one: {}", known.join(", "))]
     NoSchema {
         verb: String,
         known: Vec<&'static str>,
     },
     #[error("there is no algorithm `{name}`")]
+    #[kind(Input)]
+    #[help(
+        if let Some(similar) = similar,
+        "did you mean `{similar}`? `colltune schedule list` names them all"
+    )]
+    #[help("`colltune schedule list` names them all")]
     UnknownAlgorithm {
         name: String,
         /// The full name that is most like it.
         similar: Option<String>,
     },
     #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
+    #[kind(Input)]
+    #[help(
+        "`colltune tune` measures those of the library: name `native:{collective}/*` among the candidates of a \
+         campaign"
+    )]
     NoSchedules { collective: Collective },
     #[error("the campaign's launcher submits no jobs")]
+    #[kind(Input)]
+    #[help("leave `--render` out, or name a `launcher: {{slurm: ...}}` in the campaign")]
     NothingSubmitted,
     #[error("a call of {collective} has no data, so `--bytes` cannot be given")]
+    #[kind(Input)]
+    #[help("leave out `--bytes`")]
     NoData { collective: Collective },
     #[error("`{id}` may be any of {}", names.join(", "))]
+    #[kind(Input)]
+    #[help("give the full name")]
     AmbiguousAlgorithm { id: String, names: Vec<String> },
     /// A call that an algorithm does not support.
     #[error(transparent)]
+    #[kind(Input)]
     Unsupported(#[from] Unsupported),
     #[error("rank {rank} is not among ranks 0 to {}", ranks - 1)]
+    #[kind(Input)]
     NoSuchRank {
         rank: u32,
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
     #[error("{schedule} has more than {} items to draw", schedule::svg::LIMIT)]
+    #[kind(Input)]
+    #[help(
+        "items are messages, combinations and copies, and ranks times steps: choose fewer ranks or blocks, or \
+         --format text"
+    )]
     TooLargeToDraw { schedule: String },
     /// A call that cannot be proved.
     #[error(transparent)]
+    #[kind(Input)]
+    #[help(
+        if matches!(_0, Unprovable::TooLarge { .. }),
+        "give fewer ranks with --ranks, or fewer blocks with --blocks"
+    )]
     Unprovable(#[from] Unprovable),
     /// A message that a trace cannot describe.
     #[error(transparent)]
+    #[kind(Input)]
     Untraceable(#[from] TooLong),
     #[error("{} has no times of {collective} to draw", source_file.display())]
+    #[kind(Input)]
+    #[help(if known.is_empty(), "measure it first: `colltune tune CAMPAIGN`")]
+    #[help("it has times of {}", join_collectives(known))]
     NoMap {
         source_file: PathBuf,
         collective: Collective,
@@ -114,112 +183,106 @@ pub(crate) enum CliError {
         known: BTreeSet<Collective>,
     },
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
+    #[kind(Input)]
+    #[help(
+        "paths in a table are relative to the folder in which it was made: go there, or name the store with \
+         `--store`"
+    )]
     StoreMoved { table: PathBuf, store: PathBuf },
     #[error("{} was made for {made_for}, but the command uses {library}", table.display())]
+    #[kind(Input)]
+    #[help(
+        if made_for.is_simulated(),
+        "tune on the machine itself; to try the simulated rules, use `--force --unconfirmed`"
+    )]
+    #[help("measure with this library, or use the table anyway with `--force`")]
     OtherLibrary {
         table: PathBuf,
         made_for: Library,
         library: Library,
     },
     #[error("the command does not begin with a launcher: {source}")]
+    #[kind(Environment)]
+    #[help(
+        "start ranks with a launcher, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for other launchers and \
+         scripts `colltune run TABLE --print-environment` prints the variables that ranks need"
+    )]
     NoLauncher { source: TunerError },
     #[error(
         "there is no libcolltune.so for {library}; searched for {}",
         join_paths(searched)
     )]
+    #[kind(Environment)]
+    #[help("`make driver MPICC=...` builds it, with the measuring program")]
     NoPreload {
         library: Library,
         searched: Vec<PathBuf>,
     },
     #[error("cannot start {}: {source}", command.display())]
+    #[kind(Environment)]
     Command { command: PathBuf, source: io::Error },
     #[error("{} already exists", path.display())]
+    #[kind(Input)]
+    #[help("name another file with `--output`, or replace it with `--force`")]
     Exists { path: PathBuf },
     #[error("only batch jobs continue without colltune, and this campaign submits none")]
+    #[kind(Input)]
+    #[help("leave `--detach` out, or name a `launcher: {{slurm: ...}}` in the campaign")]
     NotDetachable,
     #[error("there is no job {id}{}", searched_folders_clause(searched))]
+    #[kind(Input)]
+    #[help(
+        "`colltune jobs` lists the jobs of campaigns in this folder; name campaigns with an `output.store` elsewhere \
+         by their files"
+    )]
     UnknownJob {
         id: String,
         /// The folders of launches that were searched.
         searched: Vec<PathBuf>,
     },
     #[error("{} is {found}, where {expected} is expected", path.display())]
+    #[kind(Input)]
+    #[help(if *expected == CAMPAIGN, "`colltune init` writes a campaign")]
+    #[help(if *expected == MACHINE, "tuning/machines/reference.yaml is a machine")]
+    #[help("`colltune tune` writes a decision table")]
     OtherKind {
         path: PathBuf,
         found: &'static str,
         expected: &'static str,
     },
     #[error("{} is given twice", path.display())]
+    #[kind(Input)]
+    #[help("name each store once: its repetitions would be there twice")]
     StoreTwice { path: PathBuf },
     #[error("this format is binary, and standard output is a terminal")]
+    #[kind(Input)]
+    #[help("name a file with `--output`, or send the output to a program or a file")]
     BinaryToTerminal,
     /// A data frame of samples that cannot be made.
     #[error(transparent)]
+    #[kind(Internal)]
     Frame(FrameError),
     #[error("cannot catch interrupts: {0}")]
+    #[kind(Environment)]
     Signals(#[source] io::Error),
     /// A report for continuous integration that cannot be written as XML.
     #[error(transparent)]
+    #[kind(Internal)]
     Junit(#[from] quick_junit::SerializeError),
     #[error("cannot write to standard output: {0}")]
+    #[kind(Input)]
     Output(#[source] io::Error),
     #[error("`{}` is not UTF-8, so JSON cannot contain it", name.display())]
+    #[kind(Input)]
+    #[help("leave out `--json`, or give the file another name")]
     NoNameInJson { name: OsString },
     #[error("cannot write the result as JSON: {0}")]
+    #[kind(Internal)]
     Json(#[source] serde_json::Error),
 }
 
 impl CliError {
-    /// The kind of the error.
-    pub(crate) fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Tuner(error) => error.kind(),
-            Self::Import(error) => error.kind(),
-            Self::Export(error) => error.kind(),
-            Self::Deploy(error) => error.kind(),
-            Self::Guard(error) => error.kind(),
-            Self::Service(error) => error.kind(),
-            Self::Web(error) => error.kind(),
-            Self::Remote(error) => error.kind(),
-            Self::Pull { source, .. } => source.kind(),
-            Self::Older { .. }
-            | Self::Signals(_)
-            | Self::NoLauncher { .. }
-            | Self::NoPreload { .. }
-            | Self::Command { .. } => ErrorKind::Environment,
-            Self::Json(_) | Self::Junit(_) | Self::Frame(_) => ErrorKind::Internal,
-            Self::Usage(_)
-            | Self::UnknownAlgorithm { .. }
-            | Self::AmbiguousAlgorithm { .. }
-            | Self::NoSchema { .. }
-            | Self::NoSchedules { .. }
-            | Self::NoData { .. }
-            | Self::Unsupported(_)
-            | Self::NoSuchRank { .. }
-            | Self::TooLargeToDraw { .. }
-            | Self::Unprovable(_)
-            | Self::Untraceable(_)
-            | Self::Simulate(_)
-            | Self::NoService
-            | Self::NoUser { .. }
-            | Self::NotRoot { .. }
-            | Self::Owner { .. }
-            | Self::NoMap { .. }
-            | Self::StoreMoved { .. }
-            | Self::OtherLibrary { .. }
-            | Self::OtherKind { .. }
-            | Self::Exists { .. }
-            | Self::NotDetachable
-            | Self::NothingSubmitted
-            | Self::UnknownJob { .. }
-            | Self::StoreTwice { .. }
-            | Self::BinaryToTerminal
-            | Self::NoNameInJson { .. }
-            | Self::Output(_) => ErrorKind::Input,
-        }
-    }
-
-    /// A remedy, if the message does not say it already.
+    /// A remedy, if the message does not say it already: beside the variant, or for the file that cannot be read.
     pub(crate) fn help(&self) -> Option<String> {
         let own = self.own_help();
         own.or_else(|| files::remedy_for(self).map(str::to_owned))
@@ -231,108 +294,6 @@ impl CliError {
             Self::Tuner(error) => Some(mistake_in_file(error)?.diagnostic),
             _ => None,
         }
-    }
-
-    fn own_help(&self) -> Option<String> {
-        let text = match self {
-            Self::Tuner(error) => return error.help().or_else(|| not_a_store_help(error)),
-            Self::Import(error) => return error.help(),
-            Self::Export(error) => return error.help(),
-            Self::Deploy(error) => return error.help(),
-            Self::Guard(error) => return error.help(),
-            Self::Usage(error) => {
-                let help = split_usage_error(error).help;
-                return Some(help).filter(|help| !help.is_empty());
-            }
-            Self::Simulate(error) => return error.help(),
-            Self::UnknownAlgorithm { similar, .. } => {
-                let all = "`colltune schedule list` names them all";
-                return Some(match similar {
-                    Some(name) => format!("did you mean `{name}`? {all}"),
-                    None => all.to_owned(),
-                });
-            }
-            Self::NoSchema { known, .. } => {
-                return Some(format!("these verbs have one: {}", known.join(", ")));
-            }
-            Self::NoSchedules { collective } => {
-                return Some(format!(
-                    "`colltune tune` measures those of the library: name `native:{collective}/*` \
-                     among the candidates of a campaign"
-                ));
-            }
-            Self::NoMap { known, .. } if known.is_empty() => {
-                "measure it first: `colltune tune CAMPAIGN`"
-            }
-            Self::NoMap { known, .. } => {
-                let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-                return Some(format!("it has times of {}", known.join(", ")));
-            }
-            Self::NoService => {
-                "give its URL with `--url`, or in the variable COLLTUNE_URL; `colltune serve` prints it"
-            }
-            Self::NoData { .. } => "leave out `--bytes`",
-            Self::AmbiguousAlgorithm { .. } => "give the full name",
-            Self::TooLargeToDraw { .. } => {
-                "items are messages, combinations and copies, and ranks times steps: choose fewer \
-                 ranks or blocks, or --format text"
-            }
-            Self::Unprovable(Unprovable::TooLarge { .. }) => {
-                "give fewer ranks with --ranks, or fewer blocks with --blocks"
-            }
-            Self::StoreMoved { .. } => {
-                "paths in a table are relative to the folder in which it was made: go there, or name the store \
-                 with `--store`"
-            }
-            Self::Exists { .. } => {
-                "name another file with `--output`, or replace it with `--force`"
-            }
-            Self::OtherLibrary { made_for, .. } if made_for.is_simulated() => {
-                "tune on the machine itself; to try the simulated rules, use `--force --unconfirmed`"
-            }
-            Self::OtherLibrary { .. } => {
-                "measure with this library, or use the table anyway with `--force`"
-            }
-            Self::OtherKind { expected, .. } => match *expected {
-                CAMPAIGN => "`colltune init` writes a campaign",
-                MACHINE => "tuning/machines/reference.yaml is a machine",
-                _ => "`colltune tune` writes a decision table",
-            },
-            Self::NoLauncher { .. } => {
-                "start ranks with a launcher, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for other launchers \
-                 and scripts `colltune run TABLE --print-environment` prints the variables that ranks need"
-            }
-            Self::NoPreload { .. } => {
-                "`make driver MPICC=...` builds it, with the measuring program"
-            }
-            Self::StoreTwice { .. } => "name each store once: its repetitions would be there twice",
-            Self::BinaryToTerminal => {
-                "name a file with `--output`, or send the output to a program or a file"
-            }
-            Self::NothingSubmitted => {
-                "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
-            }
-            Self::NoNameInJson { .. } => "leave out `--json`, or give the file another name",
-            Self::NotDetachable => {
-                "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
-            }
-            Self::UnknownJob { .. } => {
-                "`colltune jobs` lists the jobs of campaigns in this folder; name campaigns with an \
-                 `output.store` elsewhere by their files"
-            }
-            Self::Web(WebError::Listen { source, .. })
-                if source.kind() == io::ErrorKind::AddrInUse =>
-            {
-                "another program uses this address, perhaps another `colltune serve`: choose another one with `--listen`"
-            }
-            Self::NotRoot { .. } => "leave out `--owner`, or run the command as that user",
-            Self::Pull { source, .. } => return source.help(),
-            Self::Older { first, .. } => return first.help(),
-            Self::Service(error) => return error.help(),
-            Self::Remote(error) => return error.help(),
-            _ => return None,
-        };
-        Some(text.to_owned())
     }
 }
 
@@ -472,6 +433,17 @@ fn split_usage_error(error: &clap::Error) -> UsageText {
         message: on_one_line(message),
         help: on_one_line(help),
     }
+}
+
+/// The remedy in clap's text, if it has one.
+fn usage_help(error: &clap::Error) -> Option<String> {
+    let help = split_usage_error(error).help;
+    Some(help).filter(|help| !help.is_empty())
+}
+
+fn join_collectives(collectives: &BTreeSet<Collective>) -> String {
+    let names: Vec<String> = collectives.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
 /// A clause about the table that stays after a failed pull.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use explained::Explained;
 use strict_yaml::{Diagnostic, Kind};
 use thiserror::Error;
 
@@ -18,25 +19,17 @@ pub(crate) const JOB: Kind = Kind {
 };
 
 /// An error of reading a campaign.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum CampaignError {
     /// The file cannot be read.
     #[error("cannot read the campaign `{}`: {source}", path.display())]
+    #[help(
+        if source.kind() == io::ErrorKind::NotFound,
+        "`colltune init` writes a campaign for this machine"
+    )]
     Read { path: PathBuf, source: io::Error },
     /// The file, or one that it names, is invalid; the diagnostic has the place and a remedy.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
-}
-
-impl CampaignError {
-    /// A remedy, if the message does not contain one.
-    pub fn help(&self) -> Option<String> {
-        match self {
-            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Some("`colltune init` writes a campaign for this machine".to_owned())
-            }
-            Self::Read { .. } | Self::Invalid(_) => None,
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use explained::Explained;
 use files::{MOST_QUOTED, quoted};
 use store::StoreError;
 use thiserror::Error;
@@ -12,14 +13,16 @@ use crate::problem::LineProblem;
 use crate::{ImportFormat, Skipped};
 
 /// A file that cannot be imported.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum ImportError {
     /// The folder cannot be read.
     #[error("cannot read the folder {}: {source}", path.display())]
+    #[kind(Input)]
     Folder { path: PathBuf, source: io::Error },
     /// The file cannot be read as text.
     #[error("cannot read {}: {source}", path.display())]
+    #[kind(Input)]
     Read { path: PathBuf, source: io::Error },
     /// A line is wrong.
     #[error(
@@ -28,6 +31,8 @@ pub enum ImportError {
         field.map(|f| format!(" {f}:")).unwrap_or_default(),
         quoted(&problem.to_string(), 2 * MOST_QUOTED)
     )]
+    #[kind(Input)]
+    #[help(transparent(problem))]
     Line {
         path: PathBuf,
         /// The line, from 1.
@@ -43,6 +48,8 @@ pub enum ImportError {
         quoted(&problem.to_string(), 2 * MOST_QUOTED),
         other_reasons_clause(*others)
     )]
+    #[kind(Input)]
+    #[help(transparent(problem))]
     Tables {
         path: PathBuf,
         /// The line, from 1.
@@ -53,12 +60,17 @@ pub enum ImportError {
     },
     /// No file of a folder can be imported; the problem is that of the first.
     #[error("none of the files in {} can be imported: {first}", path.display())]
+    #[kind(Input)]
+    #[help(transparent(first))]
     Files {
         path: PathBuf,
         first: Box<ImportError>,
     },
     /// Information is missing from the file.
     #[error("{} does not say {option}", path.display())]
+    #[kind(Input)]
+    #[help(if *option == OptionNeeded::Ppn && *format == ImportFormat::Csv, "add the column `ppn`, or give `--ppn K`")]
+    #[help(transparent(option))]
     Needs {
         path: PathBuf,
         format: ImportFormat,
@@ -71,6 +83,8 @@ pub enum ImportError {
         format.content_name(),
         skipped.first().map(|first| format!("; line {}: {}", first.line, first.what)).unwrap_or_default()
     )]
+    #[kind(Input)]
+    #[help(if skipped.is_empty(), "check the file name and `--format`")]
     Empty {
         path: PathBuf,
         format: ImportFormat,
@@ -82,9 +96,18 @@ pub enum ImportError {
         "{} has no times of the library's default, so nothing can be decided from it",
         path.display()
     )]
+    #[kind(Input)]
+    #[help(
+        "name the candidate to compare with by `--baseline`, one of {}; or add rows of the default to the file, with \
+         `default` in the column `library`",
+        known.join(", ")
+    )]
     NoDefault { path: PathBuf, known: Vec<String> },
     /// No candidate has the baseline's name.
     #[error("{} has no times of the baseline `{name}`", path.display())]
+    #[kind(Input)]
+    #[help(if known.is_empty(), "leave `--baseline` out")]
+    #[help("name one of {}", known.join(", "))]
     NoBaseline {
         path: PathBuf,
         name: String,
@@ -95,6 +118,8 @@ pub enum ImportError {
         "{} holds colltune's own measurements of {library} for `{campaign}`, with which imported times are not mixed",
         store.display()
     )]
+    #[kind(Input)]
+    #[help("import into another store")]
     Measured {
         store: PathBuf,
         library: Library,
@@ -107,9 +132,12 @@ pub enum ImportError {
         store.display(),
         path.display()
     )]
+    #[kind(Input)]
+    #[help("import this file and all others into a new store, and use that one")]
     OneShape { store: PathBuf, path: PathBuf },
     /// The store cannot be used.
     #[error(transparent)]
+    #[kind(transparent)]
     Store(Box<StoreError>),
 }
 
@@ -122,16 +150,20 @@ fn other_reasons_clause(others: usize) -> String {
 }
 
 /// Information that a file may lack and an option gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Explained)]
+#[help(always)]
 pub enum OptionNeeded {
     /// The library that was measured.
     #[error("which library was measured")]
+    #[help("name it, as in `--library openmpi-4.1.4`")]
     Library,
     /// Number of nodes.
     #[error("on how many nodes it was measured")]
+    #[help("give `--nodes N`")]
     Nodes,
     /// Ranks per node.
     #[error("how many ranks there were on each node")]
+    #[help("give `--ppn K`")]
     Ppn,
 }
 
@@ -146,14 +178,6 @@ impl ImportFormat {
 }
 
 impl ImportError {
-    /// The kind of the error.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Store(error) => error.kind(),
-            _ => ErrorKind::Input,
-        }
-    }
-
     pub(crate) fn at_line(path: &Path, line: u64, problem: LineProblem) -> Self {
         Self::Line {
             path: path.to_owned(),
@@ -169,36 +193,6 @@ impl ImportError {
             format,
             option,
         }
-    }
-
-    /// A remedy, if the message does not say it already.
-    pub fn help(&self) -> Option<String> {
-        Some(match self {
-            Self::Folder { .. } | Self::Read { .. } | Self::Store(_) => return None,
-            Self::Line { problem, .. } | Self::Tables { problem, .. } => problem.help(),
-            Self::Files { first, .. } => return first.help(),
-            Self::Needs { option, format, .. } => match (option, format) {
-                (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
-                (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),
-                (OptionNeeded::Ppn, ImportFormat::Csv) => {
-                    "add the column `ppn`, or give `--ppn K`".into()
-                }
-                (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),
-            },
-            Self::Empty { skipped, .. } if !skipped.is_empty() => return None,
-            Self::Empty { .. } => "check the file name and `--format`".into(),
-            Self::NoDefault { known, .. } => format!(
-                "name the candidate to compare with by `--baseline`, one of {}; or add rows of the default to the \
-                 file, with `default` in the column `library`",
-                known.join(", ")
-            ),
-            Self::NoBaseline { known, .. } if known.is_empty() => "leave `--baseline` out".into(),
-            Self::NoBaseline { known, .. } => format!("name one of {}", known.join(", ")),
-            Self::Measured { .. } => "import into another store".into(),
-            Self::OneShape { .. } => {
-                "import this file and all others into a new store, and use that one".into()
-            }
-        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, Error, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use explained::Explained;
 use nix::libc::ELOOP;
 use nix::unistd::{Uid, User};
 use thiserror::Error;
@@ -18,11 +19,17 @@ const OPEN_TO_ALL: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
 /// The reason why a folder is not written to.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum UntrustedFolder {
     /// The folder, or for root a folder or link on the way to it, belongs to another account.
     #[error("{} belongs to {owner}, who could redirect what is written there", path.display())]
+    #[help(
+        if Uid::effective().is_root(),
+        "name a folder of root that lies in folders of root; or write there with the rights of {owner}: with \
+         `--owner {owner}` if this verb has it, or as that user"
+    )]
+    #[help("name a folder of your own, or run the command as {owner}")]
     OfAnother {
         path: PathBuf,
         /// The name of the account, or its number if it has no name.
@@ -30,30 +37,11 @@ pub enum UntrustedFolder {
     },
     /// All users may put links into it.
     #[error("all users may write to {}, and could redirect what is written there", path.display())]
+    #[help("name a folder that only its owner may write to, such as a new one in it")]
     OpenToAll { path: PathBuf },
     /// The folder, or one above it, cannot be examined.
     #[error("cannot examine {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-}
-
-impl UntrustedFolder {
-    /// The remedy, as a sentence without a full stop.
-    pub fn help(&self) -> Option<String> {
-        match self {
-            Self::OfAnother { owner, .. } if Uid::effective().is_root() => Some(format!(
-                "name a folder of root that lies in folders of root; or write there with the rights of {owner}: with \
-                 `--owner {owner}` if this verb has it, or as that user"
-            )),
-            Self::OfAnother { owner, .. } => Some(format!(
-                "name a folder of your own, or run the command as {owner}"
-            )),
-            Self::OpenToAll { .. } => Some(
-                "name a folder that only its owner may write to, such as a new one in it"
-                    .to_owned(),
-            ),
-            Self::File { .. } => None,
-        }
-    }
 }
 
 /// Checks that no other account can make this process write outside a folder, which may be missing.

@@ -39,9 +39,10 @@
 //!
 //! # How a crate reads its files
 //!
-//! It provides a [`Kind`], its terms, and its problems as an enum with message and help; types derive `Deserialize`
-//! with `deny_unknown_fields`. The refused parts of YAML are those that campaigns, job specifications, machine files
-//! and tables do not need.
+//! It provides a [`Kind`], its terms, and its problems: an enum that derives `strict_yaml::Problem`, each variant with
+//! its message (`#[error]` of `thiserror`) and its remedy (`#[help]` of `explained`). Types derive `Deserialize` with
+//! `deny_unknown_fields`. The refused parts of YAML are those that campaigns, job specifications, machine files and
+//! tables do not need.
 
 mod deserializer;
 mod diagnostic;
@@ -56,6 +57,7 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Problem};
 pub use document::{Document, Kind};
+pub use explained::Problem;
 pub use field::Field;
 pub use form::{Argument, OneOrMany, Scalar, Shorthand, Verbatim};
 pub use mistake::Mistake;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use explained::Explained;
 use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
@@ -15,7 +16,7 @@ use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
 
 /// An error of a launch.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum LaunchError {
     /// No launcher of a known MPI library.
@@ -23,9 +24,17 @@ pub enum LaunchError {
         "no MPI library found: no usable mpirun or mpiexec in {}",
         list_paths(searched)
     )]
+    #[kind(Environment)]
+    #[help(
+        "install one, as in `apt-get install openmpi-bin libopenmpi-dev` or `apt-get install mpich libmpich-dev`, \
+         load its module, or name its mpirun in the campaign: `library: {{name: openmpi, launcher: \
+         /path/to/mpirun}}`"
+    )]
     NoMpi { searched: Vec<PathBuf> },
     /// The library that the campaign requests is not installed.
     #[error("{wanted} is not installed here; found: {}", found.join(", "))]
+    #[kind(Environment)]
+    #[help("install it, load its module, or choose another with `library:` in the campaign")]
     NotInstalled {
         /// Name, and version if one is requested.
         wanted: String,
@@ -37,6 +46,8 @@ pub enum LaunchError {
         launcher.display(),
         LibraryName::ALL.map(|library| library.facts().title).join(" or ")
     )]
+    #[kind(Environment)]
+    #[help("correct `library` in the campaign; `colltune doctor` lists what is there")]
     Unusable {
         launcher: PathBuf,
         /// The reason why it is not the launcher.
@@ -45,12 +56,18 @@ pub enum LaunchError {
     },
     /// A command that starts ranks cannot give them their variables.
     #[error("`{program}` cannot be given a table: {message}")]
+    #[kind(Input)]
+    #[help(
+        "`colltune run TABLE --print-environment` prints what ranks need, for a script that sets it"
+    )]
     Step {
         program: &'static str,
         message: String,
     },
     /// The launcher in the campaign belongs to another library or version.
     #[error("`{}` belongs to {found}, the campaign asks for {wanted}", launcher.display())]
+    #[kind(Environment)]
+    #[help("correct `library` in the campaign; `colltune doctor` lists what is there")]
     OtherLibrary {
         launcher: PathBuf,
         found: Library,
@@ -61,15 +78,21 @@ pub enum LaunchError {
         "no measuring program for {library}; looked for {}",
         list_paths(searched)
     )]
+    #[kind(Environment)]
+    #[help("build it with `make driver MPICC=...`, the mpicc of {library}")]
     NoDriver {
         library: Library,
         searched: Vec<PathBuf>,
     },
     /// The folder that `COLLTUNE_LIBDIR` names does not exist.
     #[error("COLLTUNE_LIBDIR names `{}`, which is not a folder", path.display())]
+    #[kind(Environment)]
+    #[help("correct the variable, or unset it to use `lib/colltune` of the installation")]
     NoLibdir { path: PathBuf },
     /// A measuring program does not list the library's algorithms.
     #[error("`{}` does not list the library's algorithms: {reason}", driver.display())]
+    #[kind(Environment)]
+    #[help("build it anew with `make driver`; it may be older than this command")]
     NoNatives {
         driver: PathBuf,
         #[source]
@@ -80,12 +103,22 @@ pub enum LaunchError {
         "{ranks} ranks do not fit on {} and `oversubscribe` is never",
         format_counted(cores, "core")
     )]
+    #[kind(Environment)]
+    #[help(
+        "use at most {} or set `oversubscribe: auto` in the campaign",
+        format_counted(cores, "rank")
+    )]
     TooFewCores { ranks: u32, cores: u32 },
     /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
+    #[kind(Environment)]
+    #[help("use fewer ranks on a node, or set `oversubscribe: auto` in the campaign")]
     Crowded { shape: CommShape },
     /// A shape has more nodes than are known.
     #[error("cannot launch {shape}: {}", describe_known_nodes(problem))]
+    #[kind(Input)]
+    #[help(if let Some(problem) = problem, problem.help())]
+    #[help("use shapes of one node, or add `launcher: {{local: {{hostfile: FILE}}}}`")]
     SeveralNodes {
         shape: CommShape,
         /// The problem of the host file; `None` if there is none.
@@ -93,33 +126,48 @@ pub enum LaunchError {
     },
     /// The launcher cannot be started.
     #[error("cannot start `{}`: {source}", launcher.display())]
+    #[kind(Environment)]
     Start {
         launcher: PathBuf,
         source: io::Error,
     },
     /// The log cannot be written.
     #[error("cannot write the log `{}`: {source}", path.display())]
+    #[kind(Input)]
+    #[help("make its directory writable")]
     Log { path: PathBuf, source: io::Error },
     /// The operating system does not report the launcher's status.
     #[error("cannot monitor the launcher: {0}")]
+    #[kind(Environment)]
     Watch(io::Error),
     /// Processes of a launch cannot be killed.
     #[error("processes {pids:?} of a launch survive SIGKILL")]
+    #[kind(Environment)]
+    #[help("they hang in the kernel; look at them with `ps`")]
     Survivors { pids: Vec<i32> },
     /// A command of a batch system cannot be run.
     #[error("cannot run `{program}`: {source}")]
+    #[kind(Environment)]
+    #[help("run this where jobs are submitted, or load the batch system's module")]
     NoCommand {
         program: &'static str,
         source: io::Error,
     },
     /// A batch system refuses a request.
     #[error("`{program}` refuses: {message}")]
+    #[kind(Input)]
+    #[help(
+        if is_submission(program),
+        "correct `job` in the campaign; `colltune plan --render` shows the script"
+    )]
     Refused {
         program: &'static str,
         message: String,
     },
     /// A batch system cannot be reached, or gives no usable answer.
     #[error("`{program}` does not answer: {message}")]
+    #[kind(Environment)]
+    #[help("jobs continue without it; run the same command again when it answers")]
     Silent {
         program: &'static str,
         message: String,
@@ -129,6 +177,10 @@ pub enum LaunchError {
         "no job of the name {name} is known {seconds} s after its submission, to which `{program}` answered {}{}",
         quote_answer(answer),
         describe_cancellation(problem.as_deref())
+    )]
+    #[kind(Environment)]
+    #[help(
+        "look for {name} among your jobs, on other clusters too; a job that exists nevertheless ends when it begins"
     )]
     Unknown {
         program: &'static str,
@@ -142,12 +194,17 @@ pub enum LaunchError {
     },
     /// The user interrupted the submission.
     #[error("interrupted before the job was submitted")]
+    #[kind(Interrupted)]
     Interrupted,
     /// A job still runs although it was cancelled.
     #[error("job {id} still runs {seconds} s after it was cancelled")]
+    #[kind(Environment)]
+    #[help("ask the batch system's operators")]
     NotCancelled { id: String, seconds: u64 },
     /// A template of a script cannot be rendered.
     #[error("{}:{line}: {message}", path.display())]
+    #[kind(Input)]
+    #[help("jobs/README.md lists the variables of templates")]
     Template {
         path: PathBuf,
         /// Its line, from 1.
@@ -156,9 +213,12 @@ pub enum LaunchError {
     },
     /// A script cannot contain this path or environment variable.
     #[error("a job's script cannot contain `{}`", what.display())]
+    #[kind(Input)]
+    #[help("use names without line breaks, in UTF-8; variables are letters, digits and `_`")]
     NotText { what: OsString },
     /// A file of a job cannot be read or written.
     #[error("cannot {action} `{}`: {source}", path.display())]
+    #[kind(Input)]
     File {
         action: &'static str,
         path: PathBuf,
@@ -166,9 +226,12 @@ pub enum LaunchError {
     },
     /// A file of a job is invalid.
     #[error("`{}` is damaged: {message}", path.display())]
+    #[kind(Input)]
+    #[help("remove it if its job is gone")]
     Record { path: PathBuf, message: String },
     /// The launcher, or the program below it, failed.
     #[error("{}; log: {}{}", describe_outcome(*outcome, failed_nodes), log.display(), quote_log_tail(tail))]
+    #[kind(Environment)]
     Failed {
         outcome: Outcome,
         log: PathBuf,
@@ -178,118 +241,12 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// The kind of the error.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::SeveralNodes { .. }
-            | Self::Log { .. }
-            | Self::Refused { .. }
-            | Self::Template { .. }
-            | Self::NotText { .. }
-            | Self::Step { .. }
-            | Self::File { .. }
-            | Self::Record { .. } => ErrorKind::Input,
-            Self::Interrupted => ErrorKind::Interrupted,
-            Self::NoMpi { .. }
-            | Self::NotInstalled { .. }
-            | Self::Unusable { .. }
-            | Self::OtherLibrary { .. }
-            | Self::NoDriver { .. }
-            | Self::NoLibdir { .. }
-            | Self::TooFewCores { .. }
-            | Self::Crowded { .. }
-            | Self::NoNatives { .. }
-            | Self::Start { .. }
-            | Self::Watch(_)
-            | Self::Survivors { .. }
-            | Self::NoCommand { .. }
-            | Self::Silent { .. }
-            | Self::Unknown { .. }
-            | Self::NotCancelled { .. }
-            | Self::Failed { .. } => ErrorKind::Environment,
-        }
-    }
-
     pub(super) fn for_file(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File {
             action,
             path: path.to_owned(),
             source,
         }
-    }
-
-    /// The remedy, if there is one.
-    pub fn help(&self) -> Option<String> {
-        let text = match self {
-            Self::NoMpi { .. } => {
-                "install one, as in `apt-get install openmpi-bin \
-                libopenmpi-dev` or `apt-get install mpich libmpich-dev`, load its module, or name \
-                its mpirun in the campaign: `library: {name: openmpi, launcher: /path/to/mpirun}`"
-            }
-            Self::NotInstalled { .. } => {
-                "install it, load its module, or choose another with \
-                `library:` in the campaign"
-            }
-            Self::Unusable { .. } | Self::OtherLibrary { .. } => {
-                "correct `library` in the campaign; `colltune doctor` lists what is there"
-            }
-            Self::Step { .. } => {
-                "`colltune run TABLE --print-environment` prints what ranks need, for a \
-                script that sets it"
-            }
-            Self::NoDriver { library, .. } => {
-                return Some(format!(
-                    "build it with `make driver MPICC=...`, the mpicc of {library}"
-                ));
-            }
-            Self::NoLibdir { .. } => {
-                "correct the variable, or unset it to use `lib/colltune` of the installation"
-            }
-            Self::TooFewCores { cores, .. } => {
-                return Some(format!(
-                    "use at most {} or set `oversubscribe: auto` in the campaign",
-                    format_counted(cores, "rank")
-                ));
-            }
-            Self::Crowded { .. } => {
-                "use fewer ranks on a node, or set `oversubscribe: auto` in the campaign"
-            }
-            Self::SeveralNodes { problem: None, .. } => {
-                "use shapes of one node, or add `launcher: {local: {hostfile: FILE}}`"
-            }
-            Self::SeveralNodes {
-                problem: Some(problem),
-                ..
-            } => return Some(problem.help()),
-            Self::NoNatives { .. } => {
-                "build it anew with `make driver`; it may be older than this command"
-            }
-            Self::Log { .. } => "make its directory writable",
-            Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`",
-            Self::NoCommand { .. } => {
-                "run this where jobs are submitted, or load the batch system's module"
-            }
-            Self::Refused { program, .. } if is_submission(program) => {
-                "correct `job` in the campaign; `colltune plan --render` shows the script"
-            }
-            Self::Silent { .. } => {
-                "jobs continue without it; run the same command again when it answers"
-            }
-            Self::Unknown { name, .. } => {
-                return Some(format!(
-                    "look for {name} among your jobs, on other clusters too; a job that exists nevertheless ends when \
-                     it begins"
-                ));
-            }
-            Self::NotCancelled { .. } => "ask the batch system's operators",
-            Self::Template { .. } => "jobs/README.md lists the variables of templates",
-            Self::NotText { .. } => {
-                "use names without line breaks, in UTF-8; variables are letters, digits and `_`"
-            }
-            Self::Record { .. } => "remove it if its job is gone",
-            _ => return None,
-        };
-        Some(text.to_owned())
     }
 }
 

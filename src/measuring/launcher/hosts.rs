@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use explained::Explained;
 use files::{MOST_QUOTED, quoted};
 use printable::is_unprintable;
 use thiserror::Error;
@@ -12,15 +13,22 @@ use vocabulary::units::format_counted;
 /// The longest host name in bytes (RFC 1035).
 const LONGEST_NAME: usize = 255;
 
+/// The remedy for a file without hosts.
+const OTHER_FILE: &str = "write one host per line into it, or name another file; `scripts/virtual-cluster up` creates \
+                          hosts for experiments";
+
 /// An error of a host file.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
+#[help(always)]
 pub enum HostFileError {
     /// The file cannot be read.
     #[error("cannot read the host file `{}`: {reason}", path.display())]
+    #[help("{OTHER_FILE}")]
     Unreadable { path: PathBuf, reason: String },
     /// A line begins with an invalid name.
     #[error("line {line} of the host file `{}` begins with `{name}`, which is not a host name", path.display())]
+    #[help("{OTHER_FILE}")]
     Name {
         path: PathBuf,
         /// The line, from 1.
@@ -30,6 +38,7 @@ pub enum HostFileError {
     },
     /// The file is empty.
     #[error("the host file `{}` names no host", path.display())]
+    #[help("{OTHER_FILE}")]
     Empty { path: PathBuf },
     /// The file has fewer hosts than a shape has nodes.
     #[error(
@@ -37,28 +46,12 @@ pub enum HostFileError {
         path.display(),
         format_counted(hosts, "host")
     )]
+    #[help("use at most {hosts}x{}, or add hosts to the file", shape.ppn)]
     TooFew {
         path: PathBuf,
         hosts: u32,
         shape: CommShape,
     },
-}
-
-impl HostFileError {
-    /// The remedy.
-    pub fn help(&self) -> String {
-        match self {
-            Self::Unreadable { .. } | Self::Name { .. } | Self::Empty { .. } => {
-                "write one host per line into it, or name another file; `scripts/virtual-cluster up` \
-                 creates hosts for experiments"
-                    .to_owned()
-            }
-            Self::TooFew { hosts, shape, .. } => format!(
-                "use at most {hosts}x{}, or add hosts to the file",
-                shape.ppn
-            ),
-        }
-    }
 }
 
 /// The hosts in a file for a launcher, in their order, without duplicates. The rest of a line, such as `slots=4` or

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use explained::Explained;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
@@ -10,11 +11,12 @@ use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
 use crate::Holder;
 
 /// An error of a store. No error leaves a half-done change behind.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum StoreError {
     /// A store was opened for reading, and there is no file.
     #[error("there is no store at {}; `colltune tune` or `colltune measure` creates it", path.display())]
+    #[kind(Input)]
     Absent { path: PathBuf },
     /// The folder of a new store cannot be created.
     #[error(
@@ -22,9 +24,11 @@ pub enum StoreError {
          campaign's `output.store`",
         path.display()
     )]
+    #[kind(Input)]
     Folder { path: PathBuf, source: io::Error },
     /// The store, its lock or a spool file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
+    #[kind(Input)]
     File { path: PathBuf, source: io::Error },
     /// The file is not a store.
     #[error(
@@ -32,6 +36,7 @@ pub enum StoreError {
          where there is no file yet",
         path.display()
     )]
+    #[kind(Input)]
     NotAStore { path: PathBuf, found: StoreMismatch },
     /// The store was written by a later colltune.
     #[error(
@@ -39,6 +44,7 @@ pub enum StoreError {
          as it is: use the colltune that wrote it, or a newer one",
         path.display()
     )]
+    #[kind(Input)]
     Newer {
         path: PathBuf,
         found: u32,
@@ -51,9 +57,11 @@ pub enum StoreError {
          with `sqlite3 FILE .recover`, or move it away and measure again",
         path.display()
     )]
+    #[kind(Input)]
     Corrupt { path: PathBuf, detail: String },
     /// The store cannot be written, or cannot be read without writing to it.
     #[error("cannot write to {}: {source}", path.display())]
+    #[kind(Input)]
     NotWritable { path: PathBuf, source: Obstacle },
     /// The disk is full.
     #[error(
@@ -61,9 +69,11 @@ pub enum StoreError {
          same command again",
         path.display()
     )]
+    #[kind(Environment)]
     DiskFull { path: PathBuf },
     /// Another process is writing and did not finish in time.
     #[error("{} is being written by another process; try again later", path.display())]
+    #[kind(Environment)]
     Busy { path: PathBuf },
     /// Reading or writing failed below SQLite.
     #[error(
@@ -71,12 +81,14 @@ pub enum StoreError {
          the same command again",
         path.display()
     )]
+    #[kind(Environment)]
     Device {
         path: PathBuf,
         source: rusqlite::Error,
     },
     /// Any other error of SQLite.
     #[error("SQLite on {}: {source}", path.display())]
+    #[kind(Internal)]
     Sqlite {
         path: PathBuf,
         source: rusqlite::Error,
@@ -87,6 +99,7 @@ pub enum StoreError {
         store.display(),
         holder.as_ref().map(|holder| format!(" ({holder})")).unwrap_or_default()
     )]
+    #[kind(Environment)]
     Locked {
         store: PathBuf,
         /// Process that holds the lock, if it left a note.
@@ -99,6 +112,7 @@ pub enum StoreError {
          otherwise choose another `output.store`",
         path.display()
     )]
+    #[kind(Input)]
     LockOfAnother { path: PathBuf },
     /// The same measurements were imported before.
     #[error(
@@ -106,18 +120,23 @@ pub enum StoreError {
          to import them in another way, name a new store",
         path.display()
     )]
+    #[kind(Input)]
     Imported { path: PathBuf, name: String },
     /// A plan names a campaign that [`crate::Store::record_campaign`] has not seen.
     #[error("campaign {digest} is not in {}", path.display())]
+    #[kind(Internal)]
     UnknownCampaign { path: PathBuf, digest: String },
     /// There is already a launch of this number.
     #[error("launch {launch} is in {} already", path.display())]
+    #[kind(Internal)]
     LaunchExists { path: PathBuf, launch: u32 },
     /// The launch was never begun, or has already ended.
     #[error("launch {launch} is not under way in {}", path.display())]
+    #[kind(Internal)]
     NotUnderWay { path: PathBuf, launch: u32 },
     /// A record does not fit the plan of its launch.
     #[error("launch {launch} {what}")]
+    #[kind(Internal)]
     Unplanned { launch: u32, what: String },
     /// The order of ranks on a shape differs from that of earlier launches.
     #[error(
@@ -126,6 +145,7 @@ pub enum StoreError {
          `output.store`",
         path.display()
     )]
+    #[kind(Input)]
     OtherOrder {
         path: PathBuf,
         library: Library,
@@ -136,6 +156,7 @@ pub enum StoreError {
     },
     /// A complete line of a spool file is not a record.
     #[error("{}:{line}: not a record that this colltune knows: {source}", path.display())]
+    #[kind(Internal)]
     Spool {
         path: PathBuf,
         /// The line, from 1.
@@ -181,32 +202,6 @@ pub enum Obstacle {
 }
 
 impl StoreError {
-    /// The kind of the error.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::DiskFull { .. }
-            | Self::Busy { .. }
-            | Self::Device { .. }
-            | Self::Locked { .. } => ErrorKind::Environment,
-            Self::Sqlite { .. }
-            | Self::UnknownCampaign { .. }
-            | Self::LaunchExists { .. }
-            | Self::NotUnderWay { .. }
-            | Self::Unplanned { .. }
-            | Self::Spool { .. } => ErrorKind::Internal,
-            Self::Absent { .. }
-            | Self::Folder { .. }
-            | Self::File { .. }
-            | Self::LockOfAnother { .. }
-            | Self::NotAStore { .. }
-            | Self::Newer { .. }
-            | Self::Corrupt { .. }
-            | Self::Imported { .. }
-            | Self::OtherOrder { .. }
-            | Self::NotWritable { .. } => ErrorKind::Input,
-        }
-    }
-
     /// Classifies an SQLite error by its remedy.
     ///
     /// All stores get the same queries, so a missing table, column, JSON value or referenced row is damage.

@@ -12,6 +12,7 @@ pub(crate) mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use explained::Explained;
 use strict_yaml::{Diagnostic, Document, Field, Kind, Problem};
 use thiserror::Error;
 use vocabulary::CommShape;
@@ -31,17 +32,19 @@ const KIND: Kind = Kind {
 };
 
 /// A machine that cannot be simulated.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum MachineError {
     /// The caller could not read the file.
     #[error("cannot read the machine {}: {source}", path.display())]
+    #[help("name a machine file, such as {REFERENCE_PATH}")]
     Read { path: PathBuf, source: io::Error },
     /// The file has a mistake.
     #[error(transparent)]
     File(#[from] Box<Diagnostic>),
     /// A campaign needs a parameter that the machine does not have.
     #[error("the machine `{machine}` has no `{key}`, which {needed_by} needs")]
+    #[help("add it; {EXPLANATION}")]
     Lacks {
         machine: String,
         /// The key that is absent.
@@ -50,27 +53,12 @@ pub enum MachineError {
     },
     /// A campaign puts more ranks on a node than it holds.
     #[error("a node of the machine `{machine}` holds {ranks_per_node} ranks, not those of {shape}")]
+    #[help("change `shapes` in the campaign, or `ranks_per_node` in the machine file")]
     NodeTooSmall {
         machine: String,
         ranks_per_node: u32,
         shape: CommShape,
     },
-}
-
-impl MachineError {
-    /// A remedy, if the message does not say it already.
-    pub fn help(&self) -> Option<String> {
-        let help = match self {
-            Self::File(_) => return None,
-            Self::Read { .. } => format!("name a machine file, such as {REFERENCE_PATH}"),
-            Self::Lacks { .. } => format!("add it; {EXPLANATION}"),
-            Self::NodeTooSmall { .. } => {
-                "change `shapes` in the campaign, or `ranks_per_node` in the machine file"
-                    .to_owned()
-            }
-        };
-        Some(help)
-    }
 }
 
 impl Machine {

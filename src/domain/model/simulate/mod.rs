@@ -58,6 +58,7 @@ mod size;
 mod symmetry;
 mod trace;
 
+use explained::Explained;
 use schedule::{Rank, Schedule, Unsupported};
 use thiserror::Error;
 
@@ -97,7 +98,7 @@ pub struct Simulation {
 }
 
 /// A reason why a schedule cannot be simulated.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum SimulationError {
     /// The algorithm cannot serve the call.
@@ -111,9 +112,11 @@ pub enum SimulationError {
     NoRoom { ranks: u32, room: u64 },
     /// Messages on a level without parameters.
     #[error("the machine `{machine}` has no `{}`: the cost of messages there is unknown", level.name())]
+    #[help("tuning/machines/reference.yaml explains every key of a machine")]
     NoLink { machine: String, level: Level },
     /// Combinations on a machine without `gamma`.
     #[error("the machine `{machine}` has no `gamma`: the cost of combining is unknown")]
+    #[help("tuning/machines/reference.yaml explains every key of a machine")]
     NoGamma { machine: String },
     /// Ranks that wait for each other, which no verified schedule has.
     #[error("rank {rank} waits forever in round {round}")]
@@ -123,6 +126,7 @@ pub enum SimulationError {
     Stopped,
     /// More messages and work than the limit for recording.
     #[error("there are more than {limit} messages, combinations and copies")]
+    #[help("ask for fewer ranks or blocks")]
     TooMuch { limit: usize },
 }
 

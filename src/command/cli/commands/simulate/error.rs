@@ -2,30 +2,36 @@
 
 use std::path::PathBuf;
 
+use explained::Explained;
 use model::SimulationError;
 use schedule::Collective;
 use thiserror::Error;
 use vocabulary::units::{format_bytes, format_counted};
 
 /// A simulation that could not be carried out.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Explained)]
 pub(crate) enum SimulateError {
     #[error("the measurements in {} do not suffice for a machine", path.display())]
+    #[help("`colltune fit` says what is missing")]
     NoMachine { path: PathBuf },
     /// The schedule cannot be simulated.
     #[error(transparent)]
+    #[help(transparent)]
     Simulation(#[from] SimulationError),
     #[error(
         "the size of {} is not a whole number of elements of {element_bytes} bytes",
         format_counted(bytes, "byte")
     )]
+    #[help("choose another length, or the size of an element with --element-bytes")]
     PartOfElement { bytes: u64, element_bytes: u64 },
     #[error("`{name}` is not an algorithm of {collective}")]
+    #[help("`colltune schedule list` names them all")]
     OtherCollective {
         name: String,
         collective: Collective,
     },
     #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
+    #[help("ask for fewer ranks or blocks")]
     TooLong {
         name: String,
         ranks: u32,
@@ -36,6 +42,7 @@ pub(crate) enum SimulateError {
         "{name} of {} bytes on {ranks} ranks is not simulated within the limit of {limit}",
         format_bytes(*bytes)
     )]
+    #[help("--time-limit gives more time, and fewer ranks or blocks take less")]
     NoTime {
         name: String,
         ranks: u64,
@@ -43,18 +50,23 @@ pub(crate) enum SimulateError {
         limit: String,
     },
     #[error("nothing is simulated\n{reasons}")]
+    #[help("--time-limit gives more time, and fewer ranks or blocks take less")]
     NothingSimulated { reasons: String },
     #[error("{ranks} ranks are more than the limit of {limit}")]
     TooManyRanks { ranks: u64, limit: u32 },
     #[error("a trace needs exactly one algorithm in one call")]
+    #[help("name one with --algorithm, one number of ranks and one size")]
     NotOne,
     #[error("a picture needs a range of sizes or ranks for its horizontal axis")]
+    #[help("give --bytes, --ranks or --nodes as a range, or one --algorithm for its timeline")]
     NoAxis,
     #[error("all times are 0, so there is nothing to draw")]
+    #[help("give more ranks, or longer messages")]
     NothingToDraw,
     #[error(
         "{what} has too much to draw: {ranks} ranks, and {events} messages, combinations and copies"
     )]
+    #[help("ask for fewer ranks or blocks, or for --format trace")]
     TooLargeToDraw {
         what: String,
         ranks: u32,
@@ -63,34 +75,6 @@ pub(crate) enum SimulateError {
 }
 
 impl SimulateError {
-    /// A remedy, if the message does not say it already.
-    pub(crate) fn help(&self) -> Option<String> {
-        let text = match self {
-            Self::NoMachine { .. } => "`colltune fit` says what is missing",
-            Self::Simulation(SimulationError::NoLink { .. } | SimulationError::NoGamma { .. }) => {
-                "tuning/machines/reference.yaml explains every key of a machine"
-            }
-            Self::Simulation(SimulationError::TooMuch { .. }) | Self::TooLong { .. } => {
-                "ask for fewer ranks or blocks"
-            }
-            Self::NoTime { .. } | Self::NothingSimulated { .. } => {
-                "--time-limit gives more time, and fewer ranks or blocks take less"
-            }
-            Self::PartOfElement { .. } => {
-                "choose another length, or the size of an element with --element-bytes"
-            }
-            Self::NotOne => "name one with --algorithm, one number of ranks and one size",
-            Self::NothingToDraw => "give more ranks, or longer messages",
-            Self::NoAxis => {
-                "give --bytes, --ranks or --nodes as a range, or one --algorithm for its timeline"
-            }
-            Self::TooLargeToDraw { .. } => "ask for fewer ranks or blocks, or for --format trace",
-            Self::OtherCollective { .. } => "`colltune schedule list` names them all",
-            Self::Simulation(_) | Self::TooManyRanks { .. } => return None,
-        };
-        Some(text.to_owned())
-    }
-
     /// Whether other algorithms can still be simulated.
     pub(super) fn concerns_one_algorithm(&self) -> bool {
         matches!(

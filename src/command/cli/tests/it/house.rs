@@ -321,3 +321,50 @@ fn messages_have_no_gaps() {
         "these lines print many spaces: {found:#?}"
     );
 }
+
+/// The numbers of the lines in which a method begins that matches on variants to find their kind or remedy.
+fn matches_on_variants(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_method = |line: &str| {
+        ["fn kind(&self)", "fn help(&self)"]
+            .iter()
+            .any(|name| line.contains(name))
+    };
+    let matches_next = |number: usize| {
+        lines
+            .iter()
+            .skip(number + 1)
+            .take(2)
+            .any(|line| line.contains("match self {"))
+    };
+    let numbered = lines.iter().enumerate();
+    let found = numbered.filter(|(number, line)| is_method(line) && matches_next(*number));
+    found.map(|(number, _)| number + 1).collect()
+}
+
+/// An error is added in one place (`src/EXTENDING.md`).
+#[test]
+fn kinds_and_remedies_are_beside_the_variants() {
+    let apart = "impl E {\n    pub fn kind(&self) -> ErrorKind {\n        match self {\n";
+    assert_eq!(matches_on_variants(apart), [2]);
+    let mut found = Vec::new();
+    let mut beside = 0;
+    each_file(&root().join("src"), &mut |path, text| {
+        // The crate that makes these methods.
+        if path
+            .components()
+            .any(|folder| folder.as_os_str() == "explained")
+        {
+            return;
+        }
+        let lines = matches_on_variants(text);
+        found.extend(
+            lines
+                .iter()
+                .map(|line| format!("{}:{line}", path.display())),
+        );
+        beside += text.matches("#[kind(").count();
+    });
+    assert!(found.is_empty(), "use `#[kind]` and `#[help]`: {found:#?}");
+    assert!(beside > 150, "{beside}");
+}

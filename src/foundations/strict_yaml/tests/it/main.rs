@@ -9,6 +9,7 @@ use strict_yaml::{
     Argument, Diagnostic, Document, Field, Kind, OneOrMany, Scalar, Shorthand, Verbatim,
     nearest_name,
 };
+use thiserror::Error;
 
 const KIND: Kind = Kind {
     name: "a test",
@@ -331,4 +332,21 @@ fn keys_get_other_values_and_the_rest_stays() {
         Some("  a: 3\n  b: 2\n  c: 4\n")
     );
     assert_eq!(changed("{a: 1}", &[("a", "3")]), None);
+}
+
+/// What only the reader of this kind of file can find wrong.
+#[derive(Debug, Error, strict_yaml::Problem)]
+enum ColourProblem {
+    #[error("`{name}` is too bright")]
+    #[help(if *name == "white", "choose a colour")]
+    #[help("choose a darker {name}")]
+    Bright { name: &'static str },
+}
+
+#[test]
+fn a_problem_has_the_remedy_beside_its_variant() {
+    let path = Path::new("colours.yaml");
+    let help = |name| Diagnostic::of_line(path, "text: a", 1, ColourProblem::Bright { name }).help;
+    assert_eq!(help("white"), "choose a colour");
+    assert_eq!(help("red"), "choose a darker red");
 }

@@ -3,6 +3,7 @@
 use campaign::CampaignError;
 use export::ExportError;
 use store::StoreError;
+use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
@@ -127,6 +128,12 @@ impl From<StoreError> for GuardError {
 
 impl From<CampaignError> for GuardError {
     fn from(error: CampaignError) -> Self {
+        TunerError::from(error).into()
+    }
+}
+
+impl From<TableError> for GuardError {
+    fn from(error: TableError) -> Self {
         TunerError::from(error).into()
     }
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use campaign::Campaign;
 use guard::{
     GuardError, LaunchWatch, Misplaced, NamedSources, Point, PointKind, Probing, Sources,
-    TestCaller, TestSetup, TestSetupOptions, TestWarning,
+    TestCaller, TestSetupOptions, TestWarning,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -138,24 +137,6 @@ impl TableArgs {
         }
     }
 
-    /// Prepares launches of these points, and prints warnings about their conditions.
-    pub(super) fn prepare_launches(
-        &self,
-        table: &Table,
-        campaign: Campaign,
-        points: &[Point],
-        launches: u32,
-        console: Console,
-    ) -> Result<TestSetup, CliError> {
-        let options = self.setup_options(launches);
-        let setup = TestSetup::new(table, campaign, points, &options, &search_paths())?;
-        let mut caller = self.test_caller(console);
-        for warning in setup.warnings(table) {
-            caller.warn(warning);
-        }
-        Ok(setup)
-    }
-
     /// The options of the setup for a test with this number of first launches.
     pub(super) fn setup_options(&self, launches: u32) -> TestSetupOptions {
         TestSetupOptions {
@@ -191,6 +172,24 @@ impl TestCaller for ConsoleCaller {
                 console.warn(format_args!("the table is for {table}."));
             }
             TestWarning::Conditions(conditions) => console.warn(format_args!("{conditions}.")),
+            TestWarning::ExportNote(note) => console.warn(note),
+            TestWarning::UnkeptVerdicts(error) => console.warn(format_args!(
+                "the verdicts are not kept in the table's store: {error}."
+            )),
+            TestWarning::ChangedTable(changed) => {
+                console.warn(format_args!("{changed}: it does not keep the verdicts."));
+            }
+            TestWarning::ReadOnlyTable { path, is_refuted } => {
+                let consequence = if is_refuted {
+                    ": programs that read it use what was found slower"
+                } else {
+                    ""
+                };
+                console.warn(format_args!(
+                    "{} cannot be written and does not keep the verdicts{consequence}.",
+                    path.display()
+                ));
+            }
         }
     }
 

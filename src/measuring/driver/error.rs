@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use benchmarking::Failure;
 use environment::shared_memory;
-use exec::{ExecError, NoChannels};
+use exec::{ExecError, NoChannels, OtherThreads};
 use runtime::RuntimeError;
 use thiserror::Error;
 use vocabulary::{CommShape, Library, World};
@@ -70,6 +70,8 @@ pub(crate) enum DriverError {
     #[error("the ranks did not finish comparing their clocks in time: a rank or the network hangs")]
     Clocks,
     #[error(transparent)]
+    Environment(#[from] OtherThreads),
+    #[error(transparent)]
     Mpi(#[from] ExecError),
     #[error(
         "cannot prepare a candidate: {0}; the library may have no communicator left, or the node no memory"
@@ -110,6 +112,7 @@ impl DriverError {
             | Self::Encode(_)
             | Self::Clock(_)
             | Self::Clocks
+            | Self::Environment(_)
             | Self::Mpi(_)
             | Self::Preparing(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,

@@ -187,6 +187,7 @@ impl CliError {
             | Self::NoLauncher { .. }
             | Self::NoPreload { .. }
             | Self::Command { .. } => ErrorKind::Environment,
+            Self::Frame(FrameError::Interrupted) => ErrorKind::Interrupted,
             Self::Json(_) | Self::Junit(_) | Self::Frame(_) => ErrorKind::Internal,
             Self::Usage(_)
             | Self::UnknownAlgorithm { .. }

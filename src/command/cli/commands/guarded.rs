@@ -82,6 +82,7 @@ impl TableArgs {
             return Err(GuardError::NoRules.into());
         }
         warn_of_simulation(&table, console);
+        // The library reads its rules on any machine, so only people can tell that a table is for another one.
         if self.deployment == Deployment::Library {
             warn_of_cpu(&table, console);
             warn_of_networks(&table, console);
@@ -91,6 +92,7 @@ impl TableArgs {
             store: self.store.as_deref(),
             without_store: self.no_store,
         };
+        // Which programs are started follows from the campaign, so the user is told if it is not the table's.
         let sources = Sources::find_for_table(&table, &named_sources, &search_paths().homes)?;
         if let Some(why) = &sources.passed_over {
             console.warn(format_args!(
@@ -98,6 +100,7 @@ impl TableArgs {
                  campaign."
             ));
         }
+        // Launches take long, so outputs that cannot be written, or would replace inputs, are refused before.
         let campaign = &sources.campaign;
         let own = [
             ("TABLE", Some(&*self.path)),

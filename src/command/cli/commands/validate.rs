@@ -89,6 +89,7 @@ enum Via {
 impl ValidateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (table, sources) = self.table.read(&[], self.repair || self.confirm, console)?;
+        // What the options mean together is decided here, and what follows from it in `guard`.
         let request = ValidateRequest {
             path: self.table.path.clone(),
             table_use: self.table_use(),
@@ -126,11 +127,13 @@ impl ValidateArgs {
             unconfirmed,
             confirms: self.confirm,
         };
+        // What makes the results worth less is said before them.
         warn_of_load(found.validated.busy.as_ref(), console);
         for sentence in describe_misplaced(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
         self.print_results(&found, console)?;
+        // The results stand, but the library would go on with the rules of the table before.
         if let Some(error) = found.changes.stale {
             return Err(error.into());
         }

@@ -75,6 +75,7 @@ impl ValidationResults {
     fn summary_sentences(&self) -> Vec<String> {
         let validated = &self.validated;
         let mut lines = Vec::new();
+        // What people ask first: what the table gains.
         if let Some(summary) = validated.speedup_summary() {
             lines.push(format!(
                 "Speed-up over the default of {}: {:.2} in geometric mean over {}, {:.2} at best, {:.2} at \
@@ -87,6 +88,7 @@ impl ValidationResults {
             ));
         }
         lines.push(self.describe_counts());
+        // Then what the results rest on, and how to get more.
         if validated.count_judged("too_few_launches") > 0 {
             lines.push(format!(
                 "A point is judged if at least {} launches have valid times of both: measure in more with \
@@ -96,6 +98,7 @@ impl ValidationResults {
         }
         let points = validated.points.iter();
         lines.extend(describe_probes(points.map(|found| &found.point), self.seed));
+        // Then what has changed because of them.
         let TableChanges {
             repaired,
             confirmed,

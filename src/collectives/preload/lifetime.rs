@@ -205,6 +205,7 @@ fn summary_text(dispatcher: &Dispatcher) -> String {
     let mut lines = vec![format!(
         "table {table}, calls of rank 0 of {ranks}; the expected gain is from the table's times, not measured here"
     )];
+    lines.extend(describe_separate_worlds(ranks));
     lines.extend(summary.to_string().lines().map(str::to_owned));
     lines.extend(dispatcher.report_unused_rules());
     if let Some(tool) = chain::first_tool() {
@@ -233,6 +234,26 @@ fn summary_text(dispatcher: &Dispatcher) -> String {
         .iter()
         .map(|line| format!("colltune: {line}\n"))
         .collect()
+}
+
+/// The variable in which Slurm gives a process the number of processes that one `srun` has started.
+const STEP_SIZE: &str = "SLURM_STEP_NUM_TASKS";
+
+/// A line about processes that were started together and do not find each other, so that each is a world of one rank.
+fn describe_separate_worlds(ranks: i32) -> Option<String> {
+    // A library's launcher may run within a step of the batch system, so its number counts first.
+    let libraries = LibraryName::ALL.iter();
+    let names = libraries.flat_map(|library| library.facts().size_variables);
+    let started = names
+        .chain([&STEP_SIZE])
+        .find_map(|name| std::env::var(name).ok())?;
+    let started: u32 = started.parse().ok()?;
+    (ranks == 1 && started > 1).then(|| {
+        format!(
+            "{started} processes were started together, but each is a world of one rank, with a summary of its own: use \
+             the launcher of the program's MPI library, or `srun` with the `--mpi` that the library needs"
+        )
+    })
 }
 
 /// Writes to the log, with unprintable characters escaped.

@@ -260,6 +260,7 @@ pub(crate) enum CliError {
     BinaryToTerminal,
     /// A data frame of samples that cannot be made.
     #[error(transparent)]
+    #[kind(if matches!(_0, FrameError::Interrupted), Interrupted)]
     #[kind(Internal)]
     Frame(FrameError),
     #[error("cannot catch interrupts: {0}")]

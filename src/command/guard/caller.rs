@@ -1,8 +1,10 @@
 //! What a test of a table tells the program that started it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use table::TableError;
 use tuner::{Observer, TunerError};
 use vocabulary::{Library, Warning};
 
@@ -31,7 +33,8 @@ pub struct LaunchWatch {
     pub stop: Arc<AtomicBool>,
 }
 
-/// A condition that the results of a test depend on, known before the first launch.
+/// A condition that the results of a test depend on, which is known before the first launch, or a reason why a result
+/// is not kept, which is known after the last one.
 #[derive(Debug)]
 pub enum TestWarning {
     /// Verdicts in the table's store do not count, since they cannot be read.
@@ -40,4 +43,17 @@ pub enum TestWarning {
     OtherLibrary(Library),
     /// The conditions of the launches.
     Conditions(Warning),
+    /// What is to be known about the exported table, as a full sentence.
+    ExportNote(String),
+    /// The table's store cannot keep the verdicts.
+    UnkeptVerdicts(GuardError),
+    /// The table does not keep the verdicts, since another one has taken its place.
+    ChangedTable(TableError),
+    /// The table does not keep the verdicts, since its file cannot be written.
+    ReadOnlyTable {
+        /// The file.
+        path: PathBuf,
+        /// Whether any verdict is against the table's choices.
+        is_refuted: bool,
+    },
 }

@@ -313,6 +313,7 @@ pub fn check_points(
     let all = points.iter().map(|point| (point, rivals.runner_up(point)));
     let first = measurer.measure(&cells_to_measure(all), options.launches)?;
     let (points, misplaced) = first.split_by_rank_order(points)?;
+    // A few launches only select suspects; by themselves they would raise false alarms.
     let suspects: Vec<Question<'_>> = points
         .iter()
         .flat_map(|point| questions_about(point, rivals, options))
@@ -327,6 +328,7 @@ pub fn check_points(
         },
         measurer,
     )?;
+    // The ratio that is told is that of the launches that decided, if there were any.
     let findings = suspects.iter().enumerate().filter_map(|(index, question)| {
         let ratios = &decision.ratios[index];
         let finding = Finding {
@@ -340,6 +342,7 @@ pub fn check_points(
         Some((question.point, finding))
     });
     let findings: Vec<(&Point, Finding)> = findings.collect();
+    // A point may be slower than several times, and all of them are reasons.
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));
         let point_findings = of_point.map(|(_, finding)| *finding).collect();

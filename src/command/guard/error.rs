@@ -4,6 +4,7 @@ use campaign::CampaignError;
 use explained::Explained;
 use export::ExportError;
 use store::StoreError;
+use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
@@ -103,6 +104,12 @@ impl From<StoreError> for GuardError {
 
 impl From<CampaignError> for GuardError {
     fn from(error: CampaignError) -> Self {
+        TunerError::from(error).into()
+    }
+}
+
+impl From<TableError> for GuardError {
+    fn from(error: TableError) -> Self {
         TunerError::from(error).into()
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of tables in use: the speed-up that a table gives ([`validate_points()`]), and whether its decisions still
+//! Tests of tables in use: the speed-up that a table gives ([`validate_table()`]), and whether its decisions still
 //! hold ([`check_table()`]).
 //!
 //! ```text
@@ -35,6 +35,7 @@ mod setup;
 mod sources;
 mod suspects;
 mod validate;
+mod validate_table;
 
 pub use activation::Activation;
 pub use alternating::AlternatingMeasurer;
@@ -54,4 +55,7 @@ pub use sources::{NamedSources, Sources, TableStore};
 pub use suspects::{LEVEL, fewest_launches};
 pub use validate::{
     Judgement, NoTimes, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate_points,
+};
+pub use validate_table::{
+    TableChanges, TableFile, TableUse, ValidateOutcome, ValidateRequest, validate_table,
 };

@@ -189,10 +189,12 @@ fn confirmable_ranges(
         .filter(|point| point.kind == PointKind::Measured)
         .map(|point| point.cell.bytes)
         .collect();
+    // No point lies outside the measured sizes, so nothing is known there.
     let (Some(&first), Some(&last)) = (measured_sizes.iter().min(), measured_sizes.iter().max())
     else {
         return Vec::new();
     };
+    // Only a point that is significantly faster, and by enough to matter, counts for its rule.
     let speedup = |point: &Point| {
         let found = validated
             .iter()
@@ -203,6 +205,7 @@ fn confirmable_ranges(
     let rules = entry.unconfirmed_rules().into_iter();
     let confirmed = rules.filter_map(|(rule, candidate)| {
         let sizes = rule.start.max(first)..rule.end.min(last + 1);
+        // Every point of the rule must count, and each gap between measured sizes must have one.
         let of_rule = of_entry
             .iter()
             .copied()

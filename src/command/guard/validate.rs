@@ -174,10 +174,12 @@ pub fn validate_points(
         &cells_to_measure(points.iter().map(|point| (point, None))),
         options.launches,
     )?;
+    // Launches with the ranks in another order show nothing about rules for this one.
     let (points, misplaced) = first.split_by_rank_order(points)?;
     if options.launches >= fewest_launches() {
         replace_lost_launches(&points, &mut first, measurer)?;
     }
+    // What seems slower is measured again, and only these launches decide: suspects were selected for their times.
     let bound = 1.0 + options.materiality;
     let suspects: Vec<&Point> = points
         .iter()
@@ -193,6 +195,7 @@ pub fn validate_points(
         }
     };
     let decision = decide_suspects(&suspects, |point| (*point, None), ratios, measurer)?;
+    // Other points are judged by the first launches.
     let judged = points.iter().map(|point| {
         let place = suspects
             .iter()

@@ -29,6 +29,7 @@ pub fn explain_decision(
         no_evidence: None,
         disagreement: None,
     };
+    // Without measurements the table's own answer stands, with the reason why there is no more to say.
     if !store.exists() {
         explanation.no_evidence = Some(format!(
             "the store {} is not here; name it with `--store`",
@@ -46,6 +47,7 @@ pub fn explain_decision(
         return Ok(explanation);
     }
     let analysis = CampaignAnalysis::from_store(&opened, Some(library), None)?;
+    // Times in different patterns of calls differ, so those of another one are no evidence for this table.
     if analysis.found.pattern != explanation.pattern {
         explanation.no_evidence = Some(format!(
             "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`; \
@@ -57,6 +59,7 @@ pub fn explain_decision(
         return Ok(explanation);
     }
     explanation.evidence = analysis.found.evidence_for(query, &decision);
+    // A store may have got further measurements since the table was made.
     if analysis.agrees_with(table) {
         use_paired_ratio(&mut explanation);
     } else {

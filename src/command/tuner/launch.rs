@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use answers::TuningEvent;
-use launcher::{BatchEnd, Job, JobState, LaunchError};
+use launcher::{BatchEnd, Job, JobState, LaunchError, Running};
 use store::{SpoolReader, Store};
 use vocabulary::{CampaignProgress, Candidate, CommShape, Subject};
 use wire::{FailureKind, Finish, LaunchStart, Plan, PlannedWork, Record};
@@ -37,6 +37,17 @@ pub(crate) enum OnInterrupt {
     Submit,
 }
 
+/// What the command knows of a launch when it stops following it.
+#[derive(Debug)]
+pub(crate) enum FollowedLaunch {
+    /// The launch has ended. An error ended it, or prevents that its end is judged.
+    Ended(Result<LaunchEnd, TunerError>),
+    /// The job continues without the command.
+    GoesOn { id: String, standing: JobState },
+    /// The job may continue, but this error ends the command.
+    LostSight(TunerError),
+}
+
 /// The end of a launch.
 #[derive(Debug)]
 pub(crate) enum LaunchEnd {
@@ -48,8 +59,6 @@ pub(crate) enum LaunchEnd {
         end: Option<BatchEnd>,
         message: String,
     },
-    /// The launch continues without the command.
-    GoesOn { id: String, standing: JobState },
 }
 
 /// A running launch.
@@ -74,8 +83,6 @@ pub(crate) struct RunningLaunch<'a> {
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether the launch has a result, which may be the failure of a candidate.
     pub(crate) has_result: bool,
-    /// Whether the job continues without the command, so that the launch has not ended.
-    pub(crate) goes_on: bool,
 }
 
 /// A file of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` etc.
@@ -119,6 +126,13 @@ pub(crate) fn job_of_launch(
     })
 }
 
+/// A job whose launch is followed.
+struct StartedJob {
+    /// The driver ends when this lock is released.
+    _lock: Option<ParentAliveLock>,
+    running: Box<dyn Running>,
+}
+
 impl<'a> RunningLaunch<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
@@ -139,7 +153,6 @@ impl<'a> RunningLaunch<'a> {
             finish: None,
             suspects: BTreeSet::new(),
             has_result: false,
-            goes_on: false,
         }
     }
 
@@ -150,7 +163,21 @@ impl<'a> RunningLaunch<'a> {
         nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<LaunchEnd, TunerError> {
+    ) -> FollowedLaunch {
+        let mut started = match self.start_job(at, nodes, stop) {
+            Ok(started) => started,
+            Err(error) => return FollowedLaunch::Ended(Err(error)),
+        };
+        self.follow_or_look(at, started.running.as_mut(), watch, stop)
+    }
+
+    /// Writes the plan and starts the driver.
+    fn start_job(
+        &mut self,
+        at: &MeasurementContext,
+        nodes: NodeRequest,
+        stop: &AtomicBool,
+    ) -> Result<StartedJob, TunerError> {
         self.asked = Some(nodes.shape);
         self.may_lack_shared_memory = at.campaign.has_default_transports();
         let job = self.job_with_timeout(at, nodes)?;
@@ -164,13 +191,14 @@ impl<'a> RunningLaunch<'a> {
             Some(lock) => Some(ParentAliveLock::hold(lock)?),
             None => None,
         };
-        let mut running = match at.launcher.start_unless(&job, stop) {
+        let running = match at.launcher.start_unless(&job, stop) {
             Err(LaunchError::Interrupted) => return Err(TunerError::Interrupted),
             started => started?,
         };
-        let ended = self.follow_or_look(at, running.as_mut(), watch, stop);
-        drop(lock);
-        ended
+        Ok(StartedJob {
+            _lock: lock,
+            running,
+        })
     }
 
     /// Takes up a launch that an earlier process started; `None` if its job cannot be found.
@@ -180,18 +208,18 @@ impl<'a> RunningLaunch<'a> {
         nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<Option<LaunchEnd>, TunerError> {
+    ) -> Option<FollowedLaunch> {
         self.may_lack_shared_memory = at.campaign.has_default_transports();
-        let job = self.job_with_timeout(at, nodes)?;
-        // Until its end is known, the launch may continue.
-        self.goes_on = true;
-        let resumed = at.launcher.resume(&job)?;
-        self.goes_on = false;
-        let Some(mut running) = resumed else {
-            return Ok(None);
+        let job = match self.job_with_timeout(at, nodes) {
+            Ok(job) => job,
+            Err(error) => return Some(FollowedLaunch::Ended(Err(error))),
         };
-        self.follow_or_look(at, running.as_mut(), watch, stop)
-            .map(Some)
+        match at.launcher.resume(&job) {
+            Ok(Some(mut running)) => Some(self.follow_or_look(at, running.as_mut(), watch, stop)),
+            Ok(None) => None,
+            // Until its end is known, the launch may continue.
+            Err(error) => Some(FollowedLaunch::LostSight(error.into())),
+        }
     }
 
     fn job_with_timeout(

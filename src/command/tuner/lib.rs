@@ -72,3 +72,4 @@ pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, decide_and_write, load_replaced_table, tune_campaign};
 pub use verdicts::{StoredVerdicts, add_stored_verdicts};
+pub use view::{EvidenceRemark, ReportedTable, table_view};

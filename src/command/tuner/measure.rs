@@ -357,9 +357,9 @@ impl<'a> Measuring<'a> {
         self.launches += 1;
         let mut launch = RunningLaunch::new(plan, &mut self.store, self.observer, progress);
         launch.suspects = std::mem::take(&mut self.suspects);
-        let ended = launch.start_and_follow(self.at, nodes, self.watch, self.stop);
-        let (has_result, goes_on) = (launch.has_result, launch.goes_on);
+        let followed = launch.start_and_follow(self.at, nodes, self.watch, self.stop);
+        let has_result = launch.has_result;
         self.suspects = std::mem::take(&mut launch.suspects);
-        self.conclude_launch(plan, ended, has_result, goes_on, true)
+        self.conclude_launch(plan, followed, has_result, true)
     }
 }

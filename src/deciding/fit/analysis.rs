@@ -107,9 +107,11 @@ impl Analysis {
         } = measured;
         let mut summaries = summarise_samples(samples, measured.pattern)?;
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
+        // The machine comes first: it predicts times beside decisions, and decides where nothing was measured.
         let mut machine = fit_machine(measured.name, &summaries)?;
         machine.placement = Placement::for_order(measured.orders.usual);
         machine.calibrate(&summaries);
+        // Where fresh launches were made, they have the last word about what exploring launches chose.
         let explored = Exploration {
             library: measured.library,
             summaries: &summaries,
@@ -126,6 +128,7 @@ impl Analysis {
             None => explored.decide(deployment),
         };
         let mut decisions = decide(Deployment::Colltune);
+        // Shapes that were not measured follow from explored cells alone: points of confirmation lie between these.
         let subjects: BTreeSet<Subject> = summaries.iter().map(|summary| summary.subject).collect();
         let is_explored =
             |decision: &&CellDecision| subjects.contains(&Subject::Cell(decision.cell));
@@ -141,6 +144,7 @@ impl Analysis {
             measured.merged.unwrap_or(&BTreeMap::new()),
         );
         let mut library_decisions = decide(Deployment::Library);
+        // Rules of both deployments are made before verdicts turn some back, as a verdict may concern several sizes.
         let mut rules = build_rules(&decisions, &library_decisions, &extended);
         for entry in rules.values_mut().flatten() {
             entry.order = measured.orders.order_on(entry.shape, entry.source);
@@ -153,6 +157,7 @@ impl Analysis {
             verdicts::refute_turned_back(of_deployment, deployment, &turned_back);
         }
         choose_in_library(&mut decisions, &library_decisions);
+        // What measuring has cost, and which gains it could have shown, is told by the samples.
         let mut cost = MeasuringCost {
             cells: count_cells(&decisions),
             repetitions: summaries.iter().map(|s| s.counts.repetitions).sum(),
@@ -253,6 +258,7 @@ impl Analysis {
             ),
         ];
         let sentence = |(verdict, why, remedy): (Verdict, &str, String)| {
+            // The same cell may be undecided for both deployments, and is named once.
             let mut places: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
             let all = self.decisions.iter().chain(&self.library_decisions);
             for decision in all.filter(|decision| decision.verdict == verdict) {

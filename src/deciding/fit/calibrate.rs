@@ -156,11 +156,13 @@ impl MachineFit {
         if times.len() < FEWEST_TIMES {
             return;
         }
+        // Whether receives are posted ahead changes how times come about, so it is settled before factors are searched.
         measured.post_ahead = self.choose_post_ahead(&measured, &times);
         if measured.post_ahead != PostAhead::None {
             self.machine = Some(measured.clone());
             self.predictions = PredictionCache::default();
         }
+        // If the experiments alone predict nearly all times, a fit could only follow noise.
         let errors = |machine: &Machine| -> Vec<f64> {
             times
                 .iter()
@@ -175,6 +177,7 @@ impl MachineFit {
         if off as f64 <= GOOD_SHARE * times.len() as f64 {
             return;
         }
+        // Searches are long, and that for all sizes is needed only if the halves show that fitting helps.
         let (start, parameters) = self.starting_machine(&measured, &times);
         let fitted = |on: &dyn Fn(&FittedTime) -> bool| {
             let search = FactorSearch {
@@ -198,6 +201,7 @@ impl MachineFit {
                 fitted_to_all()
             }
         });
+        // Every time is judged by the fit that has not seen it.
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
             let half = &halves[time.side?];
             Some((

@@ -71,7 +71,7 @@ pub enum TimeOrigin {
     Interpolated,
     /// From the line of the segment, between measured sizes.
     Segment,
-    /// Outside the measured range.
+    /// Outside the measured range, or from a line below the smallest size above 0 bytes.
     Extrapolated,
 }
 
@@ -158,8 +158,7 @@ impl Curve {
             (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, InsideMethod::Interpolation) => {
                 return interpolated;
             }
-            (TimeOrigin::Interpolated, _) => TimeOrigin::Segment,
-            _ => TimeOrigin::Extrapolated,
+            _ => self.origin_on_line(bytes),
         };
         self.time_from_line(bytes, segment_at(&self.segments, bytes), how)
     }
@@ -187,13 +186,18 @@ impl Curve {
 
     /// The time from the line through all sizes, also at measured sizes.
     pub(crate) fn straight_line_time(&self, bytes: u64) -> Predicted {
-        let inside = self.interpolate_at(bytes).how < TimeOrigin::Extrapolated;
-        let how = if inside {
+        self.time_from_line(bytes, self.straight.as_ref(), self.origin_on_line(bytes))
+    }
+
+    /// The origin of a time from a line, which calls of 0 bytes have not determined.
+    fn origin_on_line(&self, bytes: u64) -> TimeOrigin {
+        let points = points_above_zero_bytes(&self.points);
+        let ends = points.first().zip(points.last());
+        if ends.is_some_and(|(first, last)| first.bytes <= bytes && bytes <= last.bytes) {
             TimeOrigin::Segment
         } else {
             TimeOrigin::Extrapolated
-        };
-        self.time_from_line(bytes, self.straight.as_ref(), how)
+        }
     }
 
     /// The time from a line, if there is one, or else by interpolation.

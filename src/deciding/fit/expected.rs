@@ -79,6 +79,7 @@ pub fn score_models(
     fit: &MachineFit,
     summaries: &[Summary],
 ) -> Vec<ModelScore> {
+    // Simpler models start from the parameters that experiments measured: calibrated ones have seen these points.
     let calibration = fit.calibration.as_deref();
     let measured = calibration.map(|calibration| &calibration.measured);
     let Some(machine) = measured.or(fit.machine.as_ref()) else {
@@ -88,6 +89,7 @@ pub fn score_models(
     let all = series_of_best_algorithms(decisions);
     let points = || all.iter().flat_map(|(.., points)| points);
     let inner = || points().filter(|(cell, _)| sizes.half_of(cell).is_some());
+    // Each model is judged at all points, and at those whose size it had not seen.
     let score = |model, predict: Predict<'_>| {
         let is_wrong = |cell: &Cell, ranked: &Ranked, side| {
             let expected = predict(cell, ranked, side);
@@ -115,6 +117,7 @@ pub fn score_models(
             })
         })
         .collect();
+    // Only the calibrated model was fitted to such points, so only for it does the side make a difference.
     if let Some(Calibration { halves, .. }) = calibration {
         let calibrated = score(ModelKind::Calibrated, &|cell, ranked, side| match side {
             None => predicted_seconds(fit, cell, &ranked.candidate),

@@ -99,6 +99,7 @@ fn split_line_by_size(line: Line, ping_pongs: &[OperationTime]) -> impl Iterator
         .iter()
         .filter_map(|(bytes, seconds)| Some((*bytes, statistics::median(seconds)?)))
         .collect();
+    // A disturbance makes some turns slower. Only an error in all turns shows that the line is wrong there.
     let is_off = |(bytes, turns): (&u64, &Vec<f64>)| {
         let errors = || {
             turns
@@ -114,6 +115,7 @@ fn split_line_by_size(line: Line, ping_pongs: &[OperationTime]) -> impl Iterator
         let between = times.windows(2).zip(0..).map(|(pair, place)| {
             let [(bytes, seconds), (next, later)] = [pair[0], pair[1]];
             let slope = ((later - seconds) / (next - bytes) as f64).max(0.0);
+            // A line must not begin below zero, as it would where the next size is a step higher.
             let beta = if slope * bytes as f64 <= seconds {
                 slope
             } else {

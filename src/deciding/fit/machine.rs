@@ -199,6 +199,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let experiments = Experiments::from_summaries(summaries);
     let (mut parameters, mut segments) = (Vec::new(), Vec::new());
     let mut links = BTreeMap::new();
+    // Lines of single messages come first: all other experiments are explained by them.
     for (level, messages) in &experiments.messages {
         let mut found = protocol_segments(*level, &messages.ping_pongs)?;
         let (link, of_link) = fit_link(*level, messages, &found)?;
@@ -209,6 +210,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         segments.extend(found);
         parameters.extend(of_link);
     }
+    // Exchanges, shifts, fans and late receivers are factors on these lines, or gaps beside them.
     for (level, messages) in &experiments.messages {
         parameters.extend(fit_patterns(*level, messages, links.get(level))?);
         let gammas = gammas_of_arrivals(*level, messages, links.get(level));
@@ -218,6 +220,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
             link.gamma = statistics::median(&known);
         }
     }
+    // What the ranks of a node share when they send at once shows only in experiments of several ranks.
     let injection = fit_injection_beta(&experiments.injections)?;
     let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(injection);
@@ -229,6 +232,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let gap = fit_injection_gap(&experiments.crowded_bursts, alpha, overhead)?;
     let injection_gap = gap.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(gap);
+    // Combining and copying take time on a rank alone, for each byte.
     let (mut gammas, mut combining) = (BTreeMap::new(), BTreeMap::new());
     for (key @ (datatype, operator), points) in &experiments.combines {
         let gamma_name = format!("gamma.{}.{}", datatype.name(), operator.name());
@@ -246,6 +250,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         copy = found.value();
         parameters.push(found);
     }
+    // Without any message there is no machine to predict with, but the parameters are reported all the same.
     let machine = (!links.is_empty()).then(|| Machine {
         name: name.to_owned(),
         ranks_per_node: experiments.ranks_per_node,

@@ -84,6 +84,7 @@ fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
         against: against.to_owned(),
         points,
     };
+    // First what users gain over the library, and how much of that is only its choice among its own algorithms.
     let forced = "the library, forced";
     let mut pairs = vec![
         pair(
@@ -102,6 +103,7 @@ fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
             best_ratios_by_size(cells, Candidate::is_native, is_default),
         ),
     ];
+    // Then our algorithms that compete for the same calls, and each of them beside the library.
     for (one, other) in RIVALS {
         let first = |candidate: &Candidate| candidate.algorithm() == one;
         let second = |candidate: &Candidate| candidate.algorithm() == other;
@@ -119,6 +121,7 @@ fn pair_best_candidates(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
             ),
         ]);
     }
+    // Campaigns seldom measure all of them.
     pairs.retain(|kept| !kept.points.is_empty());
     pairs
 }

@@ -36,10 +36,12 @@ pub(crate) fn line_parameters(
         let needed = SIZES_NEEDED;
         return Ok(unknown(Status::TooFewSizes { sizes, needed }));
     }
+    // The line through all points decides which parameters are visible, the same ones in every launch.
     let Some(joint) = line::fit_line(points)? else {
         return Ok(unknown(Status::NotConverged));
     };
     let launches = launch_lines(points, &joint)?;
+    // Each launch gives one value: its points are no independent evidence.
     let over_launches = |value: fn(&Line) -> f64, share: fn(&Shares) -> f64| {
         let visible = |(_, shares): &&(Line, Shares)| share(shares) >= SMALLEST_SHARE;
         let values = launches.iter().filter(visible).map(|(line, _)| value(line));
@@ -47,6 +49,7 @@ pub(crate) fn line_parameters(
     };
     let start = over_launches(|line| line.start, |shares| shares.start);
     let rate = over_launches(|line| line.per_byte, |shares| shares.rate);
+    // An estimate that is certain may still be too small to matter, so both are told.
     let residual = median_residual(points, start.value, rate.value);
     let shares = Shares::from_line(points, &joint);
     let judged = |(name, unit), of: OverLaunches, share| {

@@ -165,6 +165,7 @@ fn compare_family_blocks(
     machine: Option<&MachineFit>,
 ) -> Option<BlockComparison> {
     let algorithm = schedule::find_algorithm(family.algorithm())?;
+    // Candidates name blocks by size or by number. As points they have both, so that they can be compared.
     let mut points: Vec<BlockPoint> = members
         .iter()
         .filter_map(|(parameters, seconds)| {
@@ -181,9 +182,11 @@ fn compare_family_blocks(
         .iter()
         .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let predicted = machine.and_then(|machine| best_block_point(machine, &cell, algorithm, family));
+    // The time to expect at a measured number of blocks is that of the model, not of the measurement.
     let expected = |point: &BlockPoint| {
         predicted_seconds(machine?, &cell, &with_block_number(family, point.blocks))
     };
+    // The predicted number was hardly measured itself: the nearest one, by ratio, shows what following it would cost.
     let distance = |point: &BlockPoint, other: BlockPoint| {
         (f64::from(point.blocks) / f64::from(other.blocks))
             .ln()

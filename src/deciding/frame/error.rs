@@ -15,6 +15,9 @@ pub enum FrameError {
     /// The file cannot be written.
     #[error(transparent)]
     Output(#[from] io::Error),
+    /// The user asked to stop.
+    #[error("interrupted before the output was complete")]
+    Interrupted,
     /// A data frame cannot be made or encoded: a bug.
     #[error("cannot make a data frame of the samples: {0}")]
     Frame(#[from] PolarsError),

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use polars::prelude::*;
 use schedule::Collective;
@@ -56,15 +57,16 @@ pub struct WrittenSamples {
     pub launches: u32,
 }
 
-/// Writes the wanted samples of stores as a data frame with the [`COLUMNS`].
+/// Writes the wanted samples of stores as a data frame with the [`COLUMNS`]. Setting `stop` ends this early.
 ///
 /// # Errors
-/// [`FrameError::Store`] and [`FrameError::Output`], after which the output is incomplete.
+/// [`FrameError::Store`], [`FrameError::Output`] and [`FrameError::Interrupted`], after which the output is incomplete.
 pub fn write_samples(
     stores: &[Store],
     wanted: &SampleFilter,
     format: FrameFormat,
     output: &mut dyn Write,
+    stop: &AtomicBool,
 ) -> Result<WrittenSamples, FrameError> {
     let failure = RefCell::new(None);
     let mut buffered = BufWriter::with_capacity(1 << 20, output);
@@ -72,6 +74,7 @@ pub fn write_samples(
         file: FrameFile::begin_file(format, &mut buffered, &failure)?,
         runs: Vec::new(),
         rows: 0,
+        stop,
     };
     let mut written = WrittenSamples::default();
     for store in stores {
@@ -81,6 +84,7 @@ pub fn write_samples(
             if !wanted.admits_launch(&row) {
                 continue;
             }
+            batch.check_stop()?;
             let mut samples = store.samples_of_launch(row.number)?;
             samples.retain(|sample| wanted.admits_sample(sample) && !sample.seconds.is_empty());
             if samples.is_empty() {
@@ -113,6 +117,7 @@ struct Batch<'w> {
     runs: Vec<SampleRows>,
     /// Rows of all runs, fewer than [`BATCH_ROWS`].
     rows: usize,
+    stop: &'w AtomicBool,
 }
 
 impl Batch<'_> {
@@ -141,7 +146,16 @@ impl Batch<'_> {
         Ok(())
     }
 
+    fn check_stop(&self) -> Result<(), FrameError> {
+        if self.stop.load(Ordering::Relaxed) {
+            Err(FrameError::Interrupted)
+        } else {
+            Ok(())
+        }
+    }
+
     fn write_batch(&mut self) -> Result<(), FrameError> {
+        self.check_stop()?;
         let columns = COLUMNS.iter().map(|column| column.build_column(&self.runs));
         let frame = DataFrame::new(self.rows, columns.collect::<PolarsResult<_>>()?)?;
         self.file.write_frame(&frame)?;

@@ -37,6 +37,8 @@ pub struct Facts {
     pub yielding_variable: Option<&'static str>,
     /// Environment variables that give a rank its number before MPI has started.
     pub rank_variables: &'static [&'static str],
+    /// Environment variables that give a rank the number of ranks that its launcher has started.
+    pub size_variables: &'static [&'static str],
     /// Names of its launcher, the most specific first.
     pub launchers: &'static [&'static str],
     /// Whether hosts are listed in the launcher's command line instead of in a file.

@@ -70,6 +70,7 @@ const FACTS: Facts = Facts {
     // Its launcher sets it if it knows that ranks outnumber cores.
     yielding_variable: Some("mpi_yield_when_idle"),
     rank_variables: &["OMPI_COMM_WORLD_RANK"],
+    size_variables: &["OMPI_COMM_WORLD_SIZE"],
     launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi", "orterun"],
     names_hosts: false,
     forwards_environment: false,

@@ -138,6 +138,7 @@ pub fn select_installation(
                 .as_ref()
                 .is_none_or(|version| installation.version == *version)
     };
+    // A launcher that is named is asked what it is, since it may lie outside the folders that are searched.
     if let Some(launcher) = &choice.launcher {
         let named = identify_launcher(launcher, VERSION_TIMEOUT).map_err(|reason| {
             LaunchError::Unusable {
@@ -163,6 +164,7 @@ pub fn select_installation(
     if let Some(first) = matching.min_by_key(|installation| installation.name) {
         return Ok(first.clone());
     }
+    // The remedies differ: nothing is installed, or something else is.
     if found.installations.is_empty() {
         return Err(LaunchError::NoMpi {
             searched: found.searched.clone(),

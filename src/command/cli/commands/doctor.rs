@@ -275,6 +275,7 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
             format_seconds(*timer_overhead_seconds)
         ),
     ];
+    // Without these two, some of our algorithms are left out or slower.
     lines.push(match &diagnosis.shared_memory {
         Ok(bytes) => format!(
             "shared memory: at most {} for the channels of one process (COLLTUNE_SHARED_MEMORY)",
@@ -286,6 +287,7 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
         None => "memory of other ranks: can be read for long messages".to_owned(),
         Some(reason) => format!("memory of other ranks: cannot be read, {reason}"),
     });
+    // A setting that a person has forgotten is the usual cause of results that nobody else can repeat.
     let variables = variables.iter();
     lines.extend(variables.map(|(name, value)| {
         let found = diagnosis.effects.get(name).cloned().unwrap_or_default();

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use campaign::Campaign;
 use guard::{
     GuardError, LaunchWatch, Misplaced, NamedSources, Point, PointKind, Probing, Sources,
-    TestCaller, TestSetup, TestSetupOptions, TestWarning,
+    TestCaller, TestSetupOptions, TestWarning,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,6 +82,7 @@ impl TableArgs {
             return Err(GuardError::NoRules.into());
         }
         warn_of_simulation(&table, console);
+        // The library reads its rules on any machine, so only people can tell that a table is for another one.
         if self.deployment == Deployment::Library {
             warn_of_cpu(&table, console);
             warn_of_networks(&table, console);
@@ -92,6 +92,7 @@ impl TableArgs {
             store: self.store.as_deref(),
             without_store: self.no_store,
         };
+        // Which programs are started follows from the campaign, so the user is told if it is not the table's.
         let sources = Sources::find_for_table(&table, &named_sources, &search_paths().homes)?;
         if let Some(why) = &sources.passed_over {
             console.warn(format_args!(
@@ -99,6 +100,7 @@ impl TableArgs {
                  campaign."
             ));
         }
+        // Launches take long, so outputs that cannot be written, or would replace inputs, are refused before.
         let campaign = &sources.campaign;
         let own = [
             ("TABLE", Some(&*self.path)),
@@ -138,24 +140,6 @@ impl TableArgs {
         }
     }
 
-    /// Prepares launches of these points, and prints warnings about their conditions.
-    pub(super) fn prepare_launches(
-        &self,
-        table: &Table,
-        campaign: Campaign,
-        points: &[Point],
-        launches: u32,
-        console: Console,
-    ) -> Result<TestSetup, CliError> {
-        let options = self.setup_options(launches);
-        let setup = TestSetup::new(table, campaign, points, &options, &search_paths())?;
-        let mut caller = self.test_caller(console);
-        for warning in setup.warnings(table) {
-            caller.warn(warning);
-        }
-        Ok(setup)
-    }
-
     /// The options of the setup for a test with this number of first launches.
     pub(super) fn setup_options(&self, launches: u32) -> TestSetupOptions {
         TestSetupOptions {
@@ -191,6 +175,24 @@ impl TestCaller for ConsoleCaller {
                 console.warn(format_args!("the table is for {table}."));
             }
             TestWarning::Conditions(conditions) => console.warn(format_args!("{conditions}.")),
+            TestWarning::ExportNote(note) => console.warn(note),
+            TestWarning::UnkeptVerdicts(error) => console.warn(format_args!(
+                "the verdicts are not kept in the table's store: {error}."
+            )),
+            TestWarning::ChangedTable(changed) => {
+                console.warn(format_args!("{changed}: it does not keep the verdicts."));
+            }
+            TestWarning::ReadOnlyTable { path, is_refuted } => {
+                let consequence = if is_refuted {
+                    ": programs that read it use what was found slower"
+                } else {
+                    ""
+                };
+                console.warn(format_args!(
+                    "{} cannot be written and does not keep the verdicts{consequence}.",
+                    path.display()
+                ));
+            }
         }
     }
 

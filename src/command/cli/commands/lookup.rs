@@ -91,6 +91,7 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         shape,
         ..
     } = decision;
+    // Times may be those of the nearest measured shape, which is then named beside each.
     let on_shape = times_of
         .as_ref()
         .map_or_else(String::new, |measured_shape| {
@@ -111,6 +112,7 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
             format_time(default_seconds)
         ));
     }
+    // The default needs no confirmation and is never deployed.
     let confirmed = match (candidate.as_str(), confirmed) {
         ("default", _) => "",
         (_, true) => ", confirmed in fresh launches",

@@ -256,6 +256,7 @@ impl<'a> PlanOutput<'a> {
                 ),
             ),
         ];
+        // Whoever counts the candidates finds fewer than the campaign names.
         if *merged > 0 {
             let merged = format!(
                 "not measured: {} with the same schedule as a simpler one of the cell",
@@ -292,6 +293,7 @@ impl<'a> PlanOutput<'a> {
             ("report", self.report.display().to_string()),
             ("page", self.page.display().to_string()),
         ]);
+        // Names of collectives may be longer than the other words of the first column.
         let names = lines.iter().map(|(name, _)| name.len());
         let width = names.max().unwrap_or(0).max(11);
         let lines: Vec<String> = lines
@@ -430,6 +432,7 @@ impl<'a> PlanOutput<'a> {
         let budget = format_duration(self.budget_seconds);
         let missing = progress.total.saturating_sub(progress.done);
         let is_spent = spent_seconds >= self.budget_seconds;
+        // Choices that the budget cannot confirm are missing, but no launch is left that would measure them.
         if missing == 0 || (launches_left == 0 && !is_spent && needed_budget_seconds.is_none()) {
             return "nothing is left to measure".to_owned();
         }
@@ -449,6 +452,7 @@ impl<'a> PlanOutput<'a> {
                 format_counted(missing, "measurement")
             );
         }
+        // The budget is time; what a site bills is nodes times time.
         let held = match node_hours {
             None => " of the simulated machine's time".to_owned(),
             Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),

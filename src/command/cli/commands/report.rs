@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use report::View;
 use schedule::Collective;
+use tuner::{EvidenceRemark, ReportedTable, table_view};
 
 use super::campaign::store_file;
 use super::in_force::JudgedTable;
@@ -101,46 +102,40 @@ impl ReportArgs {
             let analysis = analyse_store(&self.source, self.library.given_library())?;
             return Ok(analysis.report_view(&analysis.table()?));
         }
+        // A table is reported with its evidence, if its store is here and was measured as the table was.
         let table = JudgedTable::read(&self.source, self.store.as_deref(), console)?.table;
         let provenance = &table.provenance;
         let library = self.library.given_library().unwrap_or(&provenance.library);
         let named = self.store.as_deref();
         let store = store_file(named.unwrap_or_else(|| Path::new(&provenance.store)));
+        // The store is known only now: it is an input that the output must not replace.
         let outputs = [("`--output`", self.output.as_deref())];
         tuner::check_outputs_differ(&outputs, &[("the store of the table", Some(&store))])?;
-        if !store.exists() && named.is_none() {
-            console.warn(format_args!(
-                "the store {} is not here, so the report has only the table's rules and times: name the store \
-                 with --store",
-                store.display()
-            ));
-            return Ok(View::from_table(&table));
-        }
-        if !store.exists() {
+        // A store that the table names is often on another machine. One that the user names is expected to be here.
+        if !store.exists() && named.is_some() {
             return Err(CliError::StoreMoved {
                 table: self.source.clone(),
                 store,
             });
         }
-        let analysis = analyse_store(&store, Some(library))?;
-        let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
-        if asked != found {
-            console.warn(format_args!(
-                "{} was made with `pattern: {asked}`, but the last measurements in {} have `pattern: {found}`, so \
-                 the report has only the table's rules and times",
-                self.source.display(),
-                store.display()
-            ));
-            return Ok(View::from_table(&table));
+        let ReportedTable { view, remark } = table_view(&table, &store, library)?;
+        let (shown, in_store) = (self.source.display(), store.display());
+        match remark {
+            None => {}
+            Some(EvidenceRemark::NoStore) => console.warn(format_args!(
+                "the store {in_store} is not here, so the report has only the table's rules and times: name the store \
+                 with --store"
+            )),
+            Some(EvidenceRemark::OtherPattern(found)) => console.warn(format_args!(
+                "{shown} was made with `pattern: {}`, but the last measurements in {in_store} have `pattern: {found}`, \
+                 so the report has only the table's rules and times",
+                provenance.pattern
+            )),
+            Some(EvidenceRemark::OtherMeasurements) => console.warn(format_args!(
+                "{shown} was made from other measurements than those in {in_store}, or with other settings"
+            )),
         }
-        if !analysis.agrees_with(&table) {
-            console.warn(format_args!(
-                "{} was made from other measurements than those in {}, or with other settings",
-                self.source.display(),
-                store.display()
-            ));
-        }
-        Ok(analysis.report_view(&table))
+        Ok(view)
     }
 }
 

@@ -1,5 +1,6 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use frame::{FrameError, FrameFormat, SampleFilter, WrittenSamples, write_samples};
@@ -11,7 +12,7 @@ use vocabulary::{CommShape, Library};
 
 use super::campaign::store_file;
 use super::{Answer, CliError, Console};
-use crate::values;
+use crate::{interrupt, values};
 
 /// Write the raw repetitions of stores to a file that pandas, R and DuckDB read
 ///
@@ -87,7 +88,10 @@ impl SamplesArgs {
             .collect::<Result<_, _>>()?;
         let written = match &self.output {
             Some(path) => {
-                let written = files::write_by(path, |output| self.write_selected(&stores, output));
+                // After a signal, the file that is to replace the output is removed.
+                let stop = interrupt::stop_flag()?;
+                let written =
+                    files::write_by(path, |output| self.write_selected(&stores, output, &stop));
                 let written = written.map_err(|error| write_error(error, path))?;
                 console.remark(format_args!(
                     "{} is written: {} of {}",
@@ -97,7 +101,10 @@ impl SamplesArgs {
                 ))?;
                 written
             }
-            None => self.write_selected(&stores, &mut io::stdout().lock())?,
+            None => {
+                let never = AtomicBool::new(false);
+                self.write_selected(&stores, &mut io::stdout().lock(), &never)?
+            }
         };
         if written.repetitions == 0 {
             console.warn(self.describe_no_rows());
@@ -125,6 +132,7 @@ impl SamplesArgs {
         &self,
         stores: &[Store],
         output: &mut dyn Write,
+        stop: &AtomicBool,
     ) -> Result<WrittenSamples, FrameError> {
         let wanted = SampleFilter {
             libraries: self.library.clone(),
@@ -132,7 +140,7 @@ impl SamplesArgs {
             shapes: self.shape.clone(),
             bytes: self.bytes.clone(),
         };
-        write_samples(stores, &wanted, self.format.into(), output)
+        write_samples(stores, &wanted, self.format.into(), output, stop)
     }
 
     fn describe_no_rows(&self) -> &'static str {

@@ -162,6 +162,7 @@ impl SimulateArgs {
         self.machine.protect_from(&outputs)?;
         let machine = self.machine.load()?;
         tuner::probe_outputs(&outputs)?;
+        // Simulations may take long, so whatever may be refused has been checked before.
         let algorithms = self.select_algorithms()?;
         let points = self.list_points(&algorithms, machine.ranks_per_node);
         let call = CommonCall {
@@ -177,6 +178,7 @@ impl SimulateArgs {
         } else {
             self.format
         };
+        // One algorithm in one call is shown message by message, several only by their times.
         if let (SimulateFormat::Svg | SimulateFormat::Trace, [point]) = (format, &points[..]) {
             let traced = call.simulate_traced(*point)?;
             let text = match format {
@@ -192,6 +194,7 @@ impl SimulateArgs {
             "On the machine `{}`, {} placement:",
             machine.name, call.placement
         );
+        // A table for a person is printed line by line, as simulations end.
         let is_printed = format == SimulateFormat::Table && self.output.is_none();
         let columns = is_printed.then(|| PrintedColumns::for_points(&points));
         if let Some(columns) = &columns {
@@ -220,6 +223,7 @@ impl SimulateArgs {
                 format!("{heading}\n{}", rows::to_table(&rows))
             }
         };
+        // The JSON has them itself.
         if format != SimulateFormat::Json {
             warn_of_skipped(console, &skipped);
         }

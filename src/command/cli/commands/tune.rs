@@ -59,6 +59,7 @@ impl TuneArgs {
         let mut observer = self
             .events
             .make_observer(console, ProgressDisplay::new, &stop)?;
+        // A detached command submits one job and ends, unless nothing is left to submit: then it decides.
         let tuned = if self.campaign.is_detached() {
             tuner::check_outputs(&at)?;
             let submitted = tuner::submit_next_launch(&at, &mut *observer, &stop)?;
@@ -80,6 +81,7 @@ impl TuneArgs {
         } else {
             tuner::tune_campaign(&at, &mut *observer, &stop)?
         };
+        // The progress occupies the terminal until it is dropped.
         drop(observer);
         if self.events.is_wanted() || self.json {
             let outcome = TuneOutput::Tuned(Box::new(Outcome::from_tuned(&tuned)));
@@ -105,6 +107,7 @@ impl TuneArgs {
                 console.remark(format_args!("export: {export}"))?;
             }
         }
+        // An old export beside a new table would still be applied by the library, so that is an error after all.
         for warning in tuned.export.warnings(&tuned.table.provenance.library) {
             console.warn(warning);
         }

@@ -1,23 +1,12 @@
 pub(super) mod found;
 
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-
 use answers::MeasuredDeployment;
-use campaign::Campaign;
 use clap::ValueEnum;
-use guard::{
-    Activation, AlternatingMeasurer, Circumstances, GuardError, LaunchMeasurer, LaunchWatch, Point,
-    Probing, Sources, TestCaller, TestSetup, ValidateOptions, Validated, ValidatedPoint,
-    add_probes, confirm_rules, count_unconfirmed_rules, keep_verdicts, table_points,
-    validate_points,
-};
-use launcher::find_driver;
+use guard::{TableFile, TableUse, ValidateOutcome, ValidateRequest, validate_table};
 use printable::Plain;
-use table::{Deployment, Policy, Table, TableError, Verdict};
-use tuner::{Export, export_beside};
+use table::Deployment;
 
-use self::found::{Rewritten, ValidationResults};
+use self::found::ValidationResults;
 use super::campaign::search_paths;
 use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
 use super::{Answer, CliError, Console};
@@ -98,98 +87,57 @@ enum Via {
     Force,
 }
 
-/// The points of a table.
-struct Selection {
-    /// The points to measure.
-    points: Vec<Point>,
-    /// These and all other points of the table.
-    all: Vec<Point>,
-    /// The number of points at which the table keeps the default.
-    default_points: usize,
-}
-
 impl ValidateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let rewrites = self.repair || self.confirm;
-        let (mut table, sources) = self.table.read(&[], rewrites, console)?;
-        let Sources {
-            campaign, store, ..
-        } = sources;
-        if self.keep_table {
-            table.turn_back_refuted();
-        } else {
-            // Choices are measured whatever earlier verdicts say about them, and may be cleared.
-            table.verdicts.clear();
-            table.mark_refuted();
-        }
-        let probing = Probing {
-            each_gap: self.confirm,
-            ..self.table.choose_probing(self.cells)
-        };
-        let Selection {
-            points,
-            all,
-            default_points,
-        } = self.select_points(&table, &campaign, probing)?;
-        if self.confirm && probing.number == Some(0) {
-            return Err(GuardError::NoProbes.into());
-        }
-        let (conditions, pattern) = (campaign.conditions_digest(), campaign.pattern);
-        let least_gain = campaign.materiality;
-        let setup =
-            self.table
-                .prepare_launches(&table, campaign, &points, self.launches, console)?;
-        let library = setup.at.library.clone();
-        let options = ValidateOptions {
-            launches: self.launches,
+        let (table, sources) = self.table.read(&[], self.repair || self.confirm, console)?;
+        // What the options mean together is decided here, and what follows from it in `guard`.
+        let request = ValidateRequest {
+            path: self.table.path.clone(),
+            table_use: self.table_use(),
+            cells: self.cells.map(|cells| cells as usize),
+            probing: self.table.choose_probing(self.cells),
             materiality: self.materiality,
-            material_loss: least_gain.max(self.materiality),
+            file: if self.keep_table {
+                TableFile::Kept
+            } else {
+                TableFile::Updated {
+                    repair: self.repair,
+                    confirm: self.confirm,
+                }
+            },
+            setup: self.table.setup_options(self.launches),
         };
-        let validated = self.measure_points(&table, setup, &points, &options, console)?;
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let circumstances = Circumstances {
-            library: library.clone(),
-            conditions,
-            pattern,
-            deployment: self.table.deployment,
-            seed: probing.seed,
-            unix_seconds: since.map_or(0, |since| since.as_secs()),
-        };
-        let measured = (&all[..], &validated.points[..]);
-        let verdicts = circumstances.verdicts_about(&validated.points);
-        let kept_in = keep_verdicts(&verdicts, &table, &store).unwrap_or_else(|error| {
-            console.warn(format_args!(
-                "the verdicts are not kept in the table's store: {error}."
-            ));
-            None
-        });
-        let rewritten =
-            self.rewrite_table(&mut table, kept_in, verdicts, measured, least_gain, console)?;
+        let mut caller = self.table.test_caller(console);
+        let outcome = validate_table(table, sources, &request, &search_paths(), &mut caller)?;
+        let ValidateOutcome {
+            library,
+            default_points,
+            validated,
+            changes,
+            unconfirmed,
+        } = outcome;
         let found = ValidationResults {
             table: self.table.path.display().to_string(),
             library: library.to_string(),
             measured: MeasuredDeployment {
                 deployment: self.table.deployment,
-                via: match (self.table.deployment, self.is_export_used()) {
-                    (_, true) => "export",
-                    (Deployment::Colltune, _) => "driver",
-                    (Deployment::Library, _) => "force",
-                }
-                .to_owned(),
+                via: request.table_use.name().to_owned(),
             },
             default_points,
-            seed: probing.seed,
+            seed: request.probing.seed,
             validated,
-            rewritten,
-            unconfirmed: count_unconfirmed_rules(&table, self.table.deployment),
+            changes,
+            unconfirmed,
             confirms: self.confirm,
         };
+        // What makes the results worth less is said before them.
         warn_of_load(found.validated.busy.as_ref(), console);
         for sentence in describe_misplaced(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
         self.print_results(&found, console)?;
-        if let Some(error) = found.rewritten.stale {
+        // The results stand, but the library would go on with the rules of the table before.
+        if let Some(error) = found.changes.stale {
             return Err(error.into());
         }
         Ok(if found.validated.is_never_wrong() || self.repair {
@@ -199,165 +147,15 @@ impl ValidateArgs {
         })
     }
 
-    /// Whether an exported file is put in place.
-    fn is_export_used(&self) -> bool {
-        self.table.deployment == Deployment::Library && self.via == Via::Export
-    }
-
-    /// Selects the points to measure.
-    fn select_points(
-        &self,
-        table: &Table,
-        campaign: &Campaign,
-        probing: Probing,
-    ) -> Result<Selection, CliError> {
-        let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.commuting_operator());
-        let mut points = table_points(table, deployment, elements, true);
-        if points.is_empty() {
-            let deployment = deployment.into();
-            return Err(GuardError::NothingToMeasure { deployment }.into());
+    /// The decisions to measure, and how launches follow them.
+    fn table_use(&self) -> TableUse {
+        match (self.table.deployment, self.via) {
+            (Deployment::Colltune, _) => TableUse::Colltune,
+            (Deployment::Library, Via::Force) => TableUse::LibraryForced,
+            (Deployment::Library, Via::Export) => TableUse::LibraryExport {
+                assume_commutative: self.assume_commutative,
+            },
         }
-        let mut all = points.clone();
-        points.retain(|point| !point.keeps_default());
-        let default_points = all.len() - points.len();
-        let file = Activation::operator_class(&table.provenance.library, self.assume_commutative);
-        let is_in_place =
-            |point: &Point| !self.is_export_used() || point.is_exported(table, deployment, file);
-        points.retain(is_in_place);
-        points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
-        add_probes(&mut points, table, deployment, elements, probing);
-        points.retain(is_in_place);
-        all.extend(points.iter().filter(|point| point.is_probe()).cloned());
-        Ok(Selection {
-            points,
-            all,
-            default_points,
-        })
-    }
-
-    fn measure_points(
-        &self,
-        table: &Table,
-        mut setup: TestSetup,
-        points: &[Point],
-        options: &ValidateOptions,
-        console: Console,
-    ) -> Result<Validated, CliError> {
-        let LaunchWatch { mut observer, stop } =
-            self.table.test_caller(console).watch_launches()?;
-        let validated = if self.is_export_used() {
-            let (library, path) = (setup.at.library.clone(), search_paths().path);
-            let folder = setup.folder.path();
-            let deployed = Activation::from_exported_table(
-                table,
-                &library,
-                folder,
-                self.assume_commutative,
-                &path,
-            )?;
-            for note in &deployed.notes {
-                console.warn(note);
-            }
-            let mut turns =
-                AlternatingMeasurer::new(&mut setup.at, &deployed, &mut *observer, &stop);
-            validate_points(points, &mut turns, options)
-        } else {
-            let mut launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
-            validate_points(points, &mut launches, options)
-        };
-        Ok(setup.close_with_outcome(validated)?)
-    }
-
-    /// Rewrites the table and its export if rules are turned back or confirmed, the latter with this gain at least, or
-    /// if the table is to keep verdicts: those against its choices, and others that are not `kept_in` a store. `all` are
-    /// the points of the table, `validated` the measured ones.
-    fn rewrite_table(
-        &self,
-        table: &mut Table,
-        kept_in: Option<PathBuf>,
-        verdicts: Vec<Verdict>,
-        (all, validated): (&[Point], &[ValidatedPoint]),
-        least_gain: f64,
-        console: Console,
-    ) -> Result<Rewritten, CliError> {
-        let mut rewritten = Rewritten {
-            kept: kept_in,
-            ..Rewritten::default()
-        };
-        if self.keep_table {
-            return Ok(rewritten);
-        }
-        // Another validation may have added verdicts meanwhile, and `tune` may have made another table.
-        let path = &self.table.path;
-        let now = Table::load(path)?;
-        if !now.has_rules_of(table) {
-            let changed = TableError::Changed { path: path.clone() };
-            if self.repair || self.confirm {
-                return Err(changed.into());
-            }
-            console.warn(format_args!("{changed}: it does not keep the verdicts."));
-            return Ok(rewritten);
-        }
-        table.verdicts = now.verdicts;
-        // Later verdicts may overrule earlier ones, and limit the sizes that they are about.
-        let was_refuted = table.verdicts.iter().any(Verdict::is_wrong);
-        let is_refuted = verdicts.iter().any(Verdict::is_wrong);
-        if self.repair {
-            let about_table = table.binding_verdicts().cloned();
-            let all_verdicts: Vec<Verdict> = about_table.chain(verdicts.iter().cloned()).collect();
-            rewritten.repaired = table.turn_back(&all_verdicts);
-        }
-        if self.confirm {
-            let deployment = self.table.deployment;
-            rewritten.confirmed = confirm_rules(table, deployment, all, validated, least_gain);
-        }
-        let is_asked = self.repair || self.confirm;
-        let only_here = is_asked && rewritten.kept.is_none();
-        let stays_refuted = is_refuted && rewritten.repaired.is_empty();
-        let keeps_here = !verdicts.is_empty() && (only_here || was_refuted || stays_refuted);
-        let is_changed = !rewritten.repaired.is_empty() || !rewritten.confirmed.is_empty();
-        if !is_changed && !keeps_here {
-            return Ok(rewritten);
-        }
-        if !is_asked && !is_writable(path) {
-            let consequence = if is_refuted {
-                ": programs that read it use what was found slower"
-            } else {
-                ""
-            };
-            console.warn(format_args!(
-                "{} cannot be written and does not keep the verdicts{consequence}.",
-                path.display()
-            ));
-            return Ok(rewritten);
-        }
-        if keeps_here {
-            table.add_verdicts(verdicts);
-            rewritten.kept_in_table = true;
-            rewritten.kept.get_or_insert_with(|| path.clone());
-        }
-        table.mark_refuted();
-        let rules = table.entries().flat_map(|entry| &entry.rules);
-        rewritten.refuted = rules.filter(|rule| rule.refuted).count();
-        table.save(path)?;
-        let export = self.rewrite_export(table, console)?;
-        rewritten.export = export.path().map(Path::to_owned);
-        rewritten.stale = export.require_current().err();
-        Ok(rewritten)
-    }
-
-    /// Writes the export beside the table.
-    fn rewrite_export(&self, table: &Table, console: Console) -> Result<Export, CliError> {
-        let path = &self.table.path;
-        let library = &table.provenance.library;
-        let driver = find_driver(library, &search_paths().driver_directories()).ok();
-        let policy = Policy::default();
-        let export = export_beside(table, path, &search_paths().path, driver.as_deref(), policy)?;
-        for warning in export.warnings(library) {
-            console.warn(warning);
-        }
-        Ok(export)
     }
 
     fn print_results(&self, found: &ValidationResults, console: Console) -> Result<(), CliError> {
@@ -369,12 +167,4 @@ impl ValidateArgs {
         }
         console.print(found.describe())
     }
-}
-
-/// Whether a table may be replaced: deployed versions are read-only, also for root.
-fn is_writable(path: &Path) -> bool {
-    let is_open = path
-        .metadata()
-        .is_ok_and(|found| !found.permissions().readonly());
-    is_open && files::check_writable(path).is_ok()
 }

@@ -7,7 +7,7 @@ use answers::TuningEvent;
 use launcher::{Exit, JobState, Outcome, Running};
 use store::{SpoolReader, StoreError};
 
-use super::{LaunchEnd, OnInterrupt, RunningLaunch};
+use super::{FollowedLaunch, OnInterrupt, RunningLaunch};
 use crate::{MeasurementContext, TunerError};
 
 /// The time until a file written on another node is visible on this one.
@@ -45,30 +45,25 @@ impl RunningLaunch<'_> {
         running: &mut dyn Running,
         watch: OnInterrupt,
         stop: &AtomicBool,
-    ) -> Result<LaunchEnd, TunerError> {
+    ) -> FollowedLaunch {
         let outlives = at.launcher.has_outliving_jobs();
         let leaves = outlives && watch != OnInterrupt::Own;
-        // Until its end is known, the launch may continue.
-        self.goes_on = leaves;
         let exit = match watch {
             OnInterrupt::Submit if outlives => self.look_once(running),
             _ => self.follow_to_end(running, outlives, leaves, stop),
         };
         match exit {
-            Ok(Some(exit)) => {
-                self.goes_on = false;
-                self.judge_exit(exit)
-            }
-            Ok(None) => Ok(LaunchEnd::GoesOn {
+            Ok(Some(exit)) => FollowedLaunch::Ended(self.judge_exit(exit)),
+            Ok(None) => FollowedLaunch::GoesOn {
                 id: running.id().unwrap_or("?").to_owned(),
                 standing: running.last_known_state(),
-            }),
+            },
+            // Until its end is known, the launch may continue.
+            Err(error) if leaves && !ends_launch(&error) => FollowedLaunch::LostSight(error),
+            Err(TunerError::Interrupted) => FollowedLaunch::Ended(Err(TunerError::Interrupted)),
             Err(error) => {
-                self.goes_on &= !ends_launch(&error);
-                if !self.goes_on && !matches!(error, TunerError::Interrupted) {
-                    running.kill()?;
-                }
-                Err(error)
+                let killed = running.kill().map_err(TunerError::from);
+                FollowedLaunch::Ended(killed.and(Err(error)))
             }
         }
     }

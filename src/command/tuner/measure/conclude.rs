@@ -5,7 +5,7 @@ use std::time::Duration;
 use agenda::{LITTLE_BUDGET_SECONDS, confirms_choices, spent_seconds};
 use answers::{SubmittedJob, TuningEvent};
 use campaign::LauncherConfig;
-use launcher::{BatchEnd, RecordedState};
+use launcher::{BatchEnd, JobState, RecordedState};
 use store::LaunchOutcome;
 use vocabulary::Purpose;
 use wire::{Finish, Plan};
@@ -13,7 +13,7 @@ use wire::{Finish, Plan};
 use super::{AfterLaunch, Measuring};
 use crate::TunerError;
 use crate::history::read_launches;
-use crate::launch::{LaunchEnd, OnInterrupt};
+use crate::launch::{FollowedLaunch, LaunchEnd, OnInterrupt};
 use crate::launch_state::name_launch_state;
 
 /// The number of consecutive launches without a result after which measuring ends.
@@ -35,18 +35,23 @@ pub(super) struct Streaks {
 }
 
 impl Measuring<'_> {
-    /// Records the end of a launch and returns what follows. `is_ours` says whether this run started it.
+    /// Records the end of a launch, if it has ended, and returns what follows. `is_ours` says whether this run started
+    /// it.
     pub(super) fn conclude_launch(
         &mut self,
         plan: &Plan,
-        ended: Result<LaunchEnd, TunerError>,
+        followed: FollowedLaunch,
         has_result: bool,
-        goes_on: bool,
         is_ours: bool,
     ) -> Result<AfterLaunch, TunerError> {
-        if goes_on {
-            return self.leave_launch(plan, ended?, is_ours);
-        }
+        // The store keeps what goes on as unfinished, so that a later command takes it up.
+        let ended = match followed {
+            FollowedLaunch::Ended(ended) => ended,
+            FollowedLaunch::GoesOn { id, standing } => {
+                return self.leave_launch(plan, id, standing, is_ours);
+            }
+            FollowedLaunch::LostSight(error) => return Err(error),
+        };
         self.store
             .end_launch(plan.launch, &outcome_to_record(&ended))?;
         if has_result {
@@ -55,7 +60,7 @@ impl Measuring<'_> {
         let number = plan.launch;
         match ended? {
             LaunchEnd::Finished(Finish::Deadline) => return self.handle_deadline(plan, has_result),
-            LaunchEnd::Finished(Finish::Complete) | LaunchEnd::GoesOn { .. } => {}
+            LaunchEnd::Finished(Finish::Complete) => {}
             LaunchEnd::Died { end, message } => {
                 self.observer.notice(&TuningEvent::Died {
                     number,
@@ -76,12 +81,10 @@ impl Measuring<'_> {
     fn leave_launch(
         &mut self,
         plan: &Plan,
-        ended: LaunchEnd,
+        id: String,
+        standing: JobState,
         is_new: bool,
     ) -> Result<AfterLaunch, TunerError> {
-        let LaunchEnd::GoesOn { id, standing } = ended else {
-            return Ok(AfterLaunch::Left);
-        };
         self.left = Some(SubmittedJob {
             launch: plan.launch,
             id: id.clone(),
@@ -188,7 +191,7 @@ fn outcome_to_record(ended: &Result<LaunchEnd, TunerError>) -> LaunchOutcome {
         Ok(LaunchEnd::Died { message, .. }) => LaunchOutcome::Died {
             message: message.clone(),
         },
-        Ok(LaunchEnd::GoesOn { .. }) | Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,
+        Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,
         Err(error) => LaunchOutcome::Died {
             message: error.to_string(),
         },

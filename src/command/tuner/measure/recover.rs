@@ -40,15 +40,12 @@ impl Measuring<'_> {
         let progress = self.campaign_progress()?;
         let nodes = NodeRequest::to_resume(&self.at.campaign, plan, self.watch);
         let mut launch = RunningLaunch::new(plan, &mut self.store, self.observer, progress);
-        let ended = launch.resume(self.at, nodes, self.watch, self.stop);
-        let (has_result, goes_on) = (launch.has_result, launch.goes_on);
+        let followed = launch.resume(self.at, nodes, self.watch, self.stop);
+        let has_result = launch.has_result;
         self.suspects.append(&mut launch.suspects);
-        match ended.transpose() {
-            None => Ok(None),
-            Some(ended) => self
-                .conclude_launch(plan, ended, has_result, goes_on, false)
-                .map(Some),
-        }
+        let concluded =
+            followed.map(|followed| self.conclude_launch(plan, followed, has_result, false));
+        concluded.transpose()
     }
 
     fn store_ended_launch(&mut self, plan: &Plan) -> Result<(), TunerError> {

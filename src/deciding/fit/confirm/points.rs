@@ -73,11 +73,12 @@ pub(super) fn series_points_with_probes(
     let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
     let probe = |(low, high)| probe_between(library, low, high);
     let probes: Vec<Cell> = pairs.filter_map(probe).collect();
-    let first = points.first().map(|point| point.cell);
-    let former_probes = fresh_cells
-        .iter()
-        .copied()
-        .filter(|cell| first.is_some_and(|first| differs_only_in_size(cell, &first)));
+    // A series may be measured with different operators at different sizes, and a probe has those of a neighbour.
+    let is_of_series = |cell: &&Cell| {
+        let mut of_points = points.iter().map(|point| &point.cell);
+        of_points.any(|of_point| differs_only_in_size(cell, of_point))
+    };
+    let former_probes: Vec<Cell> = fresh_cells.iter().filter(is_of_series).copied().collect();
     for cell in probes.into_iter().chain(former_probes) {
         if known_sizes.insert(cell.bytes) {
             points.push(SeriesPoint {

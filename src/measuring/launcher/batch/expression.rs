@@ -60,17 +60,20 @@ fn count_operators_until(text: &str, end: &str) -> TagInside {
             word.push(c);
             continue;
         }
+        // A word ends here; some are operators.
         if ["not", "and", "or", "if", "in", "is"].contains(&word.as_str()) {
             operators += 1;
         }
         word.clear();
         match c {
+            // An end within brackets is that of an expression, not of the tag.
             _ if open == 0 && text[at..].starts_with(end) => {
                 return TagInside {
                     operators,
                     length: at,
                 };
             }
+            // Nothing in a text is an operator.
             '"' | '\'' => {
                 let mut is_escaped = false;
                 let _ = chars.find(|(_, other)| {
@@ -89,6 +92,7 @@ fn count_operators_until(text: &str, end: &str) -> TagInside {
             _ if c.is_whitespace() => continue,
             _ => {}
         }
+        // Every other sign counts as one, also if it is part of a longer operator.
         operators += 1;
     }
     TagInside {

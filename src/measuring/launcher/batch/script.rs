@@ -94,6 +94,7 @@ pub(super) fn render_from_template(
     let job = &options.job;
     let times = WallTimeDivision::from_wall_time(job.wall_time);
     let launch = &purpose.launch;
+    // The same words are known to our scripts and to those of a site.
     let known = context! {
         campaign => purpose.campaign,
         nodes => purpose.nodes,
@@ -119,6 +120,7 @@ pub(super) fn render_from_template(
         launch_unbound => launch.unbound,
         environment => launch.environment,
     };
+    // The part that starts launches is ours in every script, also in one from a site's template.
     let serve = fill_template(Path::new("serve.sh.j2"), SERVE, known.clone())?;
     let whole = context! { serve => serve.trim_end(), ..known };
     match &job.template {

@@ -2,14 +2,17 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use table::{Confidence, Table};
 use tempfile::TempDir;
 use testkit::mpi::chosen_installation;
+use testkit::process;
 use testkit::tables::{forcing_table, save_table};
 use vocabulary::CommShape;
 
-use crate::launch::{compiled, run_preloaded, warnings};
+use crate::launch::{compiled, preloaded, run_preloaded, warnings};
 
 /// A program of ten allreduces, and a table for two ranks only.
 struct Prepared {
@@ -82,6 +85,33 @@ fn shapes_that_were_not_measured_are_left_to_the_library_unless_requested_under_
         "{of_table}"
     );
     assert!(!of_table.contains("not used"), "{of_table}");
+}
+
+/// As with `srun` and a program whose library needs another `--mpi`: the processes do not find each other.
+#[test]
+fn processes_that_are_worlds_of_their_own_say_so() {
+    let prepared = Prepared::new();
+    let table = prepared.table(Confidence::High, true);
+    let summary_with = |started: &str| {
+        let mut command = Command::new(&prepared.program);
+        command
+            .env("LD_PRELOAD", preloaded())
+            .env("COLLTUNE_TABLE", &table)
+            .env("COLLTUNE_LOG", "stderr")
+            .env("SLURM_STEP_NUM_TASKS", started);
+        let ended = process::run_to_end(&mut command, Duration::from_secs(60));
+        assert!(ended.status.success(), "{}{}", ended.out, ended.err);
+        ended.err
+    };
+    let told = "colltune: 4 processes were started together, but each is a world of one rank";
+    let separate = summary_with("4");
+    assert_eq!(separate.matches(told).count(), 1, "{separate}");
+    let alone = summary_with("1");
+    assert!(alone.contains("calls of rank 0 of 1;"), "{alone}");
+    assert!(!alone.contains("started together"), "{alone}");
+    // The library's launcher has started one rank, in a step with four processes.
+    let launched = prepared.run(&table, 1, &[("SLURM_STEP_NUM_TASKS", "4")]);
+    assert!(!launched.contains("started together"), "{launched}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ impl RemoteLookupArgs {
             shape.ppn.to_string(),
             asked.bytes.to_string(),
         );
+        // A collective without data has no size, and the order of ranks may be unknown: the service takes neither then.
         let mut values = vec![
             ("collective", asked.collective.name()),
             ("nodes", &nodes),
@@ -48,6 +49,7 @@ impl RemoteLookupArgs {
         );
         let answer = asking.remote.request_json(Ask::get(&path))?;
         asking.print_answer(&answer, || {
+            // In the order of `colltune lookup`, without the times.
             let fields = [
                 "speedup",
                 "confidence",

@@ -1,15 +1,11 @@
 //! The results of a validation as text, Markdown and JSON.
 
-use std::path::PathBuf;
-
 use answers::{JudgementCounts, MeasuredDeployment, Speedups, ValidatedPoints};
-use guard::{ConfirmedRange, Judgement, Validated, ValidatedPoint, fewest_launches};
+use guard::{Judgement, TableChanges, Validated, ValidatedPoint, fewest_launches};
 use report::{TextTable, markdown_prose, text_table};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use statistics::{Interval, PairedRatio};
-use table::TurnedBack;
-use tuner::TunerError;
 use vocabulary::units::format_counted;
 
 use super::super::guarded::{
@@ -33,36 +29,12 @@ pub(super) struct ValidationResults {
     #[serde(skip)]
     pub(super) validated: Validated,
     #[serde(flatten)]
-    pub(super) rewritten: Rewritten,
+    pub(super) changes: TableChanges,
     /// The number of rules that no launches confirmed.
     pub(super) unconfirmed: usize,
     /// Whether rules were to be confirmed.
     #[serde(skip)]
     pub(super) confirms: bool,
-}
-
-/// The changes of the table.
-#[derive(Default, JsonSchema, Serialize)]
-pub(super) struct Rewritten {
-    /// Rules that were turned back to the default, as clauses.
-    #[serde(serialize_with = "serialize_sentences")]
-    #[schemars(with = "Vec<String>")]
-    pub(super) repaired: Vec<TurnedBack>,
-    /// Rules that were confirmed, as clauses.
-    #[serde(serialize_with = "serialize_sentences")]
-    #[schemars(with = "Vec<String>")]
-    pub(super) confirmed: Vec<ConfirmedRange>,
-    /// The store or, without one, the table that keeps the verdicts; null if none does, or if there are none.
-    pub(super) kept: Option<PathBuf>,
-    /// Whether the table keeps the verdicts.
-    pub(super) kept_in_table: bool,
-    /// The number of rules, or parts of rules, that are not used because of verdicts in the table, if it was written.
-    pub(super) refuted: usize,
-    /// The exported file for the library; null if none was written.
-    pub(super) export: Option<PathBuf>,
-    /// An exported file of the table before that could not be written again.
-    #[serde(skip)]
-    pub(super) stale: Option<TunerError>,
 }
 
 /// The names of judgements, with the words for the number of points that have them.
@@ -101,6 +73,7 @@ impl ValidationResults {
     fn summary_sentences(&self) -> Vec<String> {
         let validated = &self.validated;
         let mut lines = Vec::new();
+        // What people ask first: what the table gains.
         if let Some(summary) = validated.speedup_summary() {
             lines.push(format!(
                 "Speed-up over the default of {}: {:.2} in geometric mean over {}, {:.2} at best, {:.2} at \
@@ -113,6 +86,7 @@ impl ValidationResults {
             ));
         }
         lines.push(self.describe_counts());
+        // Then what the results rest on, and how to get more.
         if validated.count_judged("too_few_launches") > 0 {
             lines.push(format!(
                 "A point is judged if at least {} launches have valid times of both: measure in more with \
@@ -122,7 +96,8 @@ impl ValidationResults {
         }
         let points = validated.points.iter();
         lines.extend(describe_probes(points.map(|found| &found.point), self.seed));
-        let Rewritten {
+        // Then what has changed because of them.
+        let TableChanges {
             repaired,
             confirmed,
             kept,
@@ -130,9 +105,12 @@ impl ValidationResults {
             refuted,
             export,
             stale: _,
-        } = &self.rewritten;
-        let changes = repaired.iter();
-        lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));
+        } = &self.changes;
+        lines.extend(
+            repaired
+                .iter()
+                .map(|change| format!("Turned back to the default: {change}.")),
+        );
         lines.extend(confirmed.iter().map(|part| format!("Confirmed: {part}.")));
         if self.confirms && self.unconfirmed > 0 {
             lines.push(format!(
@@ -287,10 +265,6 @@ impl<'a> PointFound<'a> {
             reason,
         }
     }
-}
-
-fn serialize_sentences<S: Serializer>(changes: &[impl ToString], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(changes.iter().map(ToString::to_string))
 }
 
 /// The reason why a point is not judged.

@@ -2,6 +2,7 @@
 
 mod alternating;
 mod confirm;
+mod listener;
 mod points;
 mod power;
 mod probes;
@@ -10,6 +11,7 @@ mod script;
 mod simulation;
 mod stages;
 mod whole_checks;
+mod whole_validations;
 
 use guard::{CheckOptions, ValidateOptions};
 

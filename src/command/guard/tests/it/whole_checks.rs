@@ -2,66 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use guard::{
-    CheckOutcome, CheckRequest, Circumstances, GuardError, Judgement, LaunchWatch, NamedSources,
-    PointState, Probing, Sources, TestCaller, TestSetupOptions, TestWarning, ValidatedPoint,
-    check_table, keep_verdicts, table_points,
+    CheckOutcome, CheckRequest, Circumstances, GuardError, Judgement, PointState, Probing,
+    TestSetupOptions, TestWarning, ValidatedPoint, check_table, keep_verdicts, table_points,
 };
-use schedule::Collective;
-use table::{Confidence, Deployment, Rule, Table};
-use tuner::{SearchPaths, Silent};
-use vocabulary::{Candidate, CommShape, Parameters};
+use table::{Deployment, Table};
+use tuner::SearchPaths;
 
 use crate::CHECK;
+use crate::listener::{Listener, ListenerError, find_sources, slow_broadcast, spoil};
 use crate::simulation::{Tuned, tuned};
-
-/// A caller that keeps what it is told.
-#[derive(Default)]
-struct Listener {
-    warnings: Vec<TestWarning>,
-    /// How often launches were to be watched.
-    watched: u32,
-    /// Whether launches cannot be watched.
-    refuses: bool,
-    stop: Arc<AtomicBool>,
-}
-
-/// The error of a [`Listener`].
-#[derive(Debug)]
-enum ListenerError {
-    Guard(GuardError),
-    Refused,
-}
-
-impl From<GuardError> for ListenerError {
-    fn from(error: GuardError) -> Self {
-        Self::Guard(error)
-    }
-}
-
-impl TestCaller for Listener {
-    type Error = ListenerError;
-
-    fn warn(&mut self, warning: TestWarning) {
-        assert_eq!(self.watched, 0, "{warning:?} comes after launches");
-        self.warnings.push(warning);
-    }
-
-    fn watch_launches(&mut self) -> Result<LaunchWatch, ListenerError> {
-        self.watched += 1;
-        if self.refuses {
-            return Err(ListenerError::Refused);
-        }
-        Ok(LaunchWatch {
-            observer: Box::new(Silent),
-            stop: Arc::clone(&self.stop),
-        })
-    }
-}
 
 /// A check of five points and two probes.
 fn request() -> CheckRequest {
@@ -83,15 +36,6 @@ fn request() -> CheckRequest {
     }
 }
 
-fn find_sources(folder: &Path, table: &Table) -> Sources {
-    let campaign = folder.join("campaign.yaml");
-    let named = NamedSources {
-        campaign: Some(&campaign),
-        ..NamedSources::default()
-    };
-    Sources::find_for_table(table, &named, &SearchPaths::default().homes).expect("sources")
-}
-
 /// Checks a table with the campaign and the store in a folder, in which no temporary folder may stay.
 fn check(
     folder: &Path,
@@ -109,24 +53,6 @@ fn check(
         .collect();
     assert!(left.is_empty(), "{left:?}");
     outcome
-}
-
-/// A broadcast that is far slower than the default for long messages.
-fn slow_broadcast() -> Candidate {
-    Candidate::Ours {
-        algorithm: "bcast/linear".to_owned(),
-        parameters: Parameters::default(),
-    }
-}
-
-/// Makes a table choose [`slow_broadcast`] for long messages on one shape, with more at stake than anywhere else.
-fn spoil(table: &mut Table) -> CommShape {
-    let entries = table.collectives.get_mut(&Collective::Bcast);
-    let entry = &mut entries.expect("broadcasts")[0];
-    entry.rules.retain(|rule| rule.from_bytes < 30_000);
-    let rule = Rule::new(30_000, slow_broadcast(), Some(9.0), Confidence::High);
-    entry.rules.push(rule);
-    entry.shape
 }
 
 #[test]

@@ -160,6 +160,42 @@ fn statistics_median(values: &[f64]) -> f64 {
     statistics::median(values).expect("values")
 }
 
+/// A call of 0 bytes has no share in lines, so they are extrapolated below the smallest other size.
+#[test]
+fn a_line_is_extrapolated_between_no_bytes_and_the_smallest_size() {
+    let sizes = [0, 16, 64, 256, 1024];
+    let curve = Curve::new(
+        sizes
+            .map(|bytes| Timing {
+                bytes,
+                seconds: 1e-6 + 1e-9 * bytes as f64,
+            })
+            .to_vec(),
+    );
+    let shape = CommShape { nodes: 1, ppn: 4 };
+    let ring = ours("allreduce/ring", None);
+    let predictor = Predictor::new(&[of(shape, ring.clone(), curve.points.clone())]);
+    let line_at = |bytes| {
+        let method = PredictionMethod::StraightLines;
+        let predicted = predictor.predict_time(&cell(shape, bytes), &ring, method);
+        predicted.map(|predicted| predicted.how)
+    };
+    for (bytes, how) in [
+        (0, TimeOrigin::Extrapolated),
+        (8, TimeOrigin::Extrapolated),
+        (16, TimeOrigin::Segment),
+        (32, TimeOrigin::Segment),
+        (1024, TimeOrigin::Segment),
+        (1025, TimeOrigin::Extrapolated),
+    ] {
+        assert_eq!(line_at(bytes), Some(how), "{bytes}");
+    }
+    let segment_at = |bytes| curve.predict_at(bytes, InsideMethod::Segments).how;
+    assert_eq!(segment_at(0), TimeOrigin::Measured);
+    assert_eq!(segment_at(8), TimeOrigin::Extrapolated);
+    assert_eq!(segment_at(32), TimeOrigin::Segment);
+}
+
 #[test]
 fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
     let curve = |points: &[(u64, f64)]| {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use fit::{Confirmation, DecideOptions, Exploration, FreshMeasurements, summarise_samples};
 use schedule::Collective;
 use table::Deployment;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Pattern, Sample, Subject};
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Operator, Parameters, Pattern, Sample, Subject,
+};
 
 use crate::synthetic::{ours, sample};
 
@@ -101,6 +103,62 @@ fn confirmation<T>(fresh: &[Sample], see: impl FnOnce(Confirmation<'_>) -> T) ->
         FreshMeasurements::from_samples(&[(Pattern::Together, fresh.to_vec())], &[], &options)
             .expect("times");
     see(Confirmation::from_fresh_launches(exploration, &fresh))
+}
+
+/// Campaigns into one store may reduce with different operators, and then a series has points of both. A probe has the
+/// operator of the point below it when fresh launches measured it, and stays a point when sizes are added around it.
+#[test]
+fn former_probes_count_with_each_operator_of_their_series() {
+    let reduce = |bytes, operator| Cell {
+        collective: Collective::Allreduce,
+        datatype: Datatype::Float64,
+        operator: Some(operator),
+        ..at(bytes)
+    };
+    let explored = [
+        reduce(8 << 10, Operator::Sum),
+        reduce(16 << 10, Operator::Max),
+        reduce(32 << 10, Operator::Sum),
+    ];
+    let chosen = ours("allreduce/ring", None);
+    let measured = |cells: &[Cell], launches: u32| {
+        let mut samples = Vec::new();
+        for launch in 1..=launches {
+            for subject in cells.iter().copied().map(Subject::Cell) {
+                for (candidate, seconds) in [(&Candidate::Default, 2e-5), (&chosen, 1e-5)] {
+                    samples.push(sample(launch, subject, candidate, vec![seconds; 3]));
+                }
+            }
+        }
+        samples
+    };
+    let summaries = summarise_samples(&measured(&explored, 6), Pattern::Together).expect("times");
+    let options = DecideOptions::default();
+    let exploration = Exploration {
+        library: "unknown",
+        summaries: &summaries,
+        failures: &[],
+        machine: None,
+        options: &options,
+        grid: &[],
+    };
+    for (operator, counts) in [
+        (Operator::Sum, true),
+        (Operator::Max, true),
+        (Operator::Noncommutative, false),
+    ] {
+        let former = reduce(20_000, operator);
+        let samples = measured(&[former], 2);
+        let fresh = FreshMeasurements::from_samples(&[(Pattern::Together, samples)], &[], &options);
+        let fresh = fresh.expect("times");
+        let confirmation = Confirmation::from_fresh_launches(exploration, &fresh);
+        let trial = confirmation.open.iter().find(|trial| trial.cell == former);
+        assert_eq!(
+            trial.map(|trial| trial.done),
+            counts.then_some(2),
+            "{operator:?}"
+        );
+    }
 }
 
 #[test]

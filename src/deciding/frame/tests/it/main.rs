@@ -6,6 +6,7 @@ mod fixture;
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use frame::{BATCH_ROWS, COLUMNS, FrameError, FrameFormat, SampleFilter, write_samples};
 use polars::prelude::*;
@@ -19,7 +20,7 @@ const FORMATS: [FrameFormat; 3] = [FrameFormat::Parquet, FrameFormat::Csv, Frame
 
 fn written(stores: &[Store], wanted: &SampleFilter, format: FrameFormat) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_samples(stores, wanted, format, &mut bytes).unwrap();
+    write_samples(stores, wanted, format, &mut bytes, &AtomicBool::new(false)).unwrap();
     bytes
 }
 
@@ -242,7 +243,9 @@ fn errors_of_the_output_are_told_as_they_are() {
     for format in FORMATS {
         for free in [0, 10, 500] {
             let all = SampleFilter::default();
-            let error = write_samples(&stores, &all, format, &mut Full { free }).unwrap_err();
+            let mut full = Full { free };
+            let never = AtomicBool::new(false);
+            let error = write_samples(&stores, &all, format, &mut full, &never).unwrap_err();
             let FrameError::Output(error) = error else {
                 panic!("{format:?} {free}: {error}");
             };
@@ -253,6 +256,59 @@ fn errors_of_the_output_are_told_as_they_are() {
             );
         }
     }
+}
+
+/// An output whose user asks to stop when the first bytes arrive.
+struct Stopped<'s> {
+    stop: &'s AtomicBool,
+    bytes: usize,
+}
+
+impl Write for Stopped<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_request_to_stop_ends_the_output_after_a_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let seconds = vec![1e-6; 3 * BATCH_ROWS];
+    let stores = [store_of(
+        &folder.path().join("large.db"),
+        "openmpi",
+        &[(8, seconds)],
+    )];
+    let all = SampleFilter::default();
+    let whole = written(&stores, &all, FrameFormat::Arrow).len();
+    let stop = AtomicBool::new(false);
+    let mut output = Stopped {
+        stop: &stop,
+        bytes: 0,
+    };
+    let stopped = write_samples(&stores, &all, FrameFormat::Arrow, &mut output, &stop);
+    assert!(
+        matches!(stopped, Err(FrameError::Interrupted)),
+        "{stopped:?}"
+    );
+    assert!(
+        (1..whole / 2).contains(&output.bytes),
+        "{} of {whole}",
+        output.bytes
+    );
+    // Nothing is begun either.
+    let mut bytes = Vec::new();
+    let refused = write_samples(&stores, &all, FrameFormat::Csv, &mut bytes, &stop);
+    assert!(
+        matches!(refused, Err(FrameError::Interrupted)),
+        "{refused:?}"
+    );
 }
 
 #[test]

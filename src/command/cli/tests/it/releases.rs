@@ -382,8 +382,8 @@ fn a_release_is_prepared_in_a_checkout() {
         manifest.replacen(&old, &new, 1)
     );
     // The same crates from elsewhere, and all of its own in the new version.
-    let of_others = |lock: &str| -> Vec<String> {
-        let packages = lock
+    let of_others = |text: &str| -> Vec<String> {
+        let packages = text
             .split("\n\n")
             .filter(|package| package.contains("source = "));
         packages.map(str::to_owned).collect()

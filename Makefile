@@ -30,7 +30,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 COLLTUNE := $(RELEASE)/colltune
 STAGE := $(DESTDIR)$(PREFIX)
 
-.PHONY: help setup tune bench driver quick test test-long build install
+.PHONY: help setup tune bench driver quick test test-long release build install
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -60,9 +60,12 @@ test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test
 	scripts/test
 
-test-long: ## random requests, kills and damaged files, for half an hour; exits with an error if anything is found
+test-long: ## what takes too long for `test`, three quarters of an hour; exits with an error if anything is found
 	@scripts/setup test
 	scripts/test-long
+
+release: ## set version, changelog and fixtures of a release: VERSION=0.2.0, or with DRY_RUN=1 only show that
+	@scripts/release '$(VERSION)' $(if $(DRY_RUN),--dry-run)
 
 build: setup ## build everything that `make install` installs
 	@scripts/driver '$(MPICC)' >/dev/null

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 27] = [
+const REQUIREMENTS: [(&str, &str); 28] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -63,6 +63,7 @@ const REQUIREMENTS: [(&str, &str); 27] = [
     ("shellcheck", SETUP),
     ("systemd", SETUP),
     ("Tcl", SETUP),
+    ("tools of a release", SETUP),
     ("valgrind", SETUP),
 ];
 

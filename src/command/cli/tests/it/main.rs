@@ -40,6 +40,7 @@ mod preloaded;
 mod pulled;
 mod queue;
 mod recovered;
+mod releases;
 mod remote;
 mod rendered;
 mod results;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use model::Machine;
@@ -14,14 +15,27 @@ use vocabulary::{Candidate, Library, Pattern, RankOrder, Sample, Subject};
 
 use crate::run::Place;
 
-/// Puts files into a place: stores are text, and `@DIR@` stands for the place. `change` may edit the text of each file.
-fn put(place: &Place, from: &Path, to: &str, change: fn(String) -> String) {
+/// Puts files into a place: databases are text, and `@DIR@` stands for the place. `change` may edit the text of each file.
+pub(crate) fn put(place: &Place, from: &Path, to: &str, change: fn(String) -> String) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_symlink() {
+            symlink(
+                fs::read_link(&path).unwrap(),
+                place.path(&format!("{to}{name}")),
+            )
+            .unwrap();
+            continue;
+        }
         if path.is_dir() {
             // Git ignores folders with the names of stores' folders.
-            let name = name.replace("store", ".colltune");
+            let name = if name == "store" {
+                ".colltune".to_owned()
+            } else {
+                name
+            };
+            fs::create_dir_all(place.path(&format!("{to}{name}"))).unwrap();
             put(place, &path, &format!("{to}{name}/"), change);
             continue;
         }
@@ -36,6 +50,11 @@ fn put(place: &Place, from: &Path, to: &str, change: fn(String) -> String) {
                 store.execute_batch(&text).unwrap();
             }
             None => place.write(&format!("{to}{name}"), text),
+        }
+        // Git keeps no modes, and a service keeps its secret from other users.
+        if name == "token" {
+            let secret = place.path(&format!("{to}{name}"));
+            fs::set_permissions(secret, fs::Permissions::from_mode(0o600)).unwrap();
         }
     }
 }

@@ -110,3 +110,10 @@ pub(crate) fn preload_library(folder: &Path) -> PathBuf {
     std::fs::write(&path, b"\x7fELF\xff, first build").expect("written");
     path
 }
+
+/// A file without the version of colltune that wrote it, which changes with each release.
+pub(crate) fn without_version(text: &str) -> String {
+    let version = concat!("colltune ", env!("CARGO_PKG_VERSION"), " ");
+    assert!(text.contains(version), "{text}");
+    text.replace(version, "colltune VERSION ")
+}

@@ -3,9 +3,8 @@
 //! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
-//! More collectives can be measured ([`Collective::MEASURED`]) than have algorithms ([`Collective::ALL`]). Cells,
-//! stores, tables and reports name alltoall, barrier and scan like all others; their candidates are the library's
-//! default and its own algorithms. A barrier has no data: one cell of 0 bytes.
+//! [`Collective::ALL`] is the one list of collectives; every stage treats its members alike. A barrier has no data: one
+//! cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,24 +41,13 @@ pub enum Collective {
     Barrier,
     /// `MPI_Scan`: rank r gets the combination of the vectors of ranks 0 to r, in rank order.
     Scan,
+    /// `MPI_Exscan`: rank r gets the combination of the vectors of ranks 0 to r - 1, in rank order; rank 0 gets nothing.
+    Exscan,
 }
 
 impl Collective {
-    /// Every collective that has algorithms here.
-    pub const ALL: [Collective; 8] = [
-        Self::Bcast,
-        Self::Reduce,
-        Self::Allreduce,
-        Self::Gather,
-        Self::Scatter,
-        Self::Allgather,
-        Self::ReduceScatter,
-        Self::ReduceScatterBlock,
-    ];
-
-    /// Every collective that can be measured: those of [`Collective::ALL`], and those of which only
-    /// MPI libraries have algorithms ([`Collective::has_algorithms`]).
-    pub const MEASURED: [Collective; 11] = [
+    /// Every collective.
+    pub const ALL: [Collective; 12] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -71,6 +59,19 @@ impl Collective {
         Self::Alltoall,
         Self::Barrier,
         Self::Scan,
+        Self::Exscan,
+    ];
+
+    /// The collectives that a campaign measures unless it names others.
+    pub const BY_DEFAULT: [Collective; 8] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
     ];
 
     /// The name used in files and on the command line: MPI's, in lower case.
@@ -87,13 +88,8 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Barrier => "barrier",
             Self::Scan => "scan",
+            Self::Exscan => "exscan",
         }
-    }
-
-    /// Whether this crate has algorithms, and therefore schedules, for the collective. For other collectives only an
-    /// MPI library's algorithms can be measured.
-    pub const fn has_algorithms(self) -> bool {
-        !matches!(self, Self::Alltoall | Self::Barrier | Self::Scan)
     }
 
     /// Whether a call moves data. If not, its length is 0 bytes.
@@ -131,7 +127,14 @@ impl Collective {
                 | Self::ReduceScatter
                 | Self::ReduceScatterBlock
                 | Self::Scan
+                | Self::Exscan
         )
+    }
+
+    /// Whether a rank's result combines only the contributions of ranks up to its own, so that every rank has a result of
+    /// its own.
+    pub const fn is_prefix_reduction(self) -> bool {
+        matches!(self, Self::Scan | Self::Exscan)
     }
 
     /// Whether `MPI_IN_PLACE` is allowed.
@@ -163,6 +166,8 @@ pub enum Held {
     Ranks(Rank, Rank),
     /// The contribution of each rank in its part of the vector.
     Parts,
+    /// In each rank's part of the vector, what that rank has for this one: this rank's part of that rank's contribution.
+    PartsForRank,
 }
 
 impl Collective {
@@ -189,9 +194,13 @@ impl Collective {
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
             Self::Bcast | Self::Scatter => Held::Ranks(root, root),
-            Self::Gather | Self::Allgather | Self::Alltoall => Held::Parts,
+            Self::Gather | Self::Allgather => Held::Parts,
+            Self::Alltoall => Held::PartsForRank,
             Self::Barrier => Held::Undefined,
             Self::Scan => Held::Ranks(0, rank),
+            Self::Exscan => rank
+                .checked_sub(1)
+                .map_or(Held::Undefined, |last| Held::Ranks(0, last)),
             _ => Held::Ranks(0, ranks - 1),
         }
     }
@@ -217,6 +226,9 @@ impl Collective {
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
+            // The result of the first rank is undefined, and its receive buffer may be absent.
+            (Self::Exscan, true) => [whole(output), whole(output).filter(|_| rank > 0)],
+            (Self::Exscan, false) => [whole(input), whole(output).filter(|_| rank > 0)],
             (Self::Barrier, _) => [None, None],
             (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
             (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
@@ -242,14 +254,14 @@ impl fmt::Display for Collective {
 
 /// The text is not the name of a collective.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown collective `{0}`; known: {known}", known = Collective::MEASURED.map(Collective::name).join(", "))]
+#[error("unknown collective `{0}`; known: {known}", known = Collective::ALL.map(Collective::name).join(", "))]
 pub struct UnknownCollective(pub String);
 
 impl FromStr for Collective {
     type Err = UnknownCollective;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::MEASURED
+        Self::ALL
             .into_iter()
             .find(|c| c.name() == text)
             .ok_or_else(|| UnknownCollective(text.to_owned()))

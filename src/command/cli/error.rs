@@ -81,8 +81,6 @@ pub(crate) enum CliError {
         /// The full name that is most like it.
         similar: Option<String>,
     },
-    #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
-    NoSchedules { collective: Collective },
     #[error("the campaign's launcher submits no jobs")]
     NothingSubmitted,
     #[error("a call of {collective} has no data, so `--bytes` cannot be given")]
@@ -192,7 +190,6 @@ impl CliError {
             | Self::UnknownAlgorithm { .. }
             | Self::AmbiguousAlgorithm { .. }
             | Self::NoSchema { .. }
-            | Self::NoSchedules { .. }
             | Self::NoData { .. }
             | Self::Unsupported(_)
             | Self::NoSuchRank { .. }
@@ -254,12 +251,6 @@ impl CliError {
             }
             Self::NoSchema { known, .. } => {
                 return Some(format!("these verbs have one: {}", known.join(", ")));
-            }
-            Self::NoSchedules { collective } => {
-                return Some(format!(
-                    "`colltune tune` measures those of the library: name `native:{collective}/*` \
-                     among the candidates of a campaign"
-                ));
             }
             Self::NoMap { known, .. } if known.is_empty() => {
                 "measure it first: `colltune tune CAMPAIGN`"

@@ -3,8 +3,9 @@
 //! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
-//! [`Collective::ALL`] is the one list of collectives; every stage treats its members alike. A barrier has no data: one
-//! cell of 0 bytes.
+//! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables and
+//! programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's default and
+//! its own algorithms ([`Collective::MEASURED`]). A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,8 +63,8 @@ impl Collective {
         Self::Exscan,
     ];
 
-    /// The collectives that a campaign measures unless it names others.
-    pub const BY_DEFAULT: [Collective; 8] = [
+    /// The collectives whose algorithms campaigns, tables and programs use ([`Collective::is_served`]).
+    pub const SERVED: [Collective; 8] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -72,6 +73,22 @@ impl Collective {
         Self::Allgather,
         Self::ReduceScatter,
         Self::ReduceScatterBlock,
+    ];
+
+    /// The collectives that can be measured: those of [`Collective::SERVED`], and those of which campaigns and tables use
+    /// only an MPI library's algorithms.
+    pub const MEASURED: [Collective; 11] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Alltoall,
+        Self::Barrier,
+        Self::Scan,
     ];
 
     /// The name used in files and on the command line: MPI's, in lower case.
@@ -90,6 +107,20 @@ impl Collective {
             Self::Scan => "scan",
             Self::Exscan => "exscan",
         }
+    }
+
+    /// The collective with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Whether campaigns, tables and programs use the algorithms of this crate. For other collectives they use only an MPI
+    /// library's algorithms.
+    pub const fn is_served(self) -> bool {
+        !matches!(
+            self,
+            Self::Alltoall | Self::Barrier | Self::Scan | Self::Exscan
+        )
     }
 
     /// Whether a call moves data. If not, its length is 0 bytes.
@@ -254,14 +285,15 @@ impl fmt::Display for Collective {
 
 /// The text is not the name of a collective.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown collective `{0}`; known: {known}", known = Collective::ALL.map(Collective::name).join(", "))]
+#[error("unknown collective `{0}`; known: {known}", known = Collective::MEASURED.map(Collective::name).join(", "))]
 pub struct UnknownCollective(pub String);
 
 impl FromStr for Collective {
     type Err = UnknownCollective;
 
+    /// A collective that can be measured; [`Collective::from_name`] knows all.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
+        Self::MEASURED
             .into_iter()
             .find(|c| c.name() == text)
             .ok_or_else(|| UnknownCollective(text.to_owned()))

@@ -193,13 +193,14 @@ pub static ALGORITHMS: &[Algorithm] = &[
 /// The algorithm with a full name such as `allreduce/dual_root`.
 pub fn find_algorithm(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
+    algorithms_of(Collective::from_name(collective)?).find(|algorithm| algorithm.id == id)
 }
 
 /// The algorithm that formerly had this full name.
 pub fn find_by_former_name(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
+    algorithms_of(Collective::from_name(collective)?)
+        .find(|algorithm| algorithm.formerly == Some(id))
 }
 
 /// The algorithms of a collective.

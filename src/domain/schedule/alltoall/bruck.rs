@@ -35,7 +35,7 @@ fn packed(digit: u32) -> Buffer {
 /// All blocks by distance, and a message for every digit but 0.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let all = Travelling::new(shape, rank);
-    let digits = 1..all.radix.min(all.ranks);
+    let digits = 1..all.radix;
     let longest = |digit| {
         let counts = (0..all.digits).map(|place| all.block_count(place, digit));
         counts.max().unwrap_or(0)
@@ -54,7 +54,9 @@ struct Travelling {
 
 impl Travelling {
     fn new(shape: &Shape, rank: Rank) -> Self {
-        let Shape { ranks, radix, .. } = *shape;
+        let ranks = shape.ranks;
+        // With a larger base, every distance has one digit as well.
+        let radix = shape.radix.min(ranks);
         let counted = |place: &u32| u64::from(radix).saturating_pow(*place) < ranks.into();
         Self {
             rank,

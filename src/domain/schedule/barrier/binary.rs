@@ -1,17 +1,16 @@
 //! Signals up and down a binary tree.
 
 use super::up_and_down::{Neighbours, UpAndDown};
+use crate::Collective;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost};
 
-/// Cost `2 floor(log2 p) alpha`, as on the binomial tree, but no rank has more than three neighbours.
+/// About `2 floor(log2 p) alpha`, as on the binomial tree, but no rank has more than three neighbours.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
     id: "binary",
     summary: "signals up a binary tree and back",
     source: "combining tree barrier: Mellor-Crummey, Scott 1991",
-    formula: "2 floor(log2 p) alpha",
-    cost: |ranks| Some(Cost::signalling(2 * u64::from(ranks.ilog2()))),
+    formula: "2 floor(log2 p) alpha, and the overhead of a message for each further child",
     program: |shape, rank| {
         // Ranks can be as many as a C `int` counts, so twice a rank fits.
         let children = [2 * rank + 1, 2 * rank + 2];

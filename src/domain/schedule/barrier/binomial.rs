@@ -2,16 +2,15 @@
 
 use super::up_and_down::{Neighbours, UpAndDown};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost, Rank};
+use crate::{Collective, Rank};
 
-/// Cost `2 floor(log2 p) alpha`.
+/// About `2 floor(log2 p) alpha`: the signals of several children overlap.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
     id: "binomial",
     summary: "signals up a binomial tree and back",
     source: "tree barrier; Open MPI's tree",
-    formula: "2 floor(log2 p) alpha",
-    cost: |ranks| Some(Cost::signalling(2 * u64::from(ranks.ilog2()))),
+    formula: "2 floor(log2 p) alpha, and the overhead of a message for each further child",
     program: |shape, rank| Box::new(UpAndDown(neighbours(rank, shape.ranks))),
     ..PLAIN
 };

@@ -186,7 +186,7 @@ pub unsafe extern "C" fn colltune_decide(
     let (Some(table), Some(name), Some(decision)) = (table, name, decision) else {
         return fail_with(ERR_ARGUMENT, "a null argument");
     };
-    let named = Collective::ALL
+    let named = Collective::SERVED
         .into_iter()
         .find(|known| known.name().as_bytes() == name.to_bytes());
     let (Some(found), Ok(nodes @ 1..), Ok(ppn @ 1..)) =

@@ -98,7 +98,8 @@ impl Call {
             Collective::Allreduce
             | Collective::Allgather
             | Collective::ReduceScatter
-            | Collective::Scan => self.bytes,
+            | Collective::Scan
+            | Collective::Exscan => self.bytes,
         }
     }
 
@@ -109,6 +110,8 @@ impl Call {
         match self.collective {
             Collective::Barrier => 0,
             Collective::Bcast | Collective::Allreduce | Collective::Scan => self.bytes,
+            Collective::Exscan if rank == 0 && !self.in_place => 0,
+            Collective::Exscan => self.bytes,
             Collective::Reduce if is_root => self.bytes,
             Collective::Gather if is_root => self.bytes_of_all_ranks(ranks),
             Collective::Reduce | Collective::Gather => 0,

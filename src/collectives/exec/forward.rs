@@ -14,7 +14,7 @@ use crate::{GivenCounts, RawCall};
 macro_rules! call_by {
     ($(#[$about:meta])* $method:ident: $bcast:ident, $reduce:ident, $allreduce:ident, $gather:ident,
      $scatter:ident, $allgather:ident, $reduce_scatter:ident, $reduce_scatter_block:ident,
-     $alltoall:ident, $barrier:ident, $scan:ident) => {
+     $alltoall:ident, $barrier:ident, $scan:ident, $exscan:ident) => {
         $(#[$about])*
         #[inline(always)]
         pub unsafe fn $method(&self, on: MPI_Comm) -> c_int {
@@ -56,6 +56,7 @@ macro_rules! call_by {
                     }
                     Collective::Barrier => ffi::$barrier(on),
                     Collective::Scan => ffi::$scan(send, recv, count, datatype, operator, on),
+                    Collective::Exscan => ffi::$exscan(send, recv, count, datatype, operator, on),
                 }
             }
         }
@@ -71,7 +72,7 @@ impl RawCall {
         /// As MPI asks of the call: the buffers are as long as the counts and types say, and the output is writable.
         /// Handles that are not null are valid; the library refuses others. The counts are of type `int`.
         call: MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Gather, MPI_Scatter, MPI_Allgather,
-        MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Alltoall, MPI_Barrier, MPI_Scan
+        MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Alltoall, MPI_Barrier, MPI_Scan, MPI_Exscan
     }
     /// Makes the call by the library's own functions, which tools do not intercept. Returns MPI's error code.
     ///
@@ -130,6 +131,7 @@ impl RawCall {
                 }
                 Collective::Barrier => ffi::PMPI_Barrier(on),
                 Collective::Scan => ffi::PMPI_Scan(send, recv, count, datatype, operator, on),
+                Collective::Exscan => ffi::PMPI_Exscan(send, recv, count, datatype, operator, on),
             }
         }
     }
@@ -181,9 +183,10 @@ impl RawCall {
                     send, recv, count, datatype, operator, on,
                 ),
                 // Calls of these have no tables, and are not intercepted.
-                Collective::Alltoall | Collective::Barrier | Collective::Scan => {
-                    ffi::MPI_ERR_OTHER as c_int
-                }
+                Collective::Alltoall
+                | Collective::Barrier
+                | Collective::Scan
+                | Collective::Exscan => ffi::MPI_ERR_OTHER as c_int,
             }
         }
     }
@@ -320,7 +323,9 @@ pub unsafe fn redirect_collective(collective: Collective, function: *const c_voi
         Collective::Allgather => &ALLGATHER.address,
         Collective::ReduceScatter => &REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan => return,
+        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+            return;
+        }
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }
@@ -341,7 +346,9 @@ pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
         Collective::Allgather => &LARGE_ALLGATHER.address,
         Collective::ReduceScatter => &LARGE_REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &LARGE_REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan => return,
+        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+            return;
+        }
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }

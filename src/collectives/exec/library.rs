@@ -143,5 +143,6 @@ fn mpi_name(collective: Collective) -> &'static str {
         Collective::Alltoall => "MPI_Alltoall",
         Collective::Barrier => "MPI_Barrier",
         Collective::Scan => "MPI_Scan",
+        Collective::Exscan => "MPI_Exscan",
     }
 }

@@ -25,6 +25,15 @@ pub(crate) struct MemoryPlace {
 }
 
 impl MemoryPlace {
+    /// The rest without the first bytes; `None` if nothing is left.
+    fn without_first(self, bytes: usize) -> Option<Self> {
+        (self.length > bytes).then(|| Self {
+            start: self.start + bytes,
+            length: self.length - bytes,
+            ..self
+        })
+    }
+
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.slot == other.slot
             && self.start < other.start + other.length
@@ -486,6 +495,18 @@ impl Resolver {
         (place.memory.index(), runs)
     }
 
+    /// The pieces of memory that a span names, none of them empty.
+    fn locate_pieces(&self, span: &Span) -> impl Iterator<Item = MemoryPlace> + use<> {
+        let (slot, runs) = self.locate_span(span);
+        let pieces = runs.into_iter().flat_map(Run::pieces);
+        let places = pieces.map(move |bytes| MemoryPlace {
+            slot,
+            start: bytes.start as usize,
+            length: (bytes.end - bytes.start) as usize,
+        });
+        places.filter(|place| place.length > 0)
+    }
+
     fn locate_contiguous(&self, span: &Span) -> MemoryPlace {
         let (slot, [run, rest]) = self.locate_span(span);
         assert!(rest.is_empty() && run.count <= 1, "{span} is in pieces");
@@ -564,14 +585,26 @@ impl Resolver {
     }
 
     fn add_copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
-        let [from, into] = [from, into].map(|span| self.locate_contiguous(span));
-        assert_eq!(from.length, into.length, "a copy of another length");
-        assert!(
-            from == into || !from.overlaps(&into),
-            "a copy onto itself in part"
-        );
-        if into.length > 0 && from != into {
-            work.push(Work::Copy { from, into });
+        let [mut sources, mut targets] = [from, into].map(|span| self.locate_pieces(span));
+        let [mut source, mut target] = [sources.next(), targets.next()];
+        // The pieces of both spans may end at different bytes.
+        while let (Some(from), Some(into)) = (source, target) {
+            let length = from.length.min(into.length);
+            let copied = [from, into].map(|place| MemoryPlace { length, ..place });
+            let [first, second] = copied;
+            assert!(
+                first == second || !first.overlaps(&second),
+                "a copy onto itself in part"
+            );
+            if first != second {
+                work.push(Work::Copy {
+                    from: first,
+                    into: second,
+                });
+            }
+            source = from.without_first(length).or_else(|| sources.next());
+            target = into.without_first(length).or_else(|| targets.next());
         }
+        assert!(source == target, "a copy of another length");
     }
 }

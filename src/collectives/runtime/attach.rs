@@ -89,7 +89,7 @@ impl SilencedCommunicator {
             if !any_choice(&rules, |choice| {
                 matches!(choice.candidate, Candidate::Ours { .. })
             }) {
-                let reasons = Collective::MEASURED.map(|collective| {
+                let reasons = Collective::ALL.map(|collective| {
                     version.why_all_default(&rules, collective, FallbackReason::NoRules)
                 });
                 return Ok(Err(Box::new(reasons)));
@@ -100,7 +100,7 @@ impl SilencedCommunicator {
             let nodes = self.find_nodes(&placement, &rules)?;
             Ok(Ok(Attached {
                 version,
-                least_bytes: Collective::MEASURED.map(|collective| least_bytes(&rules, collective)),
+                least_bytes: Collective::ALL.map(|collective| least_bytes(&rules, collective)),
                 rules,
                 nodes,
                 plans: Plans::default(),
@@ -271,7 +271,7 @@ impl Drop for SilencedCommunicator {
 
 /// Whether the rules have such a choice for any collective.
 pub(crate) fn any_choice(rules: &CommunicatorRules, is_such: impl Fn(&Choice) -> bool) -> bool {
-    let mut collectives = Collective::MEASURED.into_iter();
+    let mut collectives = Collective::ALL.into_iter();
     collectives.any(|collective| choices_for_collective(rules, collective).any(&is_such))
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct State {
     /// Whether there is no private communicator because we had too many; it may use the base, once there is one.
     pub(crate) awaits_base: bool,
     /// For each collective, the calls that are known to be left to the library.
-    pub(crate) passed: [Option<PassedCalls>; Collective::MEASURED.len()],
+    pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
 }
 
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
@@ -59,11 +59,11 @@ impl PassedCalls {
 }
 
 /// The reasons why calls are passed on, by collective.
-pub(crate) type Reasons = Box<[FallbackReason; Collective::MEASURED.len()]>;
+pub(crate) type Reasons = Box<[FallbackReason; Collective::ALL.len()]>;
 
 /// Passes on all calls, for the same reason in all collectives.
 pub(crate) fn pass_on_all<T>(reason: FallbackReason) -> Result<T, Reasons> {
-    Err(Box::new([reason; Collective::MEASURED.len()]))
+    Err(Box::new([reason; Collective::ALL.len()]))
 }
 
 /// The state of a communicator on which some calls are carried out by our algorithms.
@@ -72,7 +72,7 @@ pub(crate) struct Attached {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
     /// The least size in bytes of calls that may be ours, by collective.
-    pub(crate) least_bytes: [u64; Collective::MEASURED.len()],
+    pub(crate) least_bytes: [u64; Collective::ALL.len()],
     /// The nodes of its ranks, if they are known or needed.
     pub(crate) nodes: Option<Nodes>,
     // Declared before `private`, because the datatypes of plans must be freed before the communicator.
@@ -211,7 +211,7 @@ impl State {
         self.attached = pass_on_all(FallbackReason::FirstCalls);
         self.awaited = 1;
         self.awaits_base = false;
-        self.passed = [const { None }; Collective::MEASURED.len()];
+        self.passed = [const { None }; Collective::ALL.len()];
     }
 
     /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
@@ -262,7 +262,7 @@ impl State {
             attached,
             awaited,
             awaits_base: false,
-            passed: [const { None }; Collective::MEASURED.len()],
+            passed: [const { None }; Collective::ALL.len()],
         })
     }
 }

@@ -218,7 +218,7 @@ impl Versions {
             return None;
         }
         let collectives = &self.first.deployed.collectives;
-        let reasons = Collective::MEASURED.map(|collective| {
+        let reasons = Collective::ALL.map(|collective| {
             if collectives
                 .get(&collective)
                 .is_some_and(|shapes| !shapes.is_empty())
@@ -358,7 +358,7 @@ mod tests {
             }
             let reasons_for_none = versions.why_none(4);
             assert_eq!(reasons_for_none.is_none(), extrapolate);
-            for (collective, reason) in Collective::MEASURED
+            for (collective, reason) in Collective::ALL
                 .into_iter()
                 .zip(reasons_for_none.into_iter().flat_map(|reasons| *reasons))
             {

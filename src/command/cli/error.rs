@@ -123,13 +123,6 @@ pub(crate) enum CliError {
         /// The full name that is most like it.
         similar: Option<String>,
     },
-    #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
-    #[kind(Input)]
-    #[help(
-        "`colltune tune` measures those of the library: name `native:{collective}/*` among the candidates of a \
-         campaign"
-    )]
-    NoSchedules { collective: Collective },
     #[error("the campaign's launcher submits no jobs")]
     #[kind(Input)]
     #[help("leave `--render` out, or name a `launcher: {{slurm: ...}}` in the campaign")]

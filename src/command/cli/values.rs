@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use answers::{Scope, TaskKind};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
@@ -29,11 +29,6 @@ pub(crate) enum ValueError {
     /// Not a collective.
     #[error(transparent)]
     Collective(#[from] UnknownCollective),
-    #[error(
-        "there are no schedules of {0}: only MPI libraries have algorithms of it, which \
-         `colltune tune` measures with `native:{0}/*` among the candidates"
-    )]
-    NoSchedules(Collective),
     #[error("write {SHARE}")]
     Share,
     #[error("write nodes and ranks per node, as in 2x4, with {RANKS} in all")]
@@ -54,20 +49,10 @@ pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
         .try_map(|name| -> Result<Collective, UnknownCollective> { name.parse() })
 }
 
-/// The name of a collective that has schedules.
+/// The name of a collective that has schedules, as all have.
 pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
-    // The others are hidden, and refused with another message.
-    let shown_if_scheduled = |collective: Collective| {
-        PossibleValue::new(collective.name()).hide(!collective.has_algorithms())
-    };
-    PossibleValuesParser::new(Collective::MEASURED.map(shown_if_scheduled)).try_map(|name| {
-        let collective: Collective = name.parse()?;
-        if collective.has_algorithms() {
-            Ok(collective)
-        } else {
-            Err(ValueError::NoSchedules(collective))
-        }
-    })
+    PossibleValuesParser::new(Collective::ALL.map(Collective::name))
+        .try_map(|name| Collective::from_name(&name).ok_or(UnknownCollective(name)))
 }
 
 /// One of these values, by its name.

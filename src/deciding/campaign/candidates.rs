@@ -60,13 +60,14 @@ impl Selection {
                 .any(|mockup| mockup.collective == collective && self.selects(&mockup.full_name()))
     }
 
-    /// The algorithms of a collective that take part.
+    /// The algorithms of a collective that take part; none of a collective that is not served.
     pub fn algorithms_for(
         &self,
         collective: Collective,
     ) -> impl Iterator<Item = &'static Algorithm> {
         schedule::algorithms_of(collective).filter(move |algorithm| {
-            self.selects(&algorithm.name())
+            collective.is_served()
+                && self.selects(&algorithm.name())
                 && (!algorithm.knows_nodes() || self.includes_node_aware(algorithm))
         })
     }

@@ -194,8 +194,8 @@ fn list_launchers() -> String {
     format!("`{}` or `{last}`", others.join("`, `"))
 }
 
-/// Whether this is the name of a collective for which only libraries have algorithms.
+/// Whether this is the name of a collective of which only a library's algorithms can be compared.
 pub(crate) fn is_library_only(name: &str) -> bool {
     let collective = name.parse::<Collective>();
-    collective.is_ok_and(|collective| !collective.has_algorithms())
+    collective.is_ok_and(|collective| !collective.is_served())
 }

@@ -19,8 +19,10 @@ pub fn init_template(cores: u32, library: Option<&str>) -> String {
     };
     let library = library.unwrap_or("auto");
     let known = LibraryName::ALL.map(LibraryName::name).join(", ");
-    let collectives: String = Collective::ALL.map(|c| format!("  - {c}\n")).concat();
-    let by_part = Collective::ALL.into_iter().filter(|c| c.is_sized_by_part());
+    let collectives: String = Collective::SERVED.map(|c| format!("  - {c}\n")).concat();
+    let by_part = Collective::SERVED
+        .into_iter()
+        .filter(|c| c.is_sized_by_part());
     let parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
     format!(
         "\

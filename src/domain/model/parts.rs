@@ -28,6 +28,10 @@ pub(crate) fn parts_of_call(
     call: &Call<'_>,
 ) -> Option<Vec<Part>> {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
+    if algorithm.is_for_nodes {
+        // It is not made of algorithms that have closed forms.
+        return None;
+    }
     if algorithm.knows_nodes() {
         return Some(phases_of_call(schedule, tiers, call));
     }

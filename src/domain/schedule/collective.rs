@@ -3,9 +3,9 @@
 //! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
-//! More collectives can be measured ([`Collective::MEASURED`]) than have algorithms ([`Collective::ALL`]). Cells,
-//! stores, tables and reports name alltoall, barrier and scan like all others; their candidates are the library's
-//! default and its own algorithms. A barrier has no data: one cell of 0 bytes.
+//! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables and
+//! programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's default and
+//! its own algorithms ([`Collective::MEASURED`]). A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,11 +42,29 @@ pub enum Collective {
     Barrier,
     /// `MPI_Scan`: rank r gets the combination of the vectors of ranks 0 to r, in rank order.
     Scan,
+    /// `MPI_Exscan`: rank r gets the combination of the vectors of ranks 0 to r - 1, in rank order; rank 0 gets nothing.
+    Exscan,
 }
 
 impl Collective {
-    /// Every collective that has algorithms here.
-    pub const ALL: [Collective; 8] = [
+    /// Every collective.
+    pub const ALL: [Collective; 12] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Alltoall,
+        Self::Barrier,
+        Self::Scan,
+        Self::Exscan,
+    ];
+
+    /// The collectives whose algorithms campaigns, tables and programs use ([`Collective::is_served`]).
+    pub const SERVED: [Collective; 8] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -57,8 +75,8 @@ impl Collective {
         Self::ReduceScatterBlock,
     ];
 
-    /// Every collective that can be measured: those of [`Collective::ALL`], and those of which only
-    /// MPI libraries have algorithms ([`Collective::has_algorithms`]).
+    /// The collectives that can be measured: those of [`Collective::SERVED`], and those of which campaigns and tables use
+    /// only an MPI library's algorithms.
     pub const MEASURED: [Collective; 11] = [
         Self::Bcast,
         Self::Reduce,
@@ -87,13 +105,22 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Barrier => "barrier",
             Self::Scan => "scan",
+            Self::Exscan => "exscan",
         }
     }
 
-    /// Whether this crate has algorithms, and therefore schedules, for the collective. For other collectives only an
-    /// MPI library's algorithms can be measured.
-    pub const fn has_algorithms(self) -> bool {
-        !matches!(self, Self::Alltoall | Self::Barrier | Self::Scan)
+    /// The collective with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Whether campaigns, tables and programs use the algorithms of this crate. For other collectives they use only an MPI
+    /// library's algorithms.
+    pub const fn is_served(self) -> bool {
+        !matches!(
+            self,
+            Self::Alltoall | Self::Barrier | Self::Scan | Self::Exscan
+        )
     }
 
     /// Whether a call moves data. If not, its length is 0 bytes.
@@ -131,7 +158,14 @@ impl Collective {
                 | Self::ReduceScatter
                 | Self::ReduceScatterBlock
                 | Self::Scan
+                | Self::Exscan
         )
+    }
+
+    /// Whether a rank's result combines only the contributions of ranks up to its own, so that every rank has a result of
+    /// its own.
+    pub const fn is_prefix_reduction(self) -> bool {
+        matches!(self, Self::Scan | Self::Exscan)
     }
 
     /// Whether `MPI_IN_PLACE` is allowed.
@@ -163,6 +197,8 @@ pub enum Held {
     Ranks(Rank, Rank),
     /// The contribution of each rank in its part of the vector.
     Parts,
+    /// In each rank's part of the vector, what that rank has for this one: this rank's part of that rank's contribution.
+    PartsForRank,
 }
 
 impl Collective {
@@ -189,9 +225,13 @@ impl Collective {
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
             Self::Bcast | Self::Scatter => Held::Ranks(root, root),
-            Self::Gather | Self::Allgather | Self::Alltoall => Held::Parts,
+            Self::Gather | Self::Allgather => Held::Parts,
+            Self::Alltoall => Held::PartsForRank,
             Self::Barrier => Held::Undefined,
             Self::Scan => Held::Ranks(0, rank),
+            Self::Exscan => rank
+                .checked_sub(1)
+                .map_or(Held::Undefined, |last| Held::Ranks(0, last)),
             _ => Held::Ranks(0, ranks - 1),
         }
     }
@@ -217,6 +257,9 @@ impl Collective {
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
+            // The result of the first rank is undefined, and its receive buffer may be absent.
+            (Self::Exscan, true) => [whole(output), whole(output).filter(|_| rank > 0)],
+            (Self::Exscan, false) => [whole(input), whole(output).filter(|_| rank > 0)],
             (Self::Barrier, _) => [None, None],
             (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
             (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
@@ -248,6 +291,7 @@ pub struct UnknownCollective(pub String);
 impl FromStr for Collective {
     type Err = UnknownCollective;
 
+    /// A collective that can be measured; [`Collective::from_name`] knows all.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::MEASURED
             .into_iter()

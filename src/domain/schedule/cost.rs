@@ -63,6 +63,11 @@ impl Cost {
         }
     }
 
+    /// `steps` empty messages one after the other.
+    pub const fn signalling(steps: u64) -> Self {
+        Self::moving(steps, 0)
+    }
+
     /// `steps` messages, which together are `moved` times as long as the call.
     pub const fn moving(steps: u64, moved: u64) -> Self {
         Self::Fixed {

@@ -64,9 +64,40 @@ struct Process<V> {
     began: Clocks,
     ends: Clocks,
     memory: Memory<V>,
+    /// The ranks that are known to have begun, now and at the start of the current round.
+    heard: Heard,
+    heard_before: Heard,
     sent: u64,
     received: u64,
     combined: u64,
+}
+
+/// A set of ranks from which a chain of messages has reached a rank; kept only where that is the whole result of the
+/// collective. The word `n` has ranks `64 n` to `64 n + 63`.
+#[derive(Clone, Default)]
+struct Heard(Vec<u64>);
+
+impl Heard {
+    /// What a rank knows when it begins.
+    fn of_itself(schedule: &Schedule, rank: Rank) -> Self {
+        if schedule.algorithm().collective.has_data() {
+            return Self::default();
+        }
+        let mut words = vec![0; schedule.shape().ranks.div_ceil(64) as usize];
+        words[(rank / 64) as usize] |= 1 << (rank % 64);
+        Self(words)
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (word, others) in self.0.iter_mut().zip(&other.0) {
+            *word |= others;
+        }
+    }
+
+    fn includes(&self, rank: Rank) -> bool {
+        let word = self.0.get((rank / 64) as usize);
+        word.is_some_and(|word| word >> (rank % 64) & 1 == 1)
+    }
 }
 
 /// Time under two cost models.
@@ -125,6 +156,8 @@ impl<'a, D: Domain> Engine<'a, D> {
                     began: Clocks::default(),
                     ends: Clocks::default(),
                     memory: Memory::new(schedule, &domain, rank),
+                    heard: Heard::of_itself(schedule, rank),
+                    heard_before: Heard::default(),
                     sent: 0,
                     received: 0,
                     combined: 0,
@@ -193,6 +226,17 @@ impl<'a, D: Domain> Engine<'a, D> {
         self.processes[0].memory.layout.part_owner(unit)
     }
 
+    /// The start of a rank's part of the vector.
+    pub(crate) fn part_start(&self, rank: Rank) -> u64 {
+        self.processes[0].memory.layout.part_start(rank)
+    }
+
+    /// The first rank from which no chain of messages has reached this one.
+    pub(crate) fn first_unheard(&self, rank: Rank) -> Option<Rank> {
+        let heard = &self.processes[rank as usize].heard;
+        (0..self.schedule.shape().ranks).find(|other| !heard.includes(*other))
+    }
+
     pub(crate) fn domain(&self) -> &D {
         &self.domain
     }
@@ -220,6 +264,7 @@ impl<'a, D: Domain> Engine<'a, D> {
             return Ok(false);
         }
         process.began = process.ends;
+        process.heard_before.clone_from(&process.heard);
         process.round.clear();
         process.program.round(process.next, &mut process.round);
         process.next += 1;
@@ -345,6 +390,10 @@ impl<'a, D: Domain> Engine<'a, D> {
                 .write_place(&place, values);
         }
         self.messages += 1;
+        // Messages of a round are sent when it begins.
+        let heard = std::mem::take(&mut self.processes[from as usize].heard_before);
+        self.processes[to as usize].heard.add(&heard);
+        self.processes[from as usize].heard_before = heard;
         let [sender, receiver] = [from, to].map(|rank| self.processes[rank as usize].began);
         let began = sender.max(receiver);
         let end = Clocks {

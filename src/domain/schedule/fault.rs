@@ -38,6 +38,13 @@ pub enum Fault {
         /// The value that the unit holds instead.
         found: String,
     },
+    /// A rank leaves a barrier that another one may not have entered.
+    #[error("rank {rank} ends without having waited for rank {other}")]
+    NotAwaited {
+        rank: Rank,
+        /// The rank of which no chain of messages has arrived.
+        other: Rank,
+    },
     /// Two ranks combine the contributions to a unit in different trees, so their results differ if the operator
     /// rounds.
     #[error("rank {rank} combines unit {unit} in another order or bracketing than rank {other}")]

@@ -84,9 +84,7 @@ impl<V: Clone> Independence<'_, V> {
                     return access(from, false).map(drop);
                 }
                 let (from, into) = (access(from, false)?, access(into, true)?);
-                let fits = from.units() == into.units()
-                    && !from.overlaps(&into)
-                    && [from, into].iter().all(Place::is_one_piece);
+                let fits = from.units() == into.units() && !from.overlaps(&into);
                 fits.then_some(()).ok_or(Misdeed::ShapeMismatch)
             }
             Action::Combine { left, right, into } => {

@@ -27,7 +27,7 @@ pub struct Request<'a> {
     /// Whether the operator commutes; ignored in data movement.
     pub commutative: bool,
     /// Length of the call: elements in reductions, bytes elsewhere; of one rank's part where
-    /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise. Ignored without [`Collective::has_data`].
     pub units: u64,
     /// Length of each rank's part in a `reduce_scatter`, `units` in all; even parts if absent.
     pub counts: Option<&'a [u64]>,
@@ -199,7 +199,7 @@ impl Schedule {
         let schedule = Self {
             algorithm,
             shape,
-            units,
+            units: if collective.has_data() { units } else { 0 },
             vector,
         };
         match schedule.unordered_part() {
@@ -310,7 +310,7 @@ impl Schedule {
     /// for every algorithm.
     pub fn program(&self, rank: Rank) -> Box<dyn Program> {
         match (self.shape.ranks, self.algorithm.collective) {
-            (1, Collective::Bcast) => Box::new(Nothing),
+            (1, Collective::Bcast | Collective::Barrier | Collective::Exscan) => Box::new(Nothing),
             (1, _) => Box::new(CopyOwn),
             _ => (self.algorithm.program)(&self.shape, rank),
         }
@@ -337,7 +337,9 @@ fn divide_vector(
             Some(parts)
         }
     };
-    let factor = if collective.is_sized_by_part() {
+    let factor = if !collective.has_data() {
+        0
+    } else if collective.is_sized_by_part() {
         ranks
     } else {
         1
@@ -373,6 +375,11 @@ fn choose_phases(
     nodes: &Nodes,
     leaders_per_node: u32,
 ) -> Result<Phases, Unsupported> {
+    if !(algorithm.serves_nodes)(nodes) {
+        return Err(Unsupported::UnlikeNodes {
+            algorithm: algorithm.name(),
+        });
+    }
     let mut phases = [None; Phase::MOST];
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
         if let Some(leaders) = parameters

@@ -46,7 +46,7 @@ pub fn run_in_memory<T: Clone>(
         .map(
             |rank| match collective.postcondition(schedule.shape(), rank) {
                 Held::Undefined => Ok(None),
-                Held::Ranks(..) | Held::Parts => {
+                Held::Ranks(..) | Held::Parts | Held::PartsForRank => {
                     complete_output(rank, engine.output_values(rank)).map(Some)
                 }
             },

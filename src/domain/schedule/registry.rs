@@ -12,8 +12,11 @@
 use std::fmt;
 
 use crate::program::{Names, Nothing, Program, Renamed};
-use crate::{Collective, Cost, Parameter, Parameters, Phase, Rank, Room, Shape};
-use crate::{allgather, allreduce, bcast, gather, reduce, reduce_scatter, scatter};
+use crate::{Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape};
+use crate::{
+    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan,
+    scatter,
+};
 
 /// An algorithm with all of its properties.
 #[derive(Clone, Copy)]
@@ -44,6 +47,10 @@ pub struct Algorithm {
     pub even_ranks: bool,
     /// Its phases within and between nodes, in order, if it knows nodes; at most [`Phase::MOST`].
     pub phases: &'static [Phase],
+    /// Whether it knows nodes without being made of phases.
+    pub is_for_nodes: bool,
+    /// Whether it supports these nodes, in addition to what its phases need.
+    pub(crate) serves_nodes: fn(&Nodes) -> bool,
     /// Whether its phases overlap: each works on a block while earlier phases work on the next ones.
     pub is_pipelined: bool,
     /// The closed form on this many ranks, at least 2, if there is one.
@@ -161,18 +168,39 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::k_circulant::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
     reduce_scatter::leaders::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
     reduce_scatter::lanes::ALGORITHM,
+    alltoall::linear::ALGORITHM,
+    alltoall::pairwise::ALGORITHM,
+    alltoall::bruck::ALGORITHM,
+    alltoall::lanes::ALGORITHM,
+    barrier::linear::ALGORITHM,
+    barrier::double_ring::ALGORITHM,
+    barrier::binary::ALGORITHM,
+    barrier::binomial::ALGORITHM,
+    barrier::recursive_doubling::ALGORITHM,
+    barrier::dissemination::ALGORITHM,
+    barrier::leaders::ALGORITHM,
+    scan::linear::ALGORITHM,
+    scan::chain::ALGORITHM,
+    scan::binomial::ALGORITHM,
+    scan::recursive_doubling::ALGORITHM,
+    scan::hillis_steele::ALGORITHM,
+    exscan::linear::ALGORITHM,
+    exscan::chain::ALGORITHM,
+    exscan::recursive_doubling::ALGORITHM,
+    exscan::doubling_123::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
 pub fn find_algorithm(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
+    algorithms_of(Collective::from_name(collective)?).find(|algorithm| algorithm.id == id)
 }
 
 /// The algorithm that formerly had this full name.
 pub fn find_by_former_name(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
-    algorithms_of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
+    algorithms_of(Collective::from_name(collective)?)
+        .find(|algorithm| algorithm.formerly == Some(id))
 }
 
 /// The algorithms of a collective.
@@ -196,7 +224,7 @@ impl Algorithm {
 
     /// Whether it depends on which ranks share a node.
     pub fn knows_nodes(&self) -> bool {
-        !self.phases.is_empty()
+        self.is_for_nodes || !self.phases.is_empty()
     }
 
     /// The ids of the recommended algorithms for a parameter that names one within or between nodes; the first one is
@@ -318,6 +346,8 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     ordered_at_ends: true,
     even_ranks: false,
     phases: &[],
+    is_for_nodes: false,
+    serves_nodes: |_| true,
     is_pipelined: false,
     cost: |_| None,
     pieces: |_| 1,

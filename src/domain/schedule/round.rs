@@ -48,7 +48,7 @@ pub enum Action {
         /// The span to write.
         into: Span,
     },
-    /// `into := from`, unless they are the same memory, as in calls in place. No span wraps around.
+    /// `into := from`, unless they are the same memory, as in calls in place.
     Copy {
         /// The span to read.
         from: Span,

@@ -85,6 +85,16 @@ pub enum Partition {
         /// Parts a row.
         columns: u32,
     },
+    /// The parts of `ranks` ranks by one digit of the ranks' numbers in base `radix`, the one that counts `weight`: block
+    /// `d` is the parts of all ranks whose digit is `d`. Only if all parts have the same size.
+    ByDigit {
+        /// Ranks in the communicator.
+        ranks: u32,
+        /// The base of the numbers.
+        radix: u32,
+        /// A power of the base.
+        weight: u32,
+    },
     /// Only the parts of `ranks` consecutive ranks: block `b` is that of rank `first + b`.
     OfRanks {
         /// The first rank.
@@ -117,6 +127,7 @@ impl Partition {
                 columns: blocks, ..
             }
             | Self::OfRanks { ranks: blocks, .. }
+            | Self::ByDigit { radix: blocks, .. }
             | Self::OfNodes { nodes: blocks } => blocks.into(),
             Self::PerRank {
                 ranks: pieces,
@@ -145,7 +156,7 @@ pub struct BlockRange {
 pub struct Span {
     /// The buffer.
     pub buffer: Buffer,
-    /// The division of the vector; the same at both ends of a message.
+    /// The division of the vector. In an alltoall the two ends of a message may name different blocks, of as many units.
     pub partition: Partition,
     /// The blocks.
     pub blocks: BlockRange,
@@ -217,7 +228,8 @@ impl fmt::Display for Span {
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
     /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
     /// and third part, `output 0..2/4 of 1/3` the first half of the second of three parts,
-    /// `output 1/4 of 3 rows` the second of four columns, `output 1/4 of ranks 8..12` the part of rank 9,
+    /// `output 1/4 of 3 rows` the second of four columns, `output 1/3 by digit 9` the parts of the ranks whose digit that
+    /// counts 9 in base 3 is 1, `output 1/4 of ranks 8..12` the part of rank 9,
     /// `output 1/4 of nodes` those of the ranks of the second of four nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BlockRange { start, count } = self.blocks;
@@ -265,6 +277,7 @@ impl fmt::Display for Span {
                 write!(f, "/{all} [{}/{chunks}]", self.blocks.start / all)?;
             }
             Partition::Columns { rows, .. } => write!(f, "/{all} of {rows} rows")?,
+            Partition::ByDigit { weight, .. } => write!(f, "/{all} by digit {weight}")?,
             _ => write!(f, "/{all}")?,
         }
         within.map_or(Ok(()), |part| write!(f, " of {part}"))

@@ -101,6 +101,11 @@ impl Vector {
             Partition::Columns { rows, columns } => {
                 block * (self.units / (u64::from(rows) * u64::from(columns)))
             }
+            // Only the first of the block's pieces; `digit_runs` has all.
+            Partition::ByDigit { ranks, weight, .. } => {
+                let first = (block * u64::from(weight)).min(ranks.into());
+                first * (self.units / u64::from(ranks))
+            }
             Partition::OfRanks { first, .. } => self.part_start(u64::from(first) + block),
             Partition::OfNodes { nodes } if block == u64::from(nodes) => self.units,
             Partition::OfNodes { .. } => {
@@ -174,6 +179,7 @@ impl Vector {
                 part(self.ranks).saturating_mul(ranks).min(self.units)
             }
             Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
+            Partition::ByDigit { .. } => self.units,
             Partition::Within { pieces, chunks, .. } => {
                 let divided = range_length(&self.divided_units(partition));
                 divided.div_ceil(pieces.into()).div_ceil(chunks.into())
@@ -187,6 +193,11 @@ impl Vector {
         let (ranks, chunks) = match partition {
             Partition::ByChunk { ranks, chunks } => (ranks, chunks),
             Partition::Columns { rows, columns } => return self.column_runs(rows, columns, range),
+            Partition::ByDigit {
+                ranks,
+                radix,
+                weight,
+            } => return self.digit_runs(ranks, radix, weight, range),
             _ => return Some(self.block_pieces(partition, range)?.map(Run::from)),
         };
         let all = u64::from(ranks);
@@ -221,6 +232,38 @@ impl Vector {
         Some([run(start, before_the_end), run(0, count - before_the_end)])
     }
 
+    /// The units of the ranks that have one of several consecutive digits, which do not wrap around: pieces of one length
+    /// at equal distances, and the last one, which the number of ranks may cut short.
+    fn digit_runs(
+        &self,
+        ranks: u32,
+        radix: u32,
+        weight: u32,
+        range: BlockRange,
+    ) -> Option<[Run; 2]> {
+        let [ranks, radix, weight] = [ranks, radix, weight].map(u64::from);
+        let BlockRange { start, count } = range;
+        let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(ranks);
+        if !parts_are_equal || start + count > radix {
+            return None;
+        }
+        let part = self.units / ranks;
+        // In ranks: the start of the first piece, the length of a piece, and the distance between pieces.
+        let (first, length, distance) = (start * weight, count * weight, radix * weight);
+        let complete = (ranks + distance)
+            .saturating_sub(first + length)
+            .checked_div(distance)
+            .unwrap_or(0);
+        let begin = first + complete * distance;
+        let rest = begin.min(ranks)..(begin + length).min(ranks);
+        let pieces = Run::new(
+            first * part..(first + length) * part,
+            complete,
+            distance * part,
+        );
+        Some([pieces, Run::from(rest.start * part..rest.end * part)])
+    }
+
     /// The same as ranges, for a partition with contiguous blocks.
     pub(crate) fn block_pieces(
         &self,
@@ -229,7 +272,11 @@ impl Vector {
     ) -> Option<[Range<u64>; 2]> {
         let BlockRange { start, count } = range;
         let all = partition.blocks();
-        if start >= all || count > all || matches!(partition, Partition::Columns { .. }) {
+        let is_in_pieces = matches!(
+            partition,
+            Partition::Columns { .. } | Partition::ByDigit { .. }
+        );
+        if start >= all || count > all || is_in_pieces {
             return None;
         }
         let first = self.block_start(partition, start);

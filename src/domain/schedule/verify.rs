@@ -66,18 +66,29 @@ fn check_result(
 ) -> Result<(), Fault> {
     let collective = schedule.algorithm().collective;
     let held = collective.postcondition(schedule.shape(), rank);
+    if !collective.has_data() {
+        let unheard = engine.first_unheard(rank);
+        return unheard.map_or(Ok(()), |other| Err(Fault::NotAwaited { rank, other }));
+    }
     let trees = engine.domain();
     for (unit, value) in engine.output_values(rank) {
-        let ranks = match held {
+        let (ranks, expected_unit) = match held {
             Held::Undefined => return Ok(()),
-            Held::Ranks(lowest, last) => Ranks::Range(lowest, last),
+            Held::Ranks(lowest, last) => (Ranks::Range(lowest, last), unit),
             Held::Parts => {
                 let owner = engine.part_owner(unit);
-                Ranks::Range(owner, owner)
+                (Ranks::Range(owner, owner), unit)
+            }
+            Held::PartsForRank => {
+                let owner = engine.part_owner(unit);
+                let within = unit - engine.part_start(owner);
+                (Ranks::Range(owner, owner), engine.part_start(rank) + within)
             }
         };
         let tree = match value {
-            Some(value) if value.unit == unit && *trees.tree_ranks(value.tree) == ranks => {
+            Some(value)
+                if value.unit == expected_unit && *trees.tree_ranks(value.tree) == ranks =>
+            {
                 value.tree
             }
             _ => {
@@ -88,6 +99,10 @@ fn check_result(
                 return Err(Fault::WrongResult { rank, unit, found });
             }
         };
+        if collective.is_prefix_reduction() {
+            // Every rank has a result of its own.
+            continue;
+        }
         let (other, expected) = *first.entry(unit).or_insert((rank, tree));
         if tree != expected {
             return Err(Fault::Inconsistent { rank, other, unit });

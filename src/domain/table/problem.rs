@@ -124,7 +124,7 @@ pub(crate) enum Problem {
 
 /// The algorithms that can be named for a collective.
 fn algorithms_of(collective: Collective) -> String {
-    if !collective.has_algorithms() {
+    if !collective.is_served() {
         return format!("known: native:{collective}/ID");
     }
     let names: Vec<_> = schedule::algorithms_of(collective)

@@ -311,9 +311,11 @@ impl Confidence {
 /// The definition of "message size" for a collective, as written in the file.
 pub const fn message_size(collective: Collective) -> &'static str {
     match collective {
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan => {
-            "bytes of one rank's vector"
-        }
+        Collective::Bcast
+        | Collective::Reduce
+        | Collective::Allreduce
+        | Collective::Scan
+        | Collective::Exscan => "bytes of one rank's vector",
         Collective::Gather | Collective::Allgather => "bytes of one rank's contribution",
         Collective::Scatter | Collective::ReduceScatterBlock => "bytes of one rank's part",
         Collective::ReduceScatter => "bytes of one rank's vector, the parts of all ranks together",

@@ -220,7 +220,7 @@ impl fmt::Display for Cell {
 
 /// Serializes a [`Collective`] by its name, for `#[serde(with = "...")]`.
 pub mod collective_name {
-    use schedule::Collective;
+    use schedule::{Collective, UnknownCollective};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     /// Writes the name.
@@ -236,6 +236,7 @@ pub mod collective_name {
     /// # Errors
     /// An unknown name, with the known ones.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
+        let name = String::deserialize(from)?;
+        Collective::from_name(&name).ok_or_else(|| D::Error::custom(UnknownCollective(name)))
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Byte
     let elements = call.bytes / call.datatype.size_bytes();
     Some(match call.collective {
         Collective::Barrier => return None,
+        Collective::Exscan if rank == 0 => return None,
         Collective::Bcast => fill_buffer(call, bytes, |index| {
             contributed_element(call, call.root, index)
         }),
@@ -60,6 +61,10 @@ pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Byte
         }),
         Collective::Scan => {
             let combined = combine_contributions(call, rank + 1);
+            fill_buffer(call, bytes, |index| combined[(index % PERIOD) as usize])
+        }
+        Collective::Exscan => {
+            let combined = combine_contributions(call, rank);
             fill_buffer(call, bytes, |index| combined[(index % PERIOD) as usize])
         }
         Collective::Reduce

@@ -4,7 +4,7 @@ pub(super) mod list;
 pub(super) mod show;
 pub(super) mod verify;
 
-use schedule::{ALGORITHMS, Algorithm, Collective};
+use schedule::{ALGORITHMS, Algorithm};
 
 use super::simulate::SimulateError;
 use super::{Answer, CliError, Console};
@@ -53,12 +53,6 @@ pub(super) fn whole_units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateEr
 pub(super) fn find_algorithm(name: &str) -> Result<&'static Algorithm, CliError> {
     if let Some(algorithm) = schedule::find_algorithm(name) {
         return Ok(algorithm);
-    }
-    let of = name.split_once('/').map_or(name, |(of, _)| of);
-    if let Ok(collective) = of.parse::<Collective>()
-        && !collective.has_algorithms()
-    {
-        return Err(CliError::NoSchedules { collective });
     }
     let bare: Vec<&Algorithm> = ALGORITHMS.iter().filter(|a| a.id == name).collect();
     match bare[..] {

@@ -87,9 +87,10 @@ pub(crate) struct SimulateArgs {
     )]
     shape: Option<CommShape>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
-    /// scatter, allgather and reduce_scatter_block, of the whole vector in others
+    /// scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the whole
+    /// vector in others; a barrier has none
     #[arg(long, short, value_name = "RANGE", value_parser = vocabulary::units::parse_byte_range)]
-    bytes: Sizes,
+    bytes: Option<Sizes>,
     #[command(flatten)]
     machine: MachineArgs,
     /// The placement of ranks on nodes
@@ -164,7 +165,8 @@ impl SimulateArgs {
         tuner::probe_outputs(&outputs)?;
         // Simulations may take long, so whatever may be refused has been checked before.
         let algorithms = self.select_algorithms()?;
-        let points = self.list_points(&algorithms, machine.ranks_per_node);
+        let sizes = self.select_sizes(&algorithms)?;
+        let points = self.list_points(&algorithms, &sizes, machine.ranks_per_node);
         let call = CommonCall {
             machine: &machine,
             placement: self.placement.to_placement(),
@@ -266,10 +268,28 @@ impl SimulateArgs {
         self.algorithm.iter().map(of_collective).collect()
     }
 
+    /// The lengths of the calls in bytes: those that are given, or 0 for algorithms that move no data.
+    fn select_sizes(&self, algorithms: &[&Algorithm]) -> Result<Sizes, CliError> {
+        let without_data = algorithms
+            .iter()
+            .find(|algorithm| !algorithm.collective.has_data());
+        match (&self.bytes, without_data) {
+            (None, Some(_)) if algorithms.iter().all(|a| !a.collective.has_data()) => Ok(vec![0]),
+            (None, _) => Err(SimulateError::NoSize.into()),
+            (Some(sizes), Some(algorithm)) if sizes.iter().any(|bytes| *bytes > 0) => {
+                Err(CliError::NoData {
+                    collective: algorithm.collective,
+                })
+            }
+            (Some(sizes), _) => Ok(sizes.clone()),
+        }
+    }
+
     /// Every algorithm on every communicator with every size.
     fn list_points(
         &self,
         algorithms: &[&'static Algorithm],
+        sizes: &[u64],
         ranks_per_node: u32,
     ) -> Vec<SimulationPoint> {
         let shape = self.shape;
@@ -290,7 +310,7 @@ impl SimulateArgs {
         });
         let mut points = Vec::new();
         for (ranks, topology) in topologies_by_ranks.chain(topologies_by_nodes) {
-            for bytes in &self.bytes {
+            for bytes in sizes {
                 points.extend(algorithms.iter().map(|algorithm| SimulationPoint {
                     algorithm,
                     ranks,

@@ -64,7 +64,10 @@ impl Validator<'_> {
 
     fn check_patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
         let texts = self.nonempty_entries(field, texts)?;
-        let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
+        let ours = schedule::ALGORITHMS
+            .iter()
+            .filter(|known| known.collective.is_served())
+            .map(|known| known.name());
         let others = MOCKUPS.iter().map(Mockup::full_name);
         let others = others.chain([Candidate::PLACEBO.to_owned()]);
         let names: Vec<String> = ours.chain(others).collect();
@@ -91,8 +94,8 @@ impl Validator<'_> {
         Ok(patterns)
     }
 
-    /// The requested collectives, or all that have an algorithm to compare. Collectives for which only libraries have
-    /// algorithms are included if they are requested, or if `candidates` names some of these algorithms, but never in a
+    /// The requested collectives, or all that have an algorithm to compare. Collectives that are not served, of
+    /// which only the library's algorithms are compared, are included if they are requested, or if `candidates` names some of these algorithms, but never in a
     /// simulation.
     pub(super) fn check_collectives(
         &self,
@@ -103,7 +106,7 @@ impl Validator<'_> {
         let field = Field::from_key("collectives");
         let known = Collective::MEASURED.map(|collective| (collective.name(), collective));
         let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
-        let is_possible = |collective: Collective| collective.has_algorithms() || !is_simulated;
+        let is_possible = |collective: Collective| collective.is_served() || !is_simulated;
         let has_algorithm = |collective: Collective| {
             selection.algorithms_for(collective).next().is_some()
                 || selection.selects_others(collective)
@@ -238,7 +241,7 @@ fn suggest_pattern(text: &str, names: &[String]) -> Option<String> {
         return native.map(|native| format!("{native}:{rest}"));
     }
     if let Some(collective) = text.strip_suffix("/*") {
-        let collectives = Collective::ALL.iter().map(|known| known.name());
+        let collectives = Collective::SERVED.iter().map(|known| known.name());
         return nearest_name(collective, collectives).map(|collective| format!("{collective}/*"));
     }
     let known = names.iter().map(String::as_str).chain([DEFAULT]);

@@ -44,9 +44,11 @@ pub(super) fn message_measure(collective: Collective) -> Measure {
         Collective::Allgather | Collective::ReduceScatterBlock | Collective::Alltoall => {
             Measure::AllRanks
         }
-        Collective::Gather | Collective::Scatter | Collective::Scan | Collective::Barrier => {
-            Measure::Nothing
-        }
+        Collective::Gather
+        | Collective::Scatter
+        | Collective::Scan
+        | Collective::Exscan
+        | Collective::Barrier => Measure::Nothing,
     }
 }
 

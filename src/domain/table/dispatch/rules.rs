@@ -43,7 +43,7 @@ impl Choice {
 }
 
 const CLASSES: [OperatorClass; 2] = OperatorClass::ALL;
-const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
+const GROUPS: usize = Collective::ALL.len() * CLASSES.len();
 
 /// The decisions of a table for communicators of one shape and order of ranks, for [`Deployment::Colltune`].
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl CommunicatorRules {
         extrapolate: bool,
     ) -> Self {
         let query = |index: usize| Query {
-            collective: Collective::MEASURED[index / CLASSES.len()],
+            collective: Collective::ALL[index / CLASSES.len()],
             shape,
             order,
             bytes: 0,
@@ -158,7 +158,7 @@ impl CommunicatorRules {
 #[inline]
 fn group_index(collective: Collective, operators: OperatorClass) -> usize {
     let row = collective as usize;
-    debug_assert!(Collective::MEASURED[row] == collective);
+    debug_assert!(Collective::ALL[row] == collective);
     row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
 }
 

@@ -71,8 +71,8 @@ impl Case<'_> {
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 [whole, if is_in_place { whole } else { self.part(rank) }]
             }
-            Collective::Alltoall | Collective::Barrier | Collective::Scan => {
-                panic!("{collective} has no algorithms")
+            Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+                panic!("{collective} has no algorithms that programs use")
             }
         }
     }

@@ -193,7 +193,9 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             send: data,
             recv: data,
         },
-        (_, None) | (Collective::Alltoall | Collective::Barrier | Collective::Scan, _) => {
+        (_, None)
+        | (Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan, _) =>
+        {
             return None;
         }
         (Collective::Reduce, Some(operator)) => Arguments::Reduce {

@@ -27,7 +27,7 @@ fn has_even_only(table: &Table) -> bool {
 fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
     let text = run(program, place, Through::Mpi, ranks, seed, &[]);
     // A run without our algorithms would be no test.
-    for collective in Collective::ALL {
+    for collective in Collective::SERVED {
         assert!(
             is_ours(&text, collective),
             "no {collective} of ours in\n{text}"
@@ -97,7 +97,7 @@ fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
             &more,
         );
         assert!(text.contains("first calls on a communicator"), "{text}");
-        for collective in Collective::ALL {
+        for collective in Collective::SERVED {
             assert!(
                 is_ours(&text, collective),
                 "no {collective} of ours in\n{text}"
@@ -110,7 +110,7 @@ fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
 /// Calls that may not use shared memory are left to the library, with one warning.
 fn check_without(program: &Path, more: &[(&str, &str)], reason: &str) {
     let text = run(program, 1, Through::Shared, 2, 3, more);
-    for collective in Collective::ALL {
+    for collective in Collective::SERVED {
         assert!(
             !is_ours(&text, collective),
             "{collective} of ours in\n{text}"
@@ -196,7 +196,7 @@ fn ranks_in_separate_namespaces_do_not_share_memory_under_openmpi() {
 
 #[test]
 fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
-    let most = Collective::ALL.map(|collective| schedule::algorithms_of(collective).count());
+    let most = Collective::SERVED.map(|collective| schedule::algorithms_of(collective).count());
     let most = most.into_iter().max().unwrap_or_default();
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);

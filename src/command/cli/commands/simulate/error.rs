@@ -14,6 +14,9 @@ pub(crate) enum SimulateError {
     #[error("the measurements in {} do not suffice for a machine", path.display())]
     #[help("`colltune fit` says what is missing")]
     NoMachine { path: PathBuf },
+    #[error("the length of the call is not given")]
+    #[help("give it with `--bytes`, as in --bytes 64K")]
+    NoSize,
     /// The schedule cannot be simulated.
     #[error(transparent)]
     #[help(transparent)]

@@ -294,10 +294,6 @@ fn show_refuses_calls_that_an_algorithm_does_not_support() {
             "allreduce/reduce_broadcast --ranks 4 --reduce ring",
             &["no reduce algorithm `ring`"],
         ),
-        (
-            "alltoall/pairwise --ranks 4",
-            &["no schedules of alltoall", "native:alltoall/*"],
-        ),
     ] {
         place
             .run(&words(&format!("schedule show {args}")))

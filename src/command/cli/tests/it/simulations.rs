@@ -342,13 +342,31 @@ fn errors_say_what_is_wrong() {
         ),
         (
             "-c barrier --ranks 4 --bytes 8",
-            &["no schedules of barrier", "native:barrier/*"],
+            &["a call of barrier has no data", "leave out `--bytes`"],
         ),
         (
-            "-a scan/linear --ranks 4 --bytes 8",
-            &["no schedules of scan", "native:scan/*"],
+            "-c scan --ranks 4",
+            &["the length of the call is not given", "--bytes 64K"],
         ),
     ] {
         simulate(&place, args).bad(2, parts);
+    }
+}
+
+/// Collectives that campaigns do not compare with algorithms of ours yet can be simulated like all others.
+#[test]
+fn every_collective_can_be_simulated() {
+    let place = Place::new();
+    for collective in schedule::Collective::ALL {
+        let size = if collective.has_data() {
+            "--bytes 64"
+        } else {
+            ""
+        };
+        let args = format!("-c {collective} --shape 4x2 --element-bytes 4 {size} --format csv");
+        let table = simulate(&place, &args).good().out;
+        for algorithm in schedule::algorithms_of(collective) {
+            assert!(table.contains(&algorithm.name()), "{algorithm}: {table}");
+        }
     }
 }

@@ -14,20 +14,20 @@ fn collectives(lines: &str) -> Vec<Collective> {
 
 #[test]
 fn library_only_collectives_are_measured_if_native_algorithms_are_candidates() {
-    assert_eq!(collectives(""), Collective::ALL);
+    assert_eq!(collectives(""), Collective::SERVED);
     assert_eq!(
         collectives("candidates: {include: ['*', 'mockup:*']}\n"),
-        Collective::ALL
+        Collective::SERVED
     );
     assert_eq!(collectives(NATIVE), Collective::MEASURED);
     assert_eq!(
         collectives("candidates: {include: ['*', 'native:barrier/*']}\n"),
-        [&Collective::ALL[..], &[Collective::Barrier]].concat()
+        [&Collective::SERVED[..], &[Collective::Barrier]].concat()
     );
     assert_eq!(
         collectives("candidates: {include: 'native:*', exclude: ['native:b*', 'native:*/ring']}\n"),
         [
-            &Collective::ALL[1..],
+            &Collective::SERVED[1..],
             &[Collective::Alltoall, Collective::Scan]
         ]
         .concat()
@@ -112,7 +112,7 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
 #[test]
 fn library_only_collectives_are_not_simulated() {
     let simulated = "launcher: simulated\nshapes: 4x1\ncandidates: {include: ['*', 'native:*']}\n";
-    assert_eq!(collectives(simulated), Collective::ALL);
+    assert_eq!(collectives(simulated), Collective::SERVED);
     check(
         &format!("name: x\ncollectives: [bcast, barrier]\n{simulated}"),
         (2, 22),

@@ -144,6 +144,10 @@ fn few_algorithms_differ_on_two_ranks() {
         (Collective::Allgather, 2),
         (Collective::ReduceScatter, 4),
         (Collective::ReduceScatterBlock, 4),
+        (Collective::Alltoall, 3),
+        (Collective::Barrier, 4),
+        (Collective::Scan, 3),
+        (Collective::Exscan, 2),
     ];
     let found = expected.map(|(collective, _)| {
         let call = Request {

@@ -90,7 +90,8 @@ fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -
         return true;
     }
     let is_lanes = algorithm.id == "lanes";
-    let has_parts = algorithm.phases.iter().any(|p| p.about == About::Own);
+    let has_parts =
+        algorithm.is_for_nodes || algorithm.phases.iter().any(|p| p.about == About::Own);
     let parts_differ = algorithm.collective == Collective::ReduceScatter;
     let is_cyclic = nodes.are_cyclic() && nodes.are_alike() && !parts_differ;
     let has_lanes = nodes.are_alike() || !is_lanes;
@@ -248,7 +249,10 @@ fn any_algorithm_may_be_a_phase() {
         for parameter in [Parameter::Node, Parameter::Network] {
             let phases = || algorithm.phases.iter();
             let named = || phases().filter(|phase| phase.named_by == Some(parameter));
-            let first = named().next().unwrap();
+            let Some(first) = named().next() else {
+                assert!(algorithm.is_for_nodes, "{algorithm}");
+                continue;
+            };
             for part in part_algorithms_of(first.collective) {
                 let with = Parameters {
                     node: (parameter == Parameter::Node).then_some(part.id),

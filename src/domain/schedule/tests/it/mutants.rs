@@ -274,10 +274,12 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
             let is_bcast = collective == Collective::Bcast && schedule.shape().root == victim;
             is_bcast || schedule.shape().in_place && is_own(schedule, victim, span)
         }
-        // The copied part is sent away first and comes back.
-        Action::Copy { from, .. } => {
-            schedule.algorithm().name() == "allgather/bine" && is_own(schedule, victim, from)
-        }
+        // The copied part is sent away first and comes back; or it is what a rank has for itself, which in place went
+        // with all others to scratch memory.
+        Action::Copy { from, into } => match collective {
+            Collective::Alltoall => schedule.shape().in_place && is_own(schedule, victim, into),
+            _ => schedule.algorithm().name() == "allgather/bine" && is_own(schedule, victim, from),
+        },
         _ => false,
     };
     let verdict = match verify_programs(schedule, &programs) {
@@ -354,10 +356,10 @@ fn random_breaks_are_caught() {
         "{displaced} mutants that do something elsewhere caught, {missed_too} missed; {proved} do no harm"
     );
     assert_eq!((missed, missed_too), (0, 0));
-    // Four kinds are known to do no harm. A broadcast of all contributions brings a rank its own contribution, which in
+    // Five kinds are known to do no harm. A broadcast of all contributions brings a rank its own contribution, which in
     // a call in place is already there. In Bine's allgather contributions change places first, and a rank receives its
     // own contribution again, which it has already copied. An allgather after a scatter brings the root parts that it
-    // has. In a reduce-scatter by doubling a rank receives all parts of its group but needs only its own.
+    // has. In an alltoall in place the block of a rank for itself is where it belongs. In a reduce-scatter by doubling a rank receives all parts of its group but needs only its own.
     let known = |trial: &Trial| {
         let Trial {
             algorithm,
@@ -368,7 +370,7 @@ fn random_breaks_are_caught() {
             Collective::Allgather => {
                 (algorithm.takes(Parameter::Bcast) || algorithm.id == "bine") && *brings_own
             }
-            Collective::Bcast => *brings_own,
+            Collective::Bcast | Collective::Alltoall => *brings_own,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 algorithm.id == "recursive_doubling"
             }

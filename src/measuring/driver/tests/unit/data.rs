@@ -41,8 +41,8 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
         })
         .collect();
     let everything = || inputs.concat();
-    let column = |rank: usize, index: usize| {
-        let column = inputs[..=rank].iter().map(|input| input[index]);
+    let column = |ranks: usize, index: usize| {
+        let column = inputs[..ranks].iter().map(|input| input[index]);
         in_order(call, column)
     };
     let at_root = |rank, result: Vec<i32>| if rank == root { result } else { Vec::new() };
@@ -66,7 +66,10 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
             Collective::Barrier => Vec::new(),
             // "In the receive buffer of the process with rank i, the reduction of the values in
             // the send buffers of processes with ranks 0, ..., i (inclusive)" (MPI 4.0, 6.11).
-            Collective::Scan => (0..length).map(|index| column(rank, index)).collect(),
+            Collective::Scan => (0..length).map(|index| column(rank + 1, index)).collect(),
+            // The same "with ranks 0, ..., i - 1"; on rank 0 it is undefined (MPI 4.0, 6.11.2).
+            Collective::Exscan if rank == 0 => Vec::new(),
+            Collective::Exscan => (0..length).map(|index| column(rank, index)).collect(),
             Collective::ReduceScatterBlock => combined[rank * length..][..length].to_vec(),
             Collective::ReduceScatter => {
                 let (part, after) = rest.split_at(rest.len().div_ceil(ranks - rank));
@@ -114,7 +117,7 @@ fn elements(bytes: &Bytes) -> Vec<i32> {
 
 #[test]
 fn the_expected_result_follows_from_the_inputs() {
-    for collective in Collective::MEASURED {
+    for collective in Collective::ALL {
         for ranks in [1, 2, 7, 130] {
             check(collective, Operator::Sum, ranks, 0);
             check(collective, Operator::Max, ranks, 0);

@@ -90,17 +90,6 @@ pub enum ExecError {
     NoOperator,
 }
 
-/// The environment of this process cannot be changed, since another thread may read it meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "cannot change the variable {variable} of this process, since it has other threads: if a preloaded library starts \
-     them, leave it out of LD_PRELOAD"
-)]
-pub struct OtherThreads {
-    /// The variable that was to be set or removed.
-    pub variable: String,
-}
-
 impl From<Mismatch> for Box<ExecError> {
     fn from(_: Mismatch) -> Self {
         Self::new(ExecError::MessageLength)

@@ -63,7 +63,7 @@ pub use bytes::Bytes;
 pub use call::Call;
 pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
-pub use error::{ExecError, OtherThreads};
+pub use error::ExecError;
 pub use executor::ScheduleExecutor;
 pub use forward::{redirect_collective, redirect_creators, redirect_large};
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};

@@ -15,7 +15,7 @@ use libraries::LibraryName;
 use vocabulary::{Candidate, NativeAlgorithm, Parameters};
 
 use crate::tool::{Switched, Tool, Variable};
-use crate::{Call, Communicator, ExecError, LibraryCall, OtherThreads};
+use crate::{Call, Communicator, ExecError, LibraryCall};
 
 /// An algorithm of the library.
 #[derive(Clone, Debug)]
@@ -26,45 +26,27 @@ struct ListedAlgorithm {
 }
 
 /// Enables forcing of algorithms in libraries that must be prepared for it; changes nothing else. Must be called before
-/// MPI or the tool interface is opened.
+/// MPI or the tool interface is opened, and before other threads are started.
 ///
 /// Open MPI obeys its control variables only under `coll_tuned_use_dynamic_rules`, which is read at the start. As
 /// long as no rules file is named and no algorithm forced, its decisions do not change. Must not be called if the
 /// environment has any other setting of `coll/tuned`.
-///
-/// # Errors
-///
-/// Those of [`change_environment`].
-pub fn allow_forcing() -> Result<(), OtherThreads> {
-    let mut variables = enabling_variables();
-    variables.try_for_each(|variable| change_environment(variable, Some("1")))
+pub fn allow_forcing() {
+    for variable in enabling_variables() {
+        change_environment(variable, Some("1"));
+    }
 }
 
-/// Sets or removes an environment variable of this process, which has no other thread that could read the environment
-/// meanwhile.
-///
-/// # Errors
-///
-/// [`OtherThreads`] if this process has other threads, or if the system does not tell how many it has.
-pub fn change_environment(name: &str, value: Option<&str>) -> Result<(), OtherThreads> {
-    let threads = std::fs::read_dir(THREADS).map_or(0, Iterator::count);
-    if threads != 1 {
-        return Err(OtherThreads {
-            variable: name.to_owned(),
-        });
-    }
-    // SAFETY: only this thread could start another one, so no thread reads the environment until this call returns.
+/// Sets or removes an environment variable of this process. No other thread may read the environment meanwhile.
+pub fn change_environment(name: &str, value: Option<&str>) {
+    // SAFETY: the caller promises that no other thread reads the environment meanwhile.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),
             None => std::env::remove_var(name),
         }
     }
-    Ok(())
 }
-
-/// A folder with an entry for each thread of this process.
-const THREADS: &str = "/proc/self/task";
 
 /// A rules file that the library would read.
 #[derive(Clone, Debug, PartialEq, Eq)]

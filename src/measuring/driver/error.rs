@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use benchmarking::{Failure, PlanError, SpoolError};
 use environment::shared_memory;
-use exec::{ExecError, NoChannels, OtherThreads};
+use exec::{ExecError, NoChannels};
 use runtime::RuntimeError;
 use thiserror::Error;
 use vocabulary::{CommShape, Library, World};
@@ -69,8 +69,6 @@ pub(crate) enum DriverError {
     Clock(nix::Error),
     #[error("the ranks did not finish comparing their clocks in time: a rank or the network hangs")]
     Clocks,
-    #[error(transparent)]
-    Environment(#[from] OtherThreads),
     #[error(transparent)]
     Mpi(#[from] ExecError),
     #[error(
@@ -137,7 +135,6 @@ impl DriverError {
             | Self::Encode(_)
             | Self::Clock(_)
             | Self::Clocks
-            | Self::Environment(_)
             | Self::Mpi(_)
             | Self::Preparing(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,

@@ -56,11 +56,8 @@ fn run_with_forcing(arguments: &[String]) -> ExitCode {
         Err(error) => return to_exit_code(Err(error)),
     };
     // Forcing must not change the library's default.
-    if variables::may_force(&given.variables)
-        && !given.is_forced_in_vain
-        && let Err(error) = exec::allow_forcing()
-    {
-        return to_exit_code(Err(error.into()));
+    if variables::may_force(&given.variables) && !given.is_forced_in_vain {
+        exec::allow_forcing();
     }
     match arguments {
         [flag] if flag == "--identify" => to_exit_code(print_json(exec::identify_library())),

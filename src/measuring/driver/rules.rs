@@ -35,7 +35,7 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
         set_aside: preloaded_table().into_iter().collect(),
         is_forced_in_vain: false,
     };
-    exec::change_environment(DISABLING, Some("1"))?;
+    exec::change_environment(DISABLING, Some("1"));
     let kept = std::env::var(RULES_VARIABLE).unwrap_or_default();
     let is_kept = |name: &str| kept.split(',').any(|kept| kept == name);
     // A variable that the launch sets may have another of the names that set a control variable.
@@ -51,7 +51,7 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
     by_variables.retain(|name, _| !is_kept(name));
     for (name, value) in &by_variables {
         given.variables.remove(name);
-        exec::change_environment(name, None)?;
+        exec::change_environment(name, None);
         if !value.is_empty() {
             let note = format!("{name}={value} is set in the environment");
             given.set_aside.push(note);
@@ -70,7 +70,7 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
     for library in LibraryName::ALL {
         for setting in library.rules_settings() {
             if !is_kept_setting(library, setting) {
-                exec::change_environment(&library.environment_variable(setting), Some(""))?;
+                exec::change_environment(&library.environment_variable(setting), Some(""));
             }
         }
     }

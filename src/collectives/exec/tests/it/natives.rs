@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use exec::OtherThreads;
 use launcher::LibraryName;
 use schedule::Collective;
 use testkit::mpi::chosen_family;
@@ -165,13 +164,11 @@ fn names(table: &[(Collective, &[&str])]) -> Vec<String> {
 
 /// The algorithms that this environment variable forces.
 fn preset(variable: &str, value: &str) -> Vec<String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_exec-ranks"));
-    names_printed_by(command.arg("preset").env(variable, value))
-}
-
-/// The algorithms that a process prints, one a line.
-fn names_printed_by(command: &mut Command) -> Vec<String> {
-    let output = command.output().expect("started");
+    let output = Command::new(env!("CARGO_BIN_EXE_exec-ranks"))
+        .arg("preset")
+        .env(variable, value)
+        .output()
+        .expect("started");
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).expect("text");
     text.lines().map(str::to_owned).collect()
@@ -183,31 +180,20 @@ fn spelling(collective: Collective) -> String {
 
 #[test]
 fn the_library_lists_the_known_algorithms_of_its_release() {
+    exec::allow_forcing();
     let text = exec::library_text();
     let expected = match chosen_family() {
         LibraryName::OpenMpi if text.contains(" v4.1.") => names(&OPEN_MPI),
         LibraryName::Mpich if text.contains("4.0") => names(&MPICH),
         _ => return,
     };
-    // A process of its own has no other thread, so forcing can be allowed in it.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_exec-ranks"));
-    let mut found = names_printed_by(command.arg("natives"));
+    let natives = exec::list_natives().expect("a list");
+    let mut found: Vec<String> = natives
+        .iter()
+        .map(vocabulary::NativeAlgorithm::full_name)
+        .collect();
     found.sort_by_key(|name| expected.iter().position(|expected| expected == name));
     assert_eq!(found, expected);
-}
-
-#[test]
-fn the_environment_is_not_changed_beside_other_threads() {
-    const VARIABLE: &str = "COLLTUNE_TEST_OF_THREADS";
-    let changed = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| exec::change_environment(VARIABLE, Some("1")));
-        thread.join().expect("no panic")
-    });
-    let refused = OtherThreads {
-        variable: VARIABLE.to_owned(),
-    };
-    assert_eq!(changed, Err(refused));
-    assert_eq!(std::env::var_os(VARIABLE), None);
 }
 
 /// MPICH does not document its numbers, so they are found by setting a name in the environment.

@@ -17,11 +17,10 @@ mod progress;
 mod runners;
 mod shared;
 
-use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use exec::{Universe, exit_now};
+use exec::{ExecError, Universe, exit_now};
 
 /// The limit of a run, which takes less time.
 const DEADLINE_SECONDS: u64 = 270;
@@ -34,8 +33,8 @@ pub(crate) fn doing(what: String) {
     *NOW.lock().unwrap_or_else(PoisonError::into_inner) = what;
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    exec::allow_forcing()?;
+fn main() -> Result<(), ExecError> {
+    exec::allow_forcing();
     let mut arguments = std::env::args().skip(1);
     let mode = arguments.next().unwrap_or_default();
     let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
@@ -45,14 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    if mode == "natives" {
-        for algorithm in exec::list_natives()? {
-            println!("{}", algorithm.full_name());
-        }
-        return Ok(());
-    }
     if mode == "progress" {
-        progress::use_tcp()?;
+        progress::use_tcp();
     }
     watch(Duration::from_secs(seconds.unwrap_or(DEADLINE_SECONDS)));
     let universe = Universe::start()?;
@@ -62,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "progress" => progress::run(&mut universe.world().duplicate()?)?,
         "lean" => lean::run(&mut universe.world().duplicate()?)?,
         _ => {
-            eprintln!("usage: exec-ranks conformance|shared|lean|progress|preset|natives");
+            eprintln!("usage: exec-ranks conformance|shared|lean|progress|preset");
             exit_now(2);
         }
     };

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::time::Duration;
 
-use exec::{Bytes, Communicator, ExecError, OtherThreads, ScheduleExecutor, Wait, check_code};
+use exec::{Bytes, Communicator, ExecError, ScheduleExecutor, Wait, check_code};
 use mpi::ffi;
 use vocabulary::{Parameters, Through};
 
@@ -14,8 +14,9 @@ use crate::shared::{LIMIT, allreduce, connect};
 const LONG: usize = 4 << 20;
 
 /// Makes Open MPI send all messages by TCP. To be called before MPI and other threads are started.
-pub(crate) fn use_tcp() -> Result<(), OtherThreads> {
-    exec::change_environment("OMPI_MCA_btl", Some("tcp,self"))
+pub(crate) fn use_tcp() {
+    // SAFETY: the only thread.
+    unsafe { std::env::set_var("OMPI_MCA_btl", "tcp,self") };
 }
 
 /// Rank 1 sends a long message to rank 0 and calls an allreduce, in which it waits for rank 0, after its messages to

@@ -65,7 +65,7 @@ test-long: ## what takes too long for `test`, three quarters of an hour; exits w
 	scripts/test-long
 
 release: ## set version, changelog and fixtures of a release: VERSION=0.2.0, or with DRY_RUN=1 only show that
-	@scripts/release '$(VERSION)' $(if $(DRY_RUN),--dry-run)
+	@env -u COLLTUNE scripts/release '$(VERSION)' $(if $(filter-out 0 false,$(DRY_RUN)),--dry-run)
 
 build: setup ## build everything that `make install` installs
 	@scripts/driver '$(MPICC)' >/dev/null

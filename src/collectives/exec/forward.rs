@@ -182,7 +182,7 @@ impl RawCall {
                 Collective::ReduceScatterBlock => LARGE_REDUCE_SCATTER_BLOCK.as_function()(
                     send, recv, count, datatype, operator, on,
                 ),
-                // Calls of these have no tables, and are not intercepted.
+                // Calls of these are not intercepted.
                 Collective::Alltoall
                 | Collective::Barrier
                 | Collective::Scan

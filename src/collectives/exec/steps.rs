@@ -408,6 +408,17 @@ pub(crate) fn mark_repeated(sends: &mut [Transfer]) {
     }
 }
 
+/// The pieces of some bytes of a memory, none of them empty.
+fn memory_pieces(slot: usize, runs: [Run; 2]) -> impl Iterator<Item = MemoryPlace> {
+    let pieces = runs.into_iter().flat_map(Run::pieces);
+    let places = pieces.map(move |bytes| MemoryPlace {
+        slot,
+        start: bytes.start as usize,
+        length: (bytes.end - bytes.start) as usize,
+    });
+    places.filter(|place| place.length > 0)
+}
+
 /// Resolves rounds of one rank's program.
 #[derive(Debug)]
 pub(crate) struct Resolver {
@@ -495,18 +506,6 @@ impl Resolver {
         (place.memory.index(), runs)
     }
 
-    /// The pieces of memory that a span names, none of them empty.
-    fn locate_pieces(&self, span: &Span) -> impl Iterator<Item = MemoryPlace> + use<> {
-        let (slot, runs) = self.locate_span(span);
-        let pieces = runs.into_iter().flat_map(Run::pieces);
-        let places = pieces.map(move |bytes| MemoryPlace {
-            slot,
-            start: bytes.start as usize,
-            length: (bytes.end - bytes.start) as usize,
-        });
-        places.filter(|place| place.length > 0)
-    }
-
     fn locate_contiguous(&self, span: &Span) -> MemoryPlace {
         let (slot, [run, rest]) = self.locate_span(span);
         assert!(rest.is_empty() && run.count <= 1, "{span} is in pieces");
@@ -585,25 +584,28 @@ impl Resolver {
     }
 
     fn add_copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
-        let [mut sources, mut targets] = [from, into].map(|span| self.locate_pieces(span));
+        let located = [from, into].map(|span| self.locate_span(span));
+        let [(from_slot, from_runs), (into_slot, into_runs)] = located;
+        if located[0] == located[1] {
+            return;
+        }
+        // All of one place with all of the other: a piece may meet another one than its counterpart.
+        let meets = |run: &Run| into_runs.iter().any(|other| run.overlaps(*other));
+        assert!(
+            from_slot != into_slot || !from_runs.iter().any(meets),
+            "a copy onto itself in part"
+        );
+        let [mut sources, mut targets] = located.map(|(slot, runs)| memory_pieces(slot, runs));
         let [mut source, mut target] = [sources.next(), targets.next()];
         // The pieces of both spans may end at different bytes.
-        while let (Some(from), Some(into)) = (source, target) {
-            let length = from.length.min(into.length);
-            let copied = [from, into].map(|place| MemoryPlace { length, ..place });
-            let [first, second] = copied;
-            assert!(
-                first == second || !first.overlaps(&second),
-                "a copy onto itself in part"
-            );
-            if first != second {
-                work.push(Work::Copy {
-                    from: first,
-                    into: second,
-                });
-            }
-            source = from.without_first(length).or_else(|| sources.next());
-            target = into.without_first(length).or_else(|| targets.next());
+        while let (Some(read), Some(written)) = (source, target) {
+            let length = read.length.min(written.length);
+            work.push(Work::Copy {
+                from: MemoryPlace { length, ..read },
+                into: MemoryPlace { length, ..written },
+            });
+            source = read.without_first(length).or_else(|| sources.next());
+            target = written.without_first(length).or_else(|| targets.next());
         }
         assert!(source == target, "a copy of another length");
     }

@@ -236,22 +236,20 @@ fn summary_text(dispatcher: &Dispatcher) -> String {
         .collect()
 }
 
-/// The variable in which Slurm gives a process the number of processes that one `srun` has started.
-const STEP_SIZE: &str = "SLURM_STEP_NUM_TASKS";
-
 /// A line about processes that were started together and do not find each other, so that each is a world of one rank.
 fn describe_separate_worlds(ranks: i32) -> Option<String> {
     // A library's launcher may run within a step of the batch system, so its number counts first.
     let libraries = LibraryName::ALL.iter();
     let names = libraries.flat_map(|library| library.facts().size_variables);
     let started = names
-        .chain([&STEP_SIZE])
+        .chain([&libraries::STEP_SIZE_VARIABLE])
         .find_map(|name| std::env::var(name).ok())?;
     let started: u32 = started.parse().ok()?;
     (ranks == 1 && started > 1).then(|| {
         format!(
             "{started} processes were started together, but each is a world of one rank, with a summary of its own: use \
-             the launcher of the program's MPI library, or `srun` with the `--mpi` that the library needs"
+             the launcher of the program's MPI library, or {}",
+            libraries::STEP_WITH_LIBRARY
         )
     })
 }

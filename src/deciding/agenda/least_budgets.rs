@@ -182,7 +182,7 @@ fn expected_cells(
 }
 
 /// The time in seconds in which one rank sends its vector to each of the others: a rough time of collectives for which
-/// only libraries have algorithms.
+/// only the library's algorithms can be compared.
 fn one_to_all_seconds(machine: &MachineFit, cell: &Cell) -> f64 {
     let through = vocabulary::Through::Mpi;
     let rates = machine.message_rates(cell, through, cell.bytes);

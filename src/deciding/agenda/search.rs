@@ -18,23 +18,23 @@
 //!    library changes its algorithm.
 //!
 //! The guide keeps no state: its requests follow from the campaign and the measurements alone, so an interrupted search
-//! continues where it ended. This crate neither measures nor decides; decisions are made from the samples alone.
+//! continues where it ended. This module neither measures nor decides; decisions are made from the samples alone.
 //!
 //! # What it is given, and what it asks for
 //!
 //! [`Guide`] gets the campaign, the medians of launches, and the model's predictions, and answers what is worth
-//! measuring next. Cells with the fewest launches come first, all of them before any other (`turns.rs`): their results
+//! measuring next. Cells with the fewest launches come first, all of them before any other (`search/turns.rs`): their results
 //! may change what is asked for next, so an interrupted search makes the same measurements as an undisturbed one.
 //!
-//! - First looks (`grid.rs`) need five repetitions and 10 % of precision. Pioneers are chosen apart for powers of two
+//! - First looks (`search/grid.rs`) need five repetitions and 10 % of precision. Pioneers are chosen apart for powers of two
 //!   nodes and for others, at five sizes. Of phases and numbers of leaders, what the model expects to be the best of
 //!   each is combined. Between pioneers, only candidates that were within 30 % at a neighbour take part, with the
 //!   neighbour's block scaled by the root of the size.
 //! - A candidate is predicted by the parameters of experiments alone, and not at all if its schedule has a step of a
 //!   size at which an experiment's time differed from the parameters: such candidates are measured.
-//! - In rounds (`cell.rs`), the default, the strongest rival and candidates close behind it take part, ever fewer.
+//! - In rounds (`search/cell.rs`), the default, the strongest rival and candidates close behind it take part, ever fewer.
 //!   Eliminated candidates have less than half of the default's launches, and are never chosen.
-//! - Where the default changes its algorithm and the choice does not (`switching.rs`), the default may be faster than
+//! - Where the default changes its algorithm and the choice does not (`search/switching.rs`), the default may be faster than
 //!   what replaces it. So one size a row is measured there, and one of the campaign at which the default alone was
 //!   measured and is faster than the choice around it.
 //!

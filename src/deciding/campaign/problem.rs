@@ -147,7 +147,9 @@ pub(crate) enum Problem {
     #[error("there is no MPI library in a simulation")]
     #[help("remove `library`, or `launcher: simulated`")]
     SimulatedLibrary,
-    #[error("{collective} cannot be simulated: only MPI libraries have algorithms of it")]
+    #[error(
+        "campaigns do not simulate {collective}: they compare only the library's own algorithms of it"
+    )]
     #[help("remove it from `collectives`, or measure it on MPI with `launcher: local`")]
     NotSimulated { collective: Collective },
     #[error("a simulated machine has any number of nodes: `shapes` must name nodes and ranks")]
@@ -166,6 +168,10 @@ pub(crate) enum Problem {
         message: &'static str,
     },
     #[error("the pattern `{pattern}` matches no algorithm")]
+    #[help(
+        if let Some(remedy) = remedy_of_unserved(pattern, suggestion.as_deref()),
+        "{remedy}"
+    )]
     #[help(if let Some(suggestion) = suggestion, "did you mean `{suggestion}`?")]
     #[help("`colltune schedule list` prints all algorithms")]
     NoMatch {
@@ -196,6 +202,20 @@ fn list_launchers() -> String {
 
 /// Whether this is the name of a collective of which only a library's algorithms can be compared.
 pub(crate) fn is_library_only(name: &str) -> bool {
-    let collective = name.parse::<Collective>();
-    collective.is_ok_and(|collective| !collective.is_served())
+    Collective::from_name(name).is_some_and(|collective| !collective.is_served())
+}
+
+/// The remedy for a pattern of algorithms that colltune has, but does not use in campaigns.
+fn remedy_of_unserved(pattern: &str, suggestion: Option<&str>) -> Option<String> {
+    let (name, _) = pattern.split_once('/')?;
+    let collective = Collective::from_name(name).filter(|known| !known.is_served())?;
+    let mut remedy =
+        format!("campaigns and tables do not use colltune's algorithms of {collective} yet");
+    // Nothing of the others can be measured.
+    if let Some(suggestion) = suggestion
+        && Collective::MEASURED.contains(&collective)
+    {
+        remedy += &format!("; did you mean the library's own, `{suggestion}`?");
+    }
+    Some(remedy)
 }

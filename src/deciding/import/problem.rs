@@ -58,7 +58,15 @@ pub enum LineProblem {
     )]
     Collective(String),
     /// Not an algorithm of ours.
-    #[error("colltune has no algorithm `{0}`")]
+    #[error(
+        "colltune has no algorithm `{0}`{scope}",
+        scope = if unserved_collective(.0).is_some() { " in campaigns and tables" } else { "" }
+    )]
+    #[help(
+        if let Some(collective) = unserved_collective(_0),
+        "campaigns and tables do not use colltune's algorithms of {collective} yet; for an algorithm that is not \
+         colltune's, write its source in the column `library`"
+    )]
     #[help(
         "`colltune schedule list` names them all; for an algorithm that is not colltune's, write its source in the \
          column `library`"
@@ -255,6 +263,12 @@ fn list_columns() -> String {
         COLUMNS.join(", "),
         NEEDED.join("`, `")
     )
+}
+
+/// The collective of an algorithm of colltune's that campaigns and tables do not use.
+fn unserved_collective(algorithm: &str) -> Option<schedule::Collective> {
+    let known = schedule::find_algorithm(algorithm)?;
+    (!known.collective.is_served()).then_some(known.collective)
 }
 
 fn known_libraries() -> String {

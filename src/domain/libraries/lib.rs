@@ -29,7 +29,7 @@ pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
 pub use forcing::{NamedEffect, effect_of_name};
 pub use launching::{LaunchRanks, NodeSource};
-pub use placing::{Placing, placing_of_name};
+pub use placing::{Placing, STEP_SIZE_VARIABLE, STEP_WITH_LIBRARY, placing_of_name};
 pub use rules_files::RulesFileEffect;
 pub use serving::Serving;
 pub use steering::{Condition, Effect, KnownSettings, NoEffect, SettingRole, SteeringSetting};

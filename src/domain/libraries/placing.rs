@@ -5,6 +5,12 @@
 /// The prefixes that turn the names of settings into those of environment variables.
 const PREFIXES: [&str; 2] = ["ompi_mca_", "prte_mca_"];
 
+/// The variable in which Slurm gives a process the number of processes that one `srun` has started.
+pub const STEP_SIZE_VARIABLE: &str = "SLURM_STEP_NUM_TASKS";
+
+/// How a step of Slurm starts processes that find each other, in words.
+pub const STEP_WITH_LIBRARY: &str = "`srun` with the `--mpi` that the library needs";
+
 /// What a setting, a variable or an option of a launcher says about the places of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placing {

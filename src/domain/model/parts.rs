@@ -28,7 +28,7 @@ pub(crate) fn parts_of_call(
     call: &Call<'_>,
 ) -> Option<Vec<Part>> {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
-    if algorithm.is_for_nodes {
+    if algorithm.knows_nodes_itself {
         // It is not made of algorithms that have closed forms.
         return None;
     }

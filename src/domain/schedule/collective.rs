@@ -3,9 +3,10 @@
 //! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
-//! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables and
-//! programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's default and
-//! its own algorithms ([`Collective::MEASURED`]). A barrier has no data: one cell of 0 bytes.
+//! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
+//! and programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's
+//! default and its own algorithms ([`Collective::MEASURED`]). Exscan can only be shown, proved and simulated so far. A
+//! barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -257,7 +258,7 @@ impl Collective {
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
             (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
-            // The result of the first rank is undefined, and its receive buffer may be absent.
+            // Rank 0 has no result: its receive buffer may be absent, and in place it must stay as it is.
             (Self::Exscan, true) => [whole(output), whole(output).filter(|_| rank > 0)],
             (Self::Exscan, false) => [whole(input), whole(output).filter(|_| rank > 0)],
             (Self::Barrier, _) => [None, None],
@@ -291,7 +292,8 @@ pub struct UnknownCollective(pub String);
 impl FromStr for Collective {
     type Err = UnknownCollective;
 
-    /// A collective that can be measured; [`Collective::from_name`] knows all.
+    /// One of [`Collective::MEASURED`], which campaigns, tables and lookups accept; [`Collective::from_name`] knows
+    /// all.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::MEASURED
             .into_iter()

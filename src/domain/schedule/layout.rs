@@ -1,8 +1,8 @@
 //! The layout of a rank's buffers in its memory.
 //!
 //! A layout says which pieces of the call's vector each buffer holds. `MPI_IN_PLACE` is just another layout, in which
-//! input and output are the same memory. Algorithms do not see the difference, except reduce-scatters, whose output may
-//! overlap input that is still needed.
+//! input and output are the same memory. Algorithms do not see the difference, except reduce-scatters, alltoalls and
+//! scans, whose output may overlap input that is still needed: these see [`in_place`](crate::Shape::in_place).
 //!
 //! Scratch memory is declared for each rank: room for some blocks, or a window on a few of them that moves along.
 

@@ -47,8 +47,8 @@ pub struct Algorithm {
     pub even_ranks: bool,
     /// Its phases within and between nodes, in order, if it knows nodes; at most [`Phase::MOST`].
     pub phases: &'static [Phase],
-    /// Whether it knows nodes without being made of phases.
-    pub is_for_nodes: bool,
+    /// Whether its own program, without phases, depends on which ranks share a node.
+    pub knows_nodes_itself: bool,
     /// Whether it supports these nodes, in addition to what its phases need.
     pub(crate) serves_nodes: fn(&Nodes) -> bool,
     /// Whether its phases overlap: each works on a block while earlier phases work on the next ones.
@@ -224,7 +224,7 @@ impl Algorithm {
 
     /// Whether it depends on which ranks share a node.
     pub fn knows_nodes(&self) -> bool {
-        self.is_for_nodes || !self.phases.is_empty()
+        self.knows_nodes_itself || !self.phases.is_empty()
     }
 
     /// The ids of the recommended algorithms for a parameter that names one within or between nodes; the first one is
@@ -346,7 +346,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     ordered_at_ends: true,
     even_ranks: false,
     phases: &[],
-    is_for_nodes: false,
+    knows_nodes_itself: false,
     serves_nodes: |_| true,
     is_pipelined: false,
     cost: |_| None,

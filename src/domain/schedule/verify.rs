@@ -4,9 +4,10 @@
 //! which order, and how they are bracketed. The programs of all ranks are run together on such values; every error is a
 //! [`Fault`]. A schedule that passes is correct on this shape for all data, and for every operator, or for every
 //! commutative one if the algorithm is not ordered. All ranks that end with a unit have made it by the same tree, so
-//! their results are identical even if the operator rounds, as MPI requires (MPI 4.0, section 6.9.6). No rank writes
-//! what is an input to MPI, which may be in memory that cannot be written: its input, and the buffer of a broadcast's
-//! root. A [`Grid`] holds the shapes on which an algorithm is proved.
+//! their results are identical even if the operator rounds, as MPI requires (MPI 4.0, section 6.9.6), except in scans,
+//! where each rank has its own result. In a barrier a chain of messages from every rank must reach every rank. No rank
+//! writes what is an input to MPI, which may be in memory that cannot be written: its input, and the buffer of a
+//! broadcast's root. A [`Grid`] holds the shapes on which an algorithm is proved.
 
 mod grid;
 mod sweep;

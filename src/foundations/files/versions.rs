@@ -10,8 +10,12 @@
 //!   at every moment. The folder is synced afterwards: what comes next, such as the removal of the version before, may
 //!   rely on the new link.
 //! - A version is removed by giving it a temporary name first, so it is there as a whole or not at all.
+//! - A folder of versions has a lock, and a folder of [`write_below`] a file, only after the folders above it are synced.
+//!   A process that is killed in between leaves that to the next one.
 //! - What has a temporary name when a process ends is worthless. The next process that holds the lock removes or replaces
-//!   it.
+//!   it. Some network file systems have locks that hold on one host only (Lustre with `localflock`, NFS with
+//!   `local_lock`): there a process may lose what it is writing to one of another host, fails, and is run again.
+//! - Leftovers that cannot be removed stop nobody until their names are needed.
 //! - One process at a time changes the folder ([`VersionsFolder::open`] locks it). Readers need no lock.
 //! - No account but the owner's can redirect what is written ([`check_folder`]); `current` is a link to a name in the same
 //!   folder, or it is not ours ([`CurrentLink`]).
@@ -35,6 +39,8 @@ pub const VERSIONS_LOCK: &str = ".lock";
 const HALF: &str = ".half-written";
 const NEXT: &str = ".next";
 const NEXT_FILE: &str = ".next-file";
+/// Fixed temporary names that earlier versions of colltune used.
+const EARLIER: [&str; 2] = [".mended", ".next-module"];
 /// The prefix of temporary names in a folder whose file system may have no locks.
 const PART: &str = ".part-";
 
@@ -136,15 +142,15 @@ pub struct VersionsFolder {
 }
 
 impl VersionsFolder {
-    /// Locks a folder, and removes what killed processes left. If `create`, a missing folder is made, readable by all
-    /// users whatever the umask is.
+    /// Locks a folder, and removes what killed processes left, as far as that is possible. If `create`, a missing folder
+    /// is made, readable by all users whatever the umask is.
     ///
     /// # Errors
     /// [`VersionsError`].
     pub fn open(path: &Path, create: bool, turns: Turns) -> Result<Self, VersionsError> {
         check_folder(path)?;
         if create {
-            create_folder(path, OPEN).map_err(VersionsError::for_file("create", path))?;
+            create_synced(path).map_err(VersionsError::for_file("create", path))?;
             // Another account may have created it first.
             check_folder(path)?;
         }
@@ -153,7 +159,7 @@ impl VersionsFolder {
             turns,
             lock: lock_folder(path, turns)?,
         };
-        folder.remove_unfinished()?;
+        folder.remove_unfinished();
         Ok(folder)
     }
 
@@ -179,7 +185,7 @@ impl VersionsFolder {
         name: &str,
         fill: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (half, place) = (self.path.join(HALF), self.path.join(name));
+        let (half, place) = (self.free_half()?, self.path.join(name));
         create_folder(&half, OPEN).map_err(VersionsError::for_file("create", &half))?;
         steps::passed("created", &half);
         fill(&half)?;
@@ -239,38 +245,49 @@ impl VersionsFolder {
         if !is_folder {
             return fs::remove_file(&path).map_err(VersionsError::for_file("remove", &path));
         }
-        let half = self.path.join(HALF);
+        let half = self.free_half()?;
         fs::rename(&path, &half).map_err(VersionsError::for_file("rename", &path))?;
         steps::passed("renamed", &half);
         fs::remove_dir_all(&half).map_err(VersionsError::for_file("remove", &half))
     }
 
-    /// Removes what killed processes left; fixed names are otherwise replaced when they are used.
-    fn remove_unfinished(&self) -> Result<(), VersionsError> {
+    /// The path of the half-written folder, after removing one that is there: nothing of it may get into a version.
+    fn free_half(&self) -> Result<PathBuf, VersionsError> {
+        let half = self.path.join(HALF);
+        ignore_missing(fs::remove_dir_all(&half))
+            .map_err(VersionsError::for_file("remove", &half))?;
+        Ok(half)
+    }
+
+    /// Removes what killed processes left; other fixed names are replaced when they are used. Errors are ignored: other
+    /// processes may remove the same files, and what cannot be removed must not stop a process that does not need the
+    /// name.
+    fn remove_unfinished(&self) {
         match self.turns {
             Turns::Locked => {
-                let half = self.path.join(HALF);
-                ignore_missing(fs::remove_dir_all(&half))
-                    .map_err(VersionsError::for_file("remove", &half))
+                let _ = fs::remove_dir_all(self.path.join(HALF));
+                for name in EARLIER {
+                    let _ = fs::remove_file(self.path.join(name));
+                }
             }
             Turns::LockedIfPossible(_) if self.lock.is_some() => self.remove_parts(),
-            Turns::LockedIfPossible(_) => Ok(()),
+            Turns::LockedIfPossible(_) => {}
         }
     }
 
-    fn remove_parts(&self) -> Result<(), VersionsError> {
-        let listed = fs::read_dir(&self.path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        for entry in listed.map_err(VersionsError::for_file("list", &self.path))? {
-            let is_part = entry
+    /// Removes what has a unique temporary name. Where a lock holds on one host only, a process of another host may remove
+    /// the same files; what cannot be removed stops nobody.
+    fn remove_parts(&self) {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for entry in entries {
+            if entry
                 .file_name()
-                .to_str()
-                .is_some_and(|name| name.starts_with(PART));
-            if is_part {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(VersionsError::for_file("remove", &path))?;
+                .as_encoded_bytes()
+                .starts_with(PART.as_bytes())
+            {
+                let _ = fs::remove_file(entry.path());
             }
         }
-        Ok(())
     }
 }
 
@@ -292,7 +309,8 @@ pub fn remove_current_link(folder: &Path) -> io::Result<()> {
 /// the file are created if they are missing, with `folder_mode`, and synced as well. An existing file is replaced.
 ///
 /// # Errors
-/// Those of the system; a file that was there is then unchanged, unless only the last step failed, the sync of folders.
+/// Those of the system; a file that was there is then unchanged, unless only the last step failed, the sync of the
+/// folder.
 pub fn write_below(
     root: &Path,
     path: &Path,
@@ -301,13 +319,50 @@ pub fn write_below(
     folder_mode: u32,
 ) -> io::Result<()> {
     let folder = path.parent().unwrap_or(root);
-    let is_new = !folder.is_dir();
     create_folder(folder, folder_mode)?;
-    write_in_folder(folder, ".new-", path, bytes, mode)?;
-    // The names of new folders are entries of those above.
-    let above = folder.ancestors().skip(1);
-    let mut changed = above.take_while(|each| is_new && each.starts_with(root));
-    changed.try_for_each(sync_folder)
+    // The names of new folders are entries of those above. A folder gets its first file after they are synced, so one
+    // without files may be new: this call has made it, or one that was killed.
+    if !has_files(folder)? {
+        let above = folder.ancestors().skip(1);
+        let mut changed = above.take_while(|each| each.starts_with(root));
+        changed.try_for_each(sync_folder)?;
+    }
+    write_in_folder(folder, ".new-", path, bytes, mode)
+}
+
+/// Whether anything but folders is in a folder.
+fn has_files(folder: &Path) -> io::Result<bool> {
+    let mut entries = fs::read_dir(folder)?.flatten();
+    Ok(entries.any(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())))
+}
+
+/// Creates a folder of versions if it is missing, and syncs the folders above it that have new entries.
+fn create_synced(folder: &Path) -> io::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    // The lock is made later, so the names of a folder that has one are on disk.
+    if folder.join(VERSIONS_LOCK).exists() {
+        return Ok(());
+    }
+    let missing = folder.ancestors().take_while(|each| !each.exists()).count();
+    create_folder(&folder, OPEN)?;
+    // One that is there may be new, too: its process may have been killed before the sync.
+    for above in folder.ancestors().skip(1).take(missing.max(1)) {
+        match sync_folder(above) {
+            // The account may write there without reading; or the file system, as an automounter's, syncs no folders.
+            Err(error) if is_unsyncable(&error) => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether an error says that a folder cannot be synced by this account, or at all.
+fn is_unsyncable(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    matches!(
+        error.kind(),
+        InvalidInput | PermissionDenied | ReadOnlyFilesystem | Unsupported
+    )
 }
 
 /// Gives a folder that is complete its final name, after syncing everything in it to disk. Nothing may have the name.

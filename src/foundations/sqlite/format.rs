@@ -101,7 +101,9 @@ impl FileFormat {
         self.check_version(&connection)?;
         self.run_check(&connection, opening.check)?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        connection.pragma_update(None, "synchronous", "full")?;
+        // For the write-ahead log this is the same as `full`; but the file may have a rollback journal in the end, and
+        // has one during the migration.
+        connection.pragma_update(None, "synchronous", "extra")?;
         self.migrate_to_newest(&mut connection)?;
         // After the migration, so that the mark of a new file is in the file and not only in its log.
         let mode = match opening.journal {

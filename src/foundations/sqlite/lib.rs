@@ -13,7 +13,10 @@
 //!   with the power while it was made is left to SQLite if there is a journal.
 //! - A file that is being made is empty until that commit, so [`FileStart::Empty`] and a missing file are the same.
 //! - The write-ahead log is switched on after the migration: a file's first page, with the mark, is never only in the log.
-//! - `synchronous=full` has a commit on disk when the call returns.
+//! - `synchronous=extra` has a commit on disk when the call returns, in new files and in those that are there, whatever
+//!   their journal is. The removal of a rollback journal is what commits, and `full` does not sync the folder after it:
+//!   a power failure could bring the journal back, and the next connection would roll the last commit back. With the
+//!   write-ahead log, `extra` does the same as `full` (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 //!
 //! # What two processes may do
 //!

@@ -67,13 +67,20 @@ pub trait TaskRunner {
     /// Those that end the launch.
     fn may_begin(&mut self, deadline_seconds: f64) -> Result<bool, Self::Error>;
 
-    /// Carries out a task; `None` on ranks that take no part.
+    /// Carries out a task, and calls `record` with its measurements; not on ranks that take no part.
+    ///
+    /// `record` writes at once. It must be called before anything that the task used is released: if the release fails
+    /// or hangs, the measurements would be lost, and the last candidate would be blamed.
     ///
     /// # Errors
-    /// Those that end the launch.
-    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, Self::Error>;
+    /// Those of `record`; those that end the launch.
+    fn carry_out_task(
+        &mut self,
+        task: &PlannedTask,
+        record: impl FnOnce(TaskDone) -> Result<(), SpoolError>,
+    ) -> Result<(), Self::Error>;
 
-    /// Brings the ranks together after a task is recorded.
+    /// Brings the ranks together after a task is recorded and what it used is released.
     ///
     /// # Errors
     /// Those that end the launch.
@@ -145,9 +152,7 @@ impl<'a> LaunchSession<'a> {
             if !runner.may_begin(deadline_seconds)? {
                 return self.record_finish(Finish::Deadline);
             }
-            if let Some(done) = runner.carry_out_task(task)? {
-                self.spool.write_record(&Record::Done(done))?;
-            }
+            runner.carry_out_task(task, |done| self.spool.write_record(&Record::Done(done)))?;
             runner.end_task()?;
         }
         self.record_finish(Finish::Complete)

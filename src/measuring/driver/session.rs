@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::{is_oversubscribed, shared_memory};
-use benchmarking::{CellBenchmark, LaunchSession, Spool, TaskRunner};
+use benchmarking::{CellBenchmark, LaunchSession, Spool, SpoolError, TaskRunner};
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
 use statistics::clock::ClockResolution;
 use vocabulary::{
@@ -246,8 +246,12 @@ impl TaskRunner for MpiTasks<'_> {
         Ok(answer == [1])
     }
 
-    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, DriverError> {
-        self.session.carry_out_task(task)
+    fn carry_out_task(
+        &mut self,
+        task: &PlannedTask,
+        record: impl FnOnce(TaskDone) -> Result<(), SpoolError>,
+    ) -> Result<(), DriverError> {
+        self.session.carry_out_task(task, record)
     }
 
     /// Ranks that take no part wait here without using a core.
@@ -282,8 +286,12 @@ impl Session<'_> {
         }
     }
 
-    /// Carries out a task; `None` on ranks that take no part.
-    fn carry_out_task(&self, task: &PlannedTask) -> Result<Option<TaskDone>, DriverError> {
+    /// Carries out a task, and calls `record` while the task's communicator exists; not on ranks that take no part.
+    fn carry_out_task(
+        &self,
+        task: &PlannedTask,
+        record: impl FnOnce(TaskDone) -> Result<(), SpoolError>,
+    ) -> Result<(), DriverError> {
         let begin = Instant::now();
         let needed = task.work.shape();
         let members = self.task_members(&task.work);
@@ -291,7 +299,7 @@ impl Session<'_> {
         let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(mut communicator) = self.world.subset(is_member)? else {
-            return Ok(None);
+            return Ok(());
         };
         communicator.set_nodes(schedule::Nodes::from_rank_lists(&nodes));
         let (measurements, spent) = match &task.work {
@@ -303,13 +311,16 @@ impl Session<'_> {
             }
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
-        Ok(Some(TaskDone {
+        record(TaskDone {
             task: task.id,
             order: RankOrder::from_nodes(&nodes),
             elapsed_seconds,
             spent: Some(spent),
             measurements,
-        }))
+        })?;
+        // Freed only now: if a library crashes or hangs here, the measurements are safe, and no candidate is blamed.
+        drop(communicator);
+        Ok(())
     }
 
     /// Compares the candidates of a cell. `nodes` lists the communicator's ranks on each node. Returns the

@@ -85,10 +85,14 @@ impl TaskRunner for SimulatedTasks<'_> {
         Ok(self.clock < deadline_seconds)
     }
 
-    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, Stopped> {
+    fn carry_out_task(
+        &mut self,
+        task: &PlannedTask,
+        record: impl FnOnce(TaskDone) -> Result<(), SpoolError>,
+    ) -> Result<(), Stopped> {
         let done = self.session.simulate_task(task)?;
         self.clock += done.elapsed_seconds;
-        Ok(Some(done))
+        Ok(record(done)?)
     }
 }
 

@@ -239,7 +239,7 @@ mod tests {
                 .expect("pragma")
         };
         assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
-        assert_eq!(pragma("synchronous"), 2.into(), "2 is FULL");
+        assert_eq!(pragma("synchronous"), 3.into(), "3 is EXTRA");
         assert_eq!(pragma("foreign_keys"), 1.into());
     }
 }

@@ -220,6 +220,23 @@ mod tests {
 
     const PROGRESS_SO_FAR: CampaignProgress = CampaignProgress { done: 3, total: 12 };
 
+    /// The name of an event in its line. A new event needs an arm here, and a line in [`lines`].
+    fn event_name(event: &TuningEvent) -> &'static str {
+        match event {
+            TuningEvent::Recovered { .. } => "recovered",
+            TuningEvent::Launch { .. } => "launch",
+            TuningEvent::SetAside { .. } => "set_aside",
+            TuningEvent::Queued { .. } => "queued",
+            TuningEvent::Running { .. } => "running",
+            TuningEvent::WallTime { .. } => "wall_time",
+            TuningEvent::Stored { .. } => "stored",
+            TuningEvent::Failed { .. } => "failed",
+            TuningEvent::Died { .. } => "died",
+            TuningEvent::Replaces { .. } => "replaces",
+            TuningEvent::BudgetSpent { .. } => "budget_spent",
+        }
+    }
+
     /// Each event with its line.
     fn lines() -> Vec<(TuningEvent, &'static str)> {
         let progress = PROGRESS_SO_FAR;
@@ -319,9 +336,14 @@ mod tests {
             let passed_on = serde_json::to_value(&printed).expect("JSON");
             assert_eq!(passed_on, serde_json::to_value(event).expect("JSON"));
         }
-        let kinds: std::collections::BTreeSet<_> =
-            lines.iter().map(|(_, line)| &line[..15]).collect();
-        assert_eq!(kinds.len(), lines.len());
+        let names: std::collections::BTreeSet<&str> =
+            lines.iter().map(|(event, _)| event_name(event)).collect();
+        assert_eq!(names.len(), lines.len());
+        assert_eq!(lines.len(), 11);
+        for (event, line) in &lines {
+            let begins = format!(r#"{{"event":"{}""#, event_name(event));
+            assert!(line.starts_with(&begins), "{line}");
+        }
     }
 
     #[test]

@@ -6,7 +6,10 @@
 //!
 //! - A reader ignores keys that it does not know, since the writer may be a later version.
 //! - In an event or outcome, a key that is lacking has the value that says nothing, since what is stored may be from an
-//!   earlier version. In an answer over HTTP, the keys that the interface's document calls required are required.
+//!   earlier version. Parts that say nothing without one of their keys are absent as a whole ([`MadeTable`],
+//!   [`ReportOutcome`]). What a command measured or submitted ([`Measured`], [`SubmittedLaunch`]) is read when the command
+//!   ends and never later: its keys are required, and a job that cannot be read is an error. In an answer over HTTP, the
+//!   keys that the interface's document calls required are required.
 //! - A request to the service is the exception: it refuses keys that it does not know, so that a wrong key is an error
 //!   and not a default. A request that it repeats in an answer is read like the rest of the answer.
 //! - The words for states, kinds, channels, actions and scopes are those of the interface's version; a word that is not

@@ -17,8 +17,8 @@ pub struct ProblemAnswer {
     /// A description of the error, with a remedy.
     #[serde(deserialize_with = "read_or_default")]
     pub detail: Option<String>,
-    /// The gates of a refused release.
-    #[serde(deserialize_with = "read_or_default")]
+    /// The gates of a refused release. Those that cannot be read are left out.
+    #[serde(deserialize_with = "read_each")]
     pub gates: Vec<Gate>,
 }
 
@@ -27,6 +27,17 @@ fn read_or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
 ) -> Result<T, D::Error> {
     let value = Value::deserialize(from)?;
     Ok(T::deserialize(value).unwrap_or_default())
+}
+
+/// Reads the elements of a list that can be read: one of a later version must not hide the others.
+fn read_each<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
+    let Value::Array(elements) = Value::deserialize(from)? else {
+        return Ok(Vec::new());
+    };
+    let read = elements
+        .into_iter()
+        .filter_map(|element| T::deserialize(element).ok());
+    Ok(read.collect())
 }
 
 #[cfg(test)]
@@ -42,5 +53,16 @@ mod tests {
             ..ProblemAnswer::default()
         };
         assert_eq!(refusal, expected);
+    }
+
+    #[test]
+    fn a_gate_that_cannot_be_read_hides_no_other_gate() {
+        let text = r#"{"gates": [
+            {"name": "signed", "state": "pending", "reason": "of a later version"},
+            {"name": "validated", "state": "closed", "reason": "no validation"}
+        ]}"#;
+        let refusal: ProblemAnswer = serde_json::from_str(text).expect("readable");
+        let names: Vec<&str> = refusal.gates.iter().map(|gate| &*gate.name).collect();
+        assert_eq!(names, ["validated"]);
     }
 }

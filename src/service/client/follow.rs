@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use answers::Task;
+use serde::Deserialize;
 use serde_json::Value;
 use vocabulary::ErrorKind;
 
@@ -25,7 +26,8 @@ pub enum Following<'a> {
 }
 
 /// Requests a task repeatedly until it has ended, and calls `report` at each change. Returns the last answer, as JSON
-/// and parsed. Tolerates that the service is unreachable for less than a minute.
+/// and parsed. Tolerates that the service is unreachable, or that something else answers in its place, for less than a
+/// minute. A task that this version cannot read, as one in a state of a later service, is an error at once.
 ///
 /// # Errors
 /// [`RemoteError`].
@@ -39,8 +41,17 @@ pub fn follow_task(
     let mut away: Option<Instant> = None;
     let mut before = None;
     loop {
-        match remote.request_as::<Task>(Ask::get(&path)) {
-            Ok((value, task)) => {
+        let answer = remote.request_json(Ask::get(&path)).and_then(|value| {
+            if value.is_object() {
+                Ok(value)
+            } else {
+                Err(remote.unexpected_answer(&path, "the answer is not a task"))
+            }
+        });
+        match answer {
+            Ok(value) => {
+                let task = Task::deserialize(&value);
+                let task = task.map_err(|error| remote.unexpected_answer(&path, error))?;
                 away = None;
                 let now = Some((task.state, task.reason.clone()));
                 if now != before {

@@ -326,6 +326,6 @@ mod tests {
             writer.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
         };
         assert_eq!(pragma("journal_mode"), Ok("wal".to_owned().into()));
-        assert_eq!(pragma("synchronous"), Ok(2.into()), "2 is FULL");
+        assert_eq!(pragma("synchronous"), Ok(3.into()), "3 is EXTRA");
     }
 }

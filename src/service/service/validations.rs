@@ -9,7 +9,7 @@ use table::{Deployment, Policy, Table};
 use utoipa::ToSchema;
 use vocabulary::units::format_counted;
 
-use crate::database::{json_column, query_rows, to_timestamp, unreadable_column};
+use crate::database::{json_column, query_rows, to_timestamp};
 use crate::{Digest, Service, ServiceError, TaskId};
 
 /// The result of a validation of a table.
@@ -55,8 +55,8 @@ impl Service {
                 params![machine, digest.as_str()],
                 |row| {
                     let details: Value = json_column(row, 5)?;
-                    let found = ValidateFindings::deserialize(&details);
-                    let found = found.map_err(unreadable_column)?;
+                    // One that cannot be read must not hide the others.
+                    let found = ValidateFindings::deserialize(&details).unwrap_or_default();
                     Ok(Validation {
                         task: row.get(0)?,
                         at: to_timestamp(row.get(1)?)?,

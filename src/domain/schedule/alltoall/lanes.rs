@@ -14,9 +14,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
     id: "lanes",
     summary: "blocks exchanged on every node, so that each lane sends one message to each node",
-    source: "Träff, Hunold, CLUSTER 2020; Kumar, Sabharwal, Garg, Heidelberger 2008",
-    formula: "(q-1) (alpha + beta n m) on nodes of q ranks + (n-1) (alpha + beta q m) between n nodes",
-    is_for_nodes: true,
+    source: "Träff, Hunold, CLUSTER 2020",
+    formula: "alpha + (q-1) (o + beta n m) on nodes of q ranks + alpha + (n-1) (o + beta q m) between n nodes, \
+              o the overhead of a message",
+    knows_nodes_itself: true,
     serves_nodes: |nodes| nodes.are_alike() && (nodes.are_consecutive() || nodes.are_cyclic()),
     scratch: |_, _| vec![Room::WHOLE],
     program: |shape, rank| Box::new(NodeThenLane::new(shape, rank)),
@@ -65,12 +66,12 @@ impl NodeThenLane {
     }
 
     /// The blocks for this lane that a rank of this node has.
-    fn from_local(&self, local: u32) -> Span {
+    fn blocks_of_local(&self, local: u32) -> Span {
         row(GATHERED, self.lanes(), self.nodes.node_count(), local)
     }
 
     /// The blocks for the rank of this lane on a node.
-    fn for_node(&self, node: u32) -> Span {
+    fn blocks_for_node(&self, node: u32) -> Span {
         column(GATHERED, self.lanes(), self.nodes.node_count(), node)
     }
 
@@ -78,28 +79,28 @@ impl NodeThenLane {
         let lanes = self.lanes();
         round.copy(
             self.of_lane(Buffer::Input, self.local),
-            self.from_local(self.local),
+            self.blocks_of_local(self.local),
         );
         for distance in 1..lanes {
             let to = (self.local + distance) % lanes;
             let from = (self.local + (lanes - distance)) % lanes;
             let rank = |local| self.nodes.rank_at(self.node, local);
             round.send(rank(to), self.of_lane(Buffer::Input, to));
-            round.recv(rank(from), self.from_local(from));
+            round.recv(rank(from), self.blocks_of_local(from));
         }
     }
 
     fn exchange_in_lane(&self, round: &mut Round) {
         let nodes = self.nodes.node_count();
         round.copy(
-            self.for_node(self.node),
+            self.blocks_for_node(self.node),
             self.of_node(Buffer::Output, self.node),
         );
         for distance in 1..nodes {
             let to = (self.node + distance) % nodes;
             let from = (self.node + (nodes - distance)) % nodes;
             let rank = |node| self.nodes.rank_at(node, self.local);
-            round.send(rank(to), self.for_node(to));
+            round.send(rank(to), self.blocks_for_node(to));
             round.recv(rank(from), self.of_node(Buffer::Output, from));
         }
     }

@@ -9,14 +9,15 @@ use crate::{Buffer, Collective, Cost, Partition, Rank, Room, Round, Shape, Span}
 /// Cost `(p - 1) (alpha + beta m)`. In every step each rank sends one block and receives one: among `2^k` ranks from the
 /// rank that it sends to, otherwise from the rank as far before it as that one is after it.
 ///
-/// In place, a block can leave only before the one that replaces it arrives. So partners exchange blocks there too, in `p`
-/// steps, in one of which a rank has itself as partner.
+/// In place, a block can leave only before the one that replaces it arrives. So partners exchange blocks there: among
+/// `2^k` ranks the same as otherwise, in `p - 1` steps; among other numbers of ranks in `p` steps, in one of which a
+/// rank has itself as partner.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
     id: "pairwise",
     summary: "one block sent and one received in every step, each with another rank",
     source: "Thakur, Rabenseifner, Gropp 2005; Open MPI's and MPICH's pairwise",
-    formula: "(p-1) (alpha + beta m)",
+    formula: "(p-1) (alpha + beta m), in place p (alpha + beta m) unless p = 2^L",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),
     scratch,
     program: |shape, rank| {
@@ -73,10 +74,20 @@ struct Replacing {
 }
 
 impl Replacing {
-    /// The partner in a step, if it is another rank: the numbers of two partners add up to that of the step, modulo p.
+    fn steps(&self) -> u64 {
+        let saved = u64::from(self.ranks.is_power_of_two());
+        u64::from(self.ranks) - saved
+    }
+
+    /// The partner in a step, if it is another rank. Unless there are `2^k` ranks, the numbers of two partners add up
+    /// to that of the step, modulo p.
     fn partner(&self, step: u64) -> Option<Rank> {
-        let partner = (step as u32 + (self.ranks - self.rank)) % self.ranks;
-        (step < self.ranks.into() && partner != self.rank).then_some(partner)
+        let partner = if self.ranks.is_power_of_two() {
+            self.rank ^ (step as u32 + 1)
+        } else {
+            (step as u32 + (self.ranks - self.rank)) % self.ranks
+        };
+        (step < self.steps() && partner != self.rank).then_some(partner)
     }
 
     fn block(&self, partner: Rank) -> Span {
@@ -92,7 +103,8 @@ impl Replacing {
 
 impl Program for Replacing {
     fn rounds(&self) -> u64 {
-        u64::from(self.ranks) + 1
+        // What arrives in the last step is copied in a round of its own.
+        self.steps() + 1
     }
 
     fn round(&self, index: u64, round: &mut Round) {

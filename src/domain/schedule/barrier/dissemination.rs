@@ -10,7 +10,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Barrier,
     id: "dissemination",
     summary: "signals to up to k-1 ranks at once at distances 1, k, k^2, ..., for any p",
-    source: "Hensgen, Finkel, Manber 1988; n-way: Hoefler et al. 2006",
+    source: "Hensgen, Finkel, Manber 1988; n-way: Hoefler et al. 2006; \
+             radix 2: MPICH's dissemination, Open MPI's bruck",
     formula: "ceil(log_k p) (alpha + (k-2) o), o the overhead of a message",
     parameters: &[Parameter::Radix],
     program: |shape, rank| {

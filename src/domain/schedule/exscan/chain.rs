@@ -5,7 +5,7 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::tree::relay::Arrivals;
 use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
 
-/// Cost `p - 2 + b` steps, and a combination less in the first of them.
+/// Cost `p - 2 + b` steps, each with a combination except the last one; if `p = 2` there is none at all.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Exscan,
     id: "chain",

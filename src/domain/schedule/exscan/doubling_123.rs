@@ -4,7 +4,8 @@ use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Rank, Room, Round, Shape, Span};
 
-/// `q = ceil(log2(p - 1) + log2(4/3))` steps and `q` combinations one after the other, one of them before a send.
+/// `q = ceil(log2(p - 1) + log2(4/3))` steps, with `q - 1` combinations for the result, and one before the second send;
+/// fewer for `p <= 3`.
 ///
 /// First a rank's vector goes to the next rank. Then what a rank has received, with its own vector, goes two ranks
 /// further, so that every rank has the combination of the three ranks before it. From then on results are passed on as
@@ -13,8 +14,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Exscan,
     id: "doubling_123",
     summary: "results passed on at distances 1, 2, 3, 6, 12, ..., for any number of ranks",
-    source: "Träff 2025, exclusive scan by 123-doubling",
-    formula: "q (alpha + beta m + gamma m), q = ceil(log2(p-1) + log2(4/3))",
+    source: "Träff 2025, exclusive scan by 123-doubling, arXiv 2507.04785",
+    formula: "q (alpha + beta m) + (q-1) gamma m for the result + gamma m before the second send, less for p <= 3; \
+              q = ceil(log2(p-1) + log2(4/3))",
     scratch,
     program: |shape, rank| {
         Box::new(Doubling {
@@ -26,18 +28,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
-/// An arriving vector, the sum that leaves in the second step, and in place the result, as the output still holds the
-/// rank's own vector.
+/// An arriving vector, in place the result, as the output still holds the rank's own vector, and the sum that leaves in
+/// the second step, which the last two ranks do not send.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    match (rank, shape.in_place) {
-        (0, _) => Vec::new(),
-        (_, false) => vec![Room::WHOLE; 2],
-        (_, true) => vec![Room::WHOLE; 3],
+    if rank == 0 {
+        return Vec::new();
     }
+    let has_sum = u64::from(rank) + distance(1) < shape.ranks.into();
+    vec![Room::WHOLE; 1 + usize::from(shape.in_place) + usize::from(has_sum)]
 }
 
 const ARRIVED: Buffer = Buffer::Scratch(0);
-const SUM: Buffer = Buffer::Scratch(1);
 
 struct Doubling {
     rank: Rank,
@@ -68,10 +69,15 @@ impl Doubling {
     /// The buffer of the result so far.
     fn result(&self) -> Span {
         Span::whole(if self.in_place {
-            Buffer::Scratch(2)
+            Buffer::Scratch(1)
         } else {
             Buffer::Output
         })
+    }
+
+    /// The buffer of the sum that leaves in the second step.
+    fn sum(&self) -> Span {
+        Span::whole(Buffer::Scratch(1 + u8::from(self.in_place)))
     }
 
     fn after(&self, step: u64) -> Option<Rank> {
@@ -90,7 +96,7 @@ impl Doubling {
     fn leaving(&self, step: u64) -> Option<Span> {
         match (step, self.rank) {
             (0, _) | (1, 0) => Some(Span::whole(Buffer::Input)),
-            (1, _) => Some(Span::whole(SUM)),
+            (1, _) => Some(self.sum()),
             (_, 0) => None,
             _ => Some(self.result()),
         }
@@ -119,7 +125,7 @@ impl Program for Doubling {
             0 => {
                 if step == 1 && self.rank > 0 && after.is_some() {
                     let own = Span::whole(Buffer::Input);
-                    round.combine(self.result(), own, Span::whole(SUM));
+                    round.combine(self.result(), own, self.sum());
                 }
             }
             1 => {

@@ -11,7 +11,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "recursive_doubling",
     summary: "totals of groups exchanged at distances 1, 2, 4, ..., for any number of ranks",
     source: "MPICH's and Open MPI's recursive doubling",
-    formula: "L (alpha + beta m + 2 gamma m)",
+    formula: "L (alpha + beta m) + (2L-2) gamma m, at most unless p = 2^L",
     scratch,
     program: |shape, rank| program(Extent::Exclusive, shape, rank),
     ..PLAIN

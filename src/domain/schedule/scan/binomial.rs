@@ -6,7 +6,7 @@ use crate::shape::log2_ceil;
 use crate::{Buffer, Collective, Rank, Room, Round, Shape, Span};
 
 /// About `2 L - 1` steps, in which each rank sends and receives few messages: all ranks together `2 p - L - 2` at most,
-/// where straight doubling sends `p L`.
+/// where straight doubling sends `p L - 2^L + 1`.
 ///
 /// On the way up, at distances `d = 1, 2, 4, ...`, the last rank of every group of `2 d` combines the results of the
 /// group's halves. On the way down the last rank of every complete group passes its result to the last one of the next
@@ -16,7 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "binomial",
     summary: "up a binomial tree to partial results, and down to the results of all ranks",
     source: "Brent, Kung 1982; Blelloch 1989",
-    formula: "about (2L-1) (alpha + beta m + gamma m), with the fewest messages",
+    formula: "about (2L-1) (alpha + beta m + gamma m), fewer messages than doubling",
     scratch: |_: &Shape, _| vec![Room::WHOLE],
     program: |shape, rank| {
         Box::new(UpAndDown {

@@ -14,14 +14,14 @@ pub(crate) enum Extent {
     Exclusive,
 }
 
-/// `L` steps, with two combinations in a step for the ranks of the upper half of a group: one for the group's total, one
-/// for the result.
+/// `L` steps, with two combinations in a step for the ranks of the upper half of a group: one for the group's total,
+/// which the last step does not need, and one for the result.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scan,
     id: "recursive_doubling",
     summary: "totals of groups exchanged at distances 1, 2, 4, ..., for any number of ranks",
     source: "MPICH's and Open MPI's recursive doubling",
-    formula: "L (alpha + beta m + 2 gamma m)",
+    formula: "L (alpha + beta m) + (2L-1) gamma m, at most unless p = 2^L",
     scratch,
     program: |shape, rank| program(Extent::Inclusive, shape, rank),
     ..PLAIN

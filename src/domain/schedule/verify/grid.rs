@@ -27,9 +27,9 @@ const LEADERS: [u32; 3] = [2, 3, 4];
 impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
-    /// The lengths produce empty and uneven blocks. Parts of a reduce-scatter also have different lengths. For each
-    /// number of nodes, an algorithm that knows nodes is tried with one of the lengths, either in place or not, and
-    /// for many ranks with one of the roots.
+    /// The lengths produce empty and uneven blocks; a call without data has only the length 0. Parts of a
+    /// reduce-scatter also have different lengths. For each number of nodes, an algorithm that knows nodes is tried
+    /// with one of the lengths, either in place or not, and for many ranks with one of the roots.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -51,7 +51,11 @@ impl Grid {
             let blocks = block_count(algorithm, &parameters, ranks);
             let uneven = uneven_counts(ranks, blocks);
             let total = uneven.iter().sum();
-            let mut lengths = uneven_lengths(blocks).map(|units| (units, None)).to_vec();
+            let mut lengths = if collective.has_data() {
+                uneven_lengths(blocks).map(|units| (units, None)).to_vec()
+            } else {
+                vec![(0, None)]
+            };
             if collective == Collective::ReduceScatter {
                 lengths.push((total, Some(&uneven[..])));
             }

@@ -43,9 +43,9 @@ pub enum Unprovable {
     /// The algorithm cannot serve a call, for another reason than the number of ranks.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// A call has more than [`Grid::MOST_UNITS`].
+    /// A proof of a call would keep more than [`Grid::MOST_UNITS`].
     #[error(
-        "{call} cannot be proved: ranks times units are more than {}",
+        "{call} cannot be proved: a proof keeps at most {} values",
         Grid::MOST_UNITS
     )]
     TooLarge {
@@ -59,7 +59,7 @@ pub type Verify = dyn Fn(&Schedule) -> Result<Proof, Fault> + Sync;
 
 impl Grid {
     /// The most units, in the vectors of all ranks together, of a call that is proved: a proof
-    /// keeps a value for each.
+    /// keeps a value for each. Without data, the most words of the sets of ranks that a proof keeps.
     pub const MOST_UNITS: u64 = 1 << 26;
 
     /// Proves an algorithm on all calls of the grid, on all cores.
@@ -114,8 +114,14 @@ impl Grid {
 }
 
 fn check_size(schedule: &Schedule, request: &Request<'_>) -> Result<(), Unprovable> {
-    let ranks = schedule.shape().ranks.into();
-    if schedule.vector_units().saturating_mul(ranks) <= Grid::MOST_UNITS {
+    let ranks = u64::from(schedule.shape().ranks);
+    let kept = if schedule.algorithm().collective.has_data() {
+        schedule.vector_units().saturating_mul(ranks)
+    } else {
+        // For every rank, two sets of the ranks that it has heard of, in words of 64 bits.
+        2 * ranks * ranks.div_ceil(64)
+    };
+    if kept <= Grid::MOST_UNITS {
         return Ok(());
     }
     let call = describe_call(schedule, request);

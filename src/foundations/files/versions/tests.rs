@@ -97,6 +97,11 @@ fn checked_names(kind: Kind, folder: &Path) -> BTreeSet<String> {
     names
 }
 
+/// Whether there is a file, a link or a folder.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
 #[test]
 #[ignore = "a child process of the test below"]
 fn changing() {
@@ -254,6 +259,80 @@ fn a_version_that_cannot_be_filled_does_not_get_its_name() {
 }
 
 #[test]
+fn files_with_unique_names_are_removed_and_what_cannot_be_removed_stops_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    for name in [".part-file", "other"] {
+        fs::write(place(name), "half").expect("written");
+    }
+    symlink("nowhere", place(".part-link")).expect("a link");
+    fs::create_dir(place(".part-folder")).expect("a folder");
+    let versions = Kind::Files.open(folder.path()).expect("opened");
+    versions
+        .write_file(&place("new"), b"whole", 0o444)
+        .expect("written");
+    for name in [".part-file", ".part-link"] {
+        assert!(!is_there(&place(name)), "{name}");
+    }
+    for name in [".part-folder", "other", "new"] {
+        assert!(is_there(&place(name)), "{name}");
+    }
+}
+
+#[test]
+fn nothing_of_an_earlier_process_gets_into_a_version() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    // As an older colltune leaves them when it is killed.
+    fs::write(place(".mended"), "half").expect("written");
+    symlink("nowhere", place(".next-module")).expect("a link");
+    let versions = Kind::Folders.open(folder.path()).expect("opened");
+    assert!(!is_there(&place(".mended")) && !is_there(&place(".next-module")));
+    // A process without the lock has made a folder since then.
+    let leave_half = || {
+        fs::create_dir(place(HALF)).expect("a folder");
+        fs::write(place(HALF).join("half"), "half").expect("written");
+    };
+    leave_half();
+    let added: Result<(), VersionsError> = versions.add_folder("new", |_| Ok(()));
+    added.expect("written");
+    let entries = fs::read_dir(place("new")).expect("a folder");
+    assert_eq!(entries.count(), 0, "nothing of the other process");
+    leave_half();
+    versions.remove_version("new").expect("removed");
+    assert!(!is_there(&place("new")) && !is_there(&place(HALF)));
+    drop(versions);
+    // What cannot be removed stops only those who need the name.
+    fs::write(place(HALF), "a file").expect("written");
+    let reopened = Kind::Folders.open(folder.path()).expect("opened");
+    let refused: Result<(), VersionsError> = reopened.add_folder("new", |_| Ok(()));
+    assert!(
+        matches!(&refused, Err(VersionsError::File { path, .. }) if *path == place(HALF)),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn the_folders_above_a_new_folder_are_synced_before_its_lock_is_made() {
+    let above = tempfile::tempdir().expect("a folder");
+    let path = above.path().join("a/b");
+    let own = above.path().file_name().expect("a name").to_string_lossy();
+    let open = || drop(Kind::Folders.open(&path).expect("opened"));
+    take_steps();
+    open();
+    assert_eq!(
+        take_steps(),
+        ["synced a".to_owned(), format!("synced {own}")]
+    );
+    open();
+    assert_eq!(take_steps(), [""; 0], "it has a lock");
+    // As a process leaves it that was killed before the sync.
+    fs::remove_file(path.join(VERSIONS_LOCK)).expect("removed");
+    open();
+    assert_eq!(take_steps(), ["synced a"]);
+}
+
+#[test]
 fn only_a_link_to_a_name_in_the_folder_is_current() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join(CURRENT);
@@ -296,12 +375,25 @@ fn files_below_a_folder_are_whole_and_have_their_modes() {
         .collect();
     let own = folder.path().file_name().expect("a name").to_string_lossy();
     // The second time, no folder is new.
-    assert_eq!(
-        synced,
-        ["synced b", "synced a", &format!("synced {own}"), "synced b"]
-    );
+    let root = format!("synced {own}");
+    assert_eq!(synced, ["synced a", &root, "synced b", "synced b"]);
     let names: Vec<_> = fs::read_dir(folder.path().join("a/b"))
         .expect("a folder")
         .collect();
     assert_eq!(names.len(), 1, "no temporary file is left");
+    // As a process leaves folders that was killed before they were synced: the upper one is not empty.
+    fs::create_dir_all(folder.path().join("c/d")).expect("folders");
+    for (name, expected) in [
+        ("c/file", &[&*root, "synced c"][..]),
+        ("c/d/file", &["synced c", &root, "synced d"]),
+        ("c/other", &["synced c"]),
+        ("file", &[&root]),
+    ] {
+        take_steps();
+        let place = folder.path().join(name);
+        write_below(folder.path(), &place, b"text", 0o444, 0o700).expect("written");
+        let mut steps = take_steps();
+        steps.retain(|step| step.starts_with("synced") && !step.contains(".new-"));
+        assert_eq!(steps, expected, "{name}");
+    }
 }

@@ -161,7 +161,10 @@ impl Service {
         let Some((task, plan, order)) = begun.flatten() else {
             return;
         };
-        let ended = self.run_child(&task, &plan, order);
+        let ended = match order {
+            Order::Cancel => self.run_child(&task, &plan, order),
+            Order::Work => refuse_unreadable_job(self.run_child(&task, &plan, order)),
+        };
         if self.runner.lock_state().is_stopping && !is_complete(&ended) {
             self.leave_to_jobs(id);
             return;
@@ -316,6 +319,25 @@ impl Service {
         self.announce_tasks(&[id]);
         Ok(())
     }
+}
+
+/// Makes a failure of an outcome whose job cannot be read, as one of another version of colltune: the task must not be
+/// settled while its job runs on. What has no job, or null, completes the task.
+fn refuse_unreadable_job(
+    ended: Result<ChildExit, StartFailure>,
+) -> Result<ChildExit, StartFailure> {
+    if let Ok(ChildExit {
+        code: Some(0),
+        outcome: Some(outcome),
+        ..
+    }) = &ended
+        && outcome.get("job").is_some_and(|job| !job.is_null())
+        && let Err(error) = SubmittedLaunch::deserialize(outcome)
+    {
+        let what = format!("colltune reported a job that cannot be read: {error}");
+        return Err(StartFailure::Here(what));
+    }
+    ended
 }
 
 /// Whether the child has completed the task.

@@ -58,6 +58,11 @@ impl ChangeArgs {
             Some(tag) => Ask::post(&path, &body).with_header("if-match", tag),
             None => Ask::post(&path, &body).with_header("if-none-match", "*"),
         };
+        if asking.json {
+            // It is released whether or not this version understands all of the answer.
+            let answer = asking.remote.request_json(ask)?;
+            return asking.print_answer(&answer, String::new);
+        }
         let (answer, release): (Value, Release) = asking.remote.request_as(ask)?;
         asking.print_answer(&answer, || {
             let mut lines = vec![format!(

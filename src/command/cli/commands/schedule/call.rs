@@ -39,7 +39,7 @@ pub(super) struct CallArgs {
 /// The parameters of algorithms, except blocks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ParameterArgs {
-    /// Radix of a tree, from 2 to 64 [default: 4]
+    /// Radix of a tree or an exchange, from 2 to 64 [default: 4]
     #[arg(long, value_parser = radix_parser())]
     radix: Option<u32>,
     /// Id of the inner reduce of a composition [default: binomial]
@@ -122,6 +122,24 @@ impl CallArgs {
         // The argument parser requires one of the two.
         let shape = || self.shape.map_or(1, CommShape::ranks);
         self.ranks.unwrap_or_else(shape)
+    }
+
+    /// The length of a call, if it is known: as it is given, or 0 for an algorithm that moves no data.
+    ///
+    /// # Errors
+    /// If it has a length although the algorithm moves no data.
+    pub(super) fn select_length(
+        algorithm: &Algorithm,
+        given: Option<u64>,
+    ) -> Result<Option<u64>, CliError> {
+        let collective = algorithm.collective;
+        if collective.has_data() {
+            return Ok(given);
+        }
+        match given {
+            None | Some(0) => Ok(Some(0)),
+            Some(_) => Err(CliError::NoData { collective }),
+        }
     }
 
     /// A length with which all blocks of any cut have the same number of units, at least one.

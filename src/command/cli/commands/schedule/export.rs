@@ -6,8 +6,8 @@ use schedule::export::{Scale, ScheduleExport};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
-use super::whole_units;
 use super::{Answer, CliError, Console};
+use super::{SimulateError, whole_units};
 
 /// Write the messages of an algorithm as a trace for a simulator
 ///
@@ -36,9 +36,10 @@ pub(super) struct ScheduleExportArgs {
     #[arg(long, value_enum)]
     format: TraceFormat,
     /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
-    /// allgather and reduce_scatter_block, of the whole vector in others
+    /// allgather and reduce_scatter_block, of the block for one rank in alltoall, of the whole vector in
+    /// others; a barrier has none
     #[arg(long, short = 'b', value_parser = vocabulary::units::parse_bytes)]
-    bytes: u64,
+    bytes: Option<u64>,
     /// Cut into blocks of at most this many bytes, instead of --blocks blocks
     #[arg(
         long,
@@ -77,10 +78,11 @@ impl ScheduleExportArgs {
         } else {
             1
         };
-        let units = whole_units(self.bytes, unit_bytes)?;
-        let block_units = self.block_bytes.map(|bytes| match bytes {
+        let bytes = CallArgs::select_length(algorithm, self.bytes)?.ok_or(SimulateError::NoSize)?;
+        let units = whole_units(bytes, unit_bytes)?;
+        let block_units = self.block_bytes.map(|block_bytes| match block_bytes {
             0 => 0,
-            _ => (bytes / unit_bytes).max(1),
+            _ => (block_bytes / unit_bytes).max(1),
         });
         let request = self.call.to_request(units, block_units);
         let schedule = Schedule::new(algorithm, &request)?;

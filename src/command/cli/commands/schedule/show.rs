@@ -30,7 +30,8 @@ pub(super) struct ScheduleShowArgs {
     #[arg(long)]
     rank: Option<Rank>,
     /// Length of the call in units (elements in reductions, bytes elsewhere), to show the units of each block: of one
-    /// rank's part in gather, scatter, allgather and reduce_scatter_block, of the whole vector in others
+    /// rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of
+    /// the whole vector in others; a barrier has none
     #[arg(long)]
     units: Option<u64>,
     /// Cut into blocks of at most this many units, instead of --blocks blocks
@@ -62,9 +63,11 @@ enum ShowFormat {
 
 impl ScheduleShowArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let units = self.units.unwrap_or_else(|| self.call.ample_units());
+        let algorithm = self.call.algorithm()?;
+        let units = CallArgs::select_length(algorithm, self.units)?;
+        let units = units.unwrap_or_else(|| self.call.ample_units());
         let request = self.call.to_request(units, self.block_units);
-        let schedule = Schedule::new(self.call.algorithm()?, &request)?;
+        let schedule = Schedule::new(algorithm, &request)?;
         let ranks = self.call.ranks();
         if let Some(rank) = self.rank.filter(|rank| *rank >= ranks) {
             return Err(CliError::NoSuchRank { rank, ranks });

@@ -254,7 +254,7 @@ launcher: {local: {environment: {COLLTUNE_SHARED_MEMORY: '0'}}}
     }
 }
 
-/// For these collectives there are only the library's own algorithms.
+/// Of these collectives, campaigns use only the library's own algorithms.
 const LIBRARY_ONLY: &str = "
 collectives: [alltoall, barrier, scan]
 candidates: {include: 'native:*'}

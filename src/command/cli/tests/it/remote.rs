@@ -251,6 +251,18 @@ fn releases_name_the_release_that_they_follow() {
         json!({"action": "release", "digest": digest, "reason": "", "override_gates": false});
     assert_eq!(body(&asked[1]), expected);
 
+    // The release is made, whatever a later version says of it.
+    let later = json!({"sequence": "14", "action": "promote"});
+    let later_text = later.to_string();
+    let (made_later, _) = ask(
+        &[&args[..], &["--json"]].concat(),
+        move |request| match request.method.as_str() {
+            "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
+            _ => Reply::json(201, &later_text),
+        },
+    );
+    assert_eq!(made_later.good().json(), later);
+
     let rollback = [
         &["rollback", "--reason", "slow", "--expect", "11"][..],
         &channel,
@@ -378,6 +390,16 @@ fn only_the_new_token_is_printed() {
         revoked_at: None,
     };
     let tokens = json!([of_later_version(&token)]).to_string();
+    // The secret is shown only now, whatever a later version says of the token.
+    let later = json!({"secret": "colltune_new", "token": {"id": "3", "scopes": ["judge"]}});
+    for as_json in [false, true] {
+        let later_text = later.to_string();
+        let flags: &[&str] = if as_json { &["--json"] } else { &[] };
+        let (made_later, _) = ask(&[&args[..], flags].concat(), move |_| {
+            Reply::json(201, &later_text)
+        });
+        assert!(made_later.good().out.contains("colltune_new"));
+    }
     let made = of_later_version(&MadeToken {
         secret: "colltune_new".to_owned(),
         token,

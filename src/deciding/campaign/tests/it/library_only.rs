@@ -1,4 +1,4 @@
-//! Collectives for which only MPI libraries have algorithms.
+//! Collectives of which campaigns compare only the library's own algorithms.
 
 use schedule::Collective;
 use vocabulary::Cell;
@@ -100,6 +100,24 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
         "matches no algorithm",
         "`native:alltoall/pairwise`",
     );
+    for (pattern, remedy) in [
+        (
+            "scan/linear",
+            "do not use colltune's algorithms of scan yet; did you mean the library's own, `native:scan/linear`?",
+        ),
+        (
+            "exscan/linear",
+            "do not use colltune's algorithms of exscan yet",
+        ),
+    ] {
+        check(
+            &format!("name: x\ncandidates: {{include: {pattern}}}\n"),
+            (2, 23),
+            "candidates.include",
+            "matches no algorithm",
+            remedy,
+        );
+    }
     check(
         "name: x\nsizes: {barier: 8}\n",
         (2, 9),
@@ -117,7 +135,7 @@ fn library_only_collectives_are_not_simulated() {
         &format!("name: x\ncollectives: [bcast, barrier]\n{simulated}"),
         (2, 22),
         "collectives[1]",
-        "barrier cannot be simulated",
+        "campaigns do not simulate barrier",
         "remove it from `collectives`",
     );
 }

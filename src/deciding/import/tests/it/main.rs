@@ -180,6 +180,13 @@ fn errors_have_line_field_and_remedy() {
         ],
     );
     check(
+        "scan,ours,linear,1,4,8,,,1,1e-6",
+        [
+            "algorithm: colltune has no algorithm `scan/linear` in campaigns and tables",
+            "do not use colltune's algorithms of scan yet",
+        ],
+    );
+    check(
         "bcast,ours,binomial,1,4,8,4K,,1,1e-6",
         ["segment_bytes: `bcast/binomial` has no segments", "empty"],
     );

@@ -50,6 +50,9 @@ fn unsupported_numbers_of_ranks_are_counted() {
     assert_eq!(verdict.skipped, 0);
     // Two lengths, in place and not, of 9 communicators.
     assert_eq!(verdict.shapes, 36);
+    // Without data there is one length.
+    let of_barrier = prove("barrier/linear", 1..=9, &verify_schedule);
+    assert_eq!(of_barrier.shapes, 9);
 }
 
 #[test]
@@ -67,10 +70,20 @@ fn calls_with_uneven_parts_say_so() {
 
 #[test]
 fn calls_too_large_for_memory_are_refused() {
-    let grid = grid(2..=2, &[1 << 26]);
-    let refused = grid.prove_algorithm(find_algorithm("bcast/chain").unwrap(), &verify_schedule);
+    let in_many_blocks = grid(2..=2, &[1 << 26]);
+    let chain = find_algorithm("bcast/chain").unwrap();
+    let refused = in_many_blocks.prove_algorithm(chain, &verify_schedule);
     let call = "bcast/chain on 2 ranks, root 0, 67108864 blocks, 67108863 units".to_owned();
     assert_eq!(refused.unwrap_err(), Unprovable::TooLarge { call });
+
+    // A barrier has no units, but of every rank the proof keeps the ranks that it has heard of.
+    let prove_barrier = |ranks| {
+        let barrier = find_algorithm("barrier/linear").unwrap();
+        grid(ranks..=ranks, &[1]).prove_algorithm(barrier, &|_| Err(Fault::Deadlock(Vec::new())))
+    };
+    assert!(prove_barrier(46_000).is_ok());
+    let refusal = prove_barrier(47_000).unwrap_err();
+    assert!(matches!(refusal, Unprovable::TooLarge { .. }), "{refusal}");
 }
 
 #[test]

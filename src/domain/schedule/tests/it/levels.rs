@@ -91,7 +91,7 @@ fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -
     }
     let is_lanes = algorithm.id == "lanes";
     let has_parts =
-        algorithm.is_for_nodes || algorithm.phases.iter().any(|p| p.about == About::Own);
+        algorithm.knows_nodes_itself || algorithm.phases.iter().any(|p| p.about == About::Own);
     let parts_differ = algorithm.collective == Collective::ReduceScatter;
     let is_cyclic = nodes.are_cyclic() && nodes.are_alike() && !parts_differ;
     let has_lanes = nodes.are_alike() || !is_lanes;
@@ -250,7 +250,7 @@ fn any_algorithm_may_be_a_phase() {
             let phases = || algorithm.phases.iter();
             let named = || phases().filter(|phase| phase.named_by == Some(parameter));
             let Some(first) = named().next() else {
-                assert!(algorithm.is_for_nodes, "{algorithm}");
+                assert!(algorithm.knows_nodes_itself, "{algorithm}");
                 continue;
             };
             for part in part_algorithms_of(first.collective) {

@@ -27,8 +27,8 @@ pub(crate) fn results<T: Clone>(
     combine: impl Fn(&T, &T) -> T,
 ) -> Vec<Option<Vec<T>>> {
     let combined = |ranks: &[Vec<T>]| -> Option<Vec<T>> {
-        let join = |left: Vec<T>, right: &Vec<T>| {
-            let pairs = left.iter().zip(right);
+        let join = |lower: Vec<T>, next: &Vec<T>| {
+            let pairs = lower.iter().zip(next);
             pairs.map(|(left, right)| combine(left, right)).collect()
         };
         let (first, others) = ranks.split_first()?;

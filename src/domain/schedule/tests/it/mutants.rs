@@ -359,7 +359,8 @@ fn random_breaks_are_caught() {
     // Five kinds are known to do no harm. A broadcast of all contributions brings a rank its own contribution, which in
     // a call in place is already there. In Bine's allgather contributions change places first, and a rank receives its
     // own contribution again, which it has already copied. An allgather after a scatter brings the root parts that it
-    // has. In an alltoall in place the block of a rank for itself is where it belongs. In a reduce-scatter by doubling a rank receives all parts of its group but needs only its own.
+    // has. In an alltoall in place the block of a rank for itself is where it belongs. In a reduce-scatter by doubling
+    // a rank receives all parts of its group but needs only its own.
     let known = |trial: &Trial| {
         let Trial {
             algorithm,

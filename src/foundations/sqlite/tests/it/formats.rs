@@ -63,7 +63,7 @@ fn missing_and_empty_files_become_files_of_the_format() {
             connection.pragma_query_value(None, setting, read).unwrap()
         };
         assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
-        assert_eq!(pragma("synchronous"), 2.into(), "2 is FULL");
+        assert_eq!(pragma("synchronous"), 3.into(), "3 is EXTRA");
         assert_eq!(pragma("foreign_keys"), 1.into());
     }
     let missing = Opening {
@@ -78,11 +78,18 @@ fn missing_and_empty_files_become_files_of_the_format() {
         journal: Journal::Rollback,
         ..CREATE
     };
-    let connection = FORMAT.open_for_writing(&path, &rollback).unwrap();
-    let mode: String = connection
-        .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .unwrap();
-    assert_eq!(mode, "delete");
+    // The folder must be synced after a commit, also when the file was there.
+    for _ in 0..2 {
+        let connection = FORMAT.open_for_writing(&path, &rollback).unwrap();
+        let mode: String = connection
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .unwrap();
+        assert_eq!(mode, "delete");
+        let synchronous: i64 = connection
+            .pragma_query_value(None, "synchronous", |row| row.get(0))
+            .unwrap();
+        assert_eq!(synchronous, 3, "3 is EXTRA");
+    }
 }
 
 #[test]

@@ -129,9 +129,24 @@ impl From<SpoolError> for Ended {
     }
 }
 
+/// What a task uses until it ends, like a communicator: notes how many records there were when it was released.
+struct Resource<'a> {
+    output: &'a Output,
+    steps: &'a mut Vec<String>,
+}
+
+impl Drop for Resource<'_> {
+    fn drop(&mut self) {
+        let records = self.output.records().len();
+        self.steps.push(format!("release after {records} records"));
+    }
+}
+
 /// Each task takes ten seconds.
 #[derive(Default)]
 struct Script {
+    /// The spool's file.
+    output: Output,
     now_seconds: f64,
     fails_at: Option<u32>,
     /// The tasks in which this rank takes no part.
@@ -146,30 +161,42 @@ impl TaskRunner for Script {
         Ok(self.now_seconds < deadline_seconds)
     }
 
-    fn carry_out_task(&mut self, task: &PlannedTask) -> Result<Option<TaskDone>, Ended> {
+    fn carry_out_task(
+        &mut self,
+        task: &PlannedTask,
+        record: impl FnOnce(TaskDone) -> Result<(), SpoolError>,
+    ) -> Result<(), Ended> {
         self.steps.push(format!("task {}", task.id));
         if self.fails_at == Some(task.id) {
             return Err(Ended::Task(task.id));
         }
         self.now_seconds += 10.0;
-        let is_idle = self.idle.contains(&task.id);
-        Ok((!is_idle).then(|| TaskDone {
+        if self.idle.contains(&task.id) {
+            return Ok(());
+        }
+        let _resource = Resource {
+            output: &self.output,
+            steps: &mut self.steps,
+        };
+        Ok(record(TaskDone {
             task: task.id,
             order: RankOrder::default(),
             elapsed_seconds: 10.0,
             spent: None,
             measurements: Vec::new(),
-        }))
+        })?)
     }
 
     fn end_task(&mut self) -> Result<(), Ended> {
-        self.steps.push("end".to_owned());
+        let records = self.output.records().len();
+        self.steps.push(format!("end after {records} records"));
         Ok(())
     }
 }
 
 /// Carries out a plan by a script, and describes the records.
-fn carry_out(plan: &Plan, script: &mut Script, output: &Output) -> (Result<(), Ended>, String) {
+fn carry_out(plan: &Plan, script: &mut Script) -> (Result<(), Ended>, String) {
+    let output = script.output.clone();
     let session = LaunchSession::new(plan, &plan.library, output.to_spool()).expect("begun");
     let result = session
         .record_start(5, Environment::default())
@@ -202,10 +229,27 @@ fn tasks_are_recorded_in_the_plans_order_until_the_deadline() {
         (Some(0.0), "digest 3 5, deadline"),
     ] {
         plan.deadline_seconds = deadline_seconds;
-        let (result, records) = carry_out(&plan, &mut Script::default(), &Output::default());
+        let (result, records) = carry_out(&plan, &mut Script::default());
         result.expect("carried out");
         assert_eq!(records, expected);
     }
+}
+
+#[test]
+fn a_task_is_recorded_before_anything_is_released_and_ranks_meet_afterwards() {
+    let mut script = Script::default();
+    let (result, _) = carry_out(&plan(), &mut script);
+    result.expect("carried out");
+    // The first record is that of the start.
+    let expected = [
+        "task 7",
+        "release after 2 records",
+        "end after 2 records",
+        "task 8",
+        "release after 3 records",
+        "end after 3 records",
+    ];
+    assert_eq!(script.steps, expected);
 }
 
 #[test]
@@ -214,10 +258,17 @@ fn ranks_meet_after_each_task_also_if_they_take_no_part() {
         idle: vec![7],
         ..Script::default()
     };
-    let (result, records) = carry_out(&plan(), &mut script, &Output::default());
+    let (result, records) = carry_out(&plan(), &mut script);
     result.expect("carried out");
     assert_eq!(records, "digest 3 5, done 8, complete");
-    assert_eq!(script.steps, ["task 7", "end", "task 8", "end"]);
+    let expected = [
+        "task 7",
+        "end after 1 records",
+        "task 8",
+        "release after 2 records",
+        "end after 2 records",
+    ];
+    assert_eq!(script.steps, expected);
 }
 
 #[test]
@@ -226,7 +277,7 @@ fn a_launch_that_fails_has_no_last_record() {
         fails_at: Some(8),
         ..Script::default()
     };
-    let (result, records) = carry_out(&plan(), &mut script, &Output::default());
+    let (result, records) = carry_out(&plan(), &mut script);
     assert!(matches!(result, Err(Ended::Task(8))), "{result:?}");
     assert_eq!(records, "digest 3 5, done 7");
 
@@ -234,7 +285,11 @@ fn a_launch_that_fails_has_no_last_record() {
         most_writes: Some(2),
         ..Output::default()
     };
-    let (refused, records_before) = carry_out(&plan(), &mut Script::default(), &full);
+    let mut refused_script = Script {
+        output: full,
+        ..Script::default()
+    };
+    let (refused, records_before) = carry_out(&plan(), &mut refused_script);
     let Err(Ended::Spool(error)) = refused else {
         panic!("{refused:?}");
     };

@@ -41,8 +41,8 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
         })
         .collect();
     let everything = || inputs.concat();
-    let column = |ranks: usize, index: usize| {
-        let column = inputs[..ranks].iter().map(|input| input[index]);
+    let column = |contributing: usize, index: usize| {
+        let column = inputs[..contributing].iter().map(|input| input[index]);
         in_order(call, column)
     };
     let at_root = |rank, result: Vec<i32>| if rank == root { result } else { Vec::new() };

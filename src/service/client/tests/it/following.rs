@@ -56,6 +56,18 @@ fn a_task_is_followed_to_its_end_across_a_restart_of_the_service() {
 }
 
 #[test]
+fn a_state_of_a_later_service_is_an_error_at_once() {
+    let (told, ended) = follow_these(vec![
+        task("running", "measures"),
+        task("paused", "of a later version"),
+    ]);
+    let error = ended.unwrap_err();
+    assert!(matches!(error, client::RemoteError::Unexpected { .. }));
+    assert!(error.to_string().contains("paused"), "{error}");
+    assert_eq!(told, ["running: measures"]);
+}
+
+#[test]
 fn errors_of_requests_are_returned_at_once() {
     let (_, ended) = follow_these(vec![Reply::problem(404, "there is no task `7`")]);
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::Input);

@@ -101,11 +101,12 @@ fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
         let schedule = Schedule::new(algorithm, &request(ranks)).unwrap();
         let steps = verify::verify_schedule(&schedule).unwrap().tally.steps;
 
-        let bytes = if algorithm.collective.is_reduction() {
-            64 * 4
+        let unit_bytes = if algorithm.collective.is_reduction() {
+            4
         } else {
-            64
+            1
         };
+        let bytes = schedule.units() * unit_bytes;
         let blocks = if is_pipelined { "--blocks 2" } else { "" };
         let args = format!("{name} --root 1 --bytes {bytes} {blocks}");
         let seconds = simulate(&place, ranks, &args);
@@ -183,7 +184,7 @@ fn if_no_port_is_shared_simgrid_agrees_with_our_simulator() {
             continue;
         }
         let blocks = if is_pipelined { "--blocks 3" } else { "" };
-        let bytes = units * unit_bytes;
+        let bytes = schedule.units() * unit_bytes;
         let args = format!("{algorithm} --root 1 --bytes {bytes} {blocks}");
         let theirs = simulate(&place, ranks, &args);
         println!("{algorithm}: {theirs} s, ours {} s", ours.seconds);

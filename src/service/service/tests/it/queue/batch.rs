@@ -79,6 +79,24 @@ fn steps_are_repeated_until_nothing_is_left_to_submit() {
 }
 
 #[test]
+fn a_job_that_cannot_be_read_is_a_failure_of_its_step() {
+    // As of a version without one of the keys.
+    let unreadable = job(JobStateName::Running, &["n1"]).replace("\"launch\":1,", "");
+    let mut bed = bed(&format!(
+        "case $n in 1) {unreadable};; 2) {};; *) end;; esac",
+        job(JobStateName::Queued, &[])
+    ));
+    let id = begun(
+        &mut bed,
+        "a",
+        "a job that cannot be read: missing field `launch`",
+    );
+    let task = bed.ended(id);
+    assert_eq!(task.state, TaskState::Done, "{task:?}");
+    assert_eq!(bed.calls().len(), 3);
+}
+
+#[test]
 fn a_job_that_no_step_saw_running_is_counted() {
     let mut bed = bed(&format!(
         "case $n in 1) {};; *) end;; esac",

@@ -130,6 +130,16 @@ fn results_of_validations_are_stored() {
         .collect();
     // A check is no validation, which gates require.
     assert_eq!(told, [(validate, 2, 2, 1, 6)]);
+    // One that cannot be read hides no other one.
+    let unreadable = r#"{"deployment":"of_later_version","too_few_launches":1}"#;
+    let database = rusqlite::Connection::open(bed.path("state/service.db")).unwrap();
+    let changed = database.execute("UPDATE validation SET details = ?1", [unreadable]);
+    assert_eq!(changed, Ok(1));
+    let listed = bed.service().list_validations("local", &made).unwrap();
+    assert_eq!(
+        (listed.len(), listed[0].slower, listed[0].unjudged),
+        (1, 2, 0)
+    );
     let table = bed.calls()[1].clone();
     let table = table.strip_prefix("validate ").unwrap();
     let (table, arguments) = table.split_once(' ').unwrap();

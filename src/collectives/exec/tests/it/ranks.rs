@@ -15,16 +15,12 @@ fn run(mode: &str, ranks: u32) -> String {
     printed
 }
 
-/// MPICH's ranks spin, so that on two cores four take three times as long as one to three together.
-fn mpich_ranks() -> u32 {
-    if testkit::is_long() { 4 } else { 3 }
-}
-
 #[test]
 fn every_algorithm_does_what_mpi_does() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 16,
-        LibraryName::Mpich => mpich_ranks(),
+        // MPICH's ranks spin.
+        LibraryName::Mpich => 4,
     };
     let printed = run("conformance", ranks);
     assert!(printed.contains(" cases agree with the library"));
@@ -34,7 +30,7 @@ fn every_algorithm_does_what_mpi_does() {
 fn every_algorithm_does_what_mpi_does_through_shared_memory() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 8,
-        LibraryName::Mpich => mpich_ranks(),
+        LibraryName::Mpich => 4,
     };
     let printed = run("shared", ranks);
     assert!(printed.contains(" cases agree with the library"));

@@ -130,7 +130,7 @@ fn generate_kind(explained: &[Explanation<'_>], visibility: &Visibility) -> Resu
     }
     Ok(quote! {
         /// The kind of the error.
-        #[allow(unused_variables)]
+        #[allow(unused_variables, reason = "a text need not use every field")]
         #visibility fn kind(&self) -> ErrorKind {
             match self { #arms }
         }
@@ -166,7 +166,7 @@ fn generate_help(
     };
     Ok(quote! {
         #[doc = #documentation]
-        #[allow(unused_variables)]
+        #[allow(unused_variables, reason = "a text need not use every field")]
         #function(&self) -> #result {
             match self { #arms }
         }

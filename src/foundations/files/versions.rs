@@ -15,7 +15,7 @@
 //! - What has a temporary name when a process ends is worthless. The next process that holds the lock removes or replaces
 //!   it. Some network file systems have locks that hold on one host only (Lustre with `localflock`, NFS with
 //!   `local_lock`): there a process may lose what it is writing to one of another host, fails, and is run again.
-//! - Leftovers that cannot be removed stop nobody until their names are needed.
+//! - If a leftover cannot be removed, opening the folder succeeds all the same. Only a later step that needs its name fails.
 //! - One process at a time changes the folder ([`VersionsFolder::open`] locks it). Readers need no lock.
 //! - No account but the owner's can redirect what is written ([`check_folder`]); `current` is a link to a name in the same
 //!   folder, or it is not ours ([`CurrentLink`]).
@@ -275,8 +275,8 @@ impl VersionsFolder {
         }
     }
 
-    /// Removes what has a unique temporary name. Where a lock holds on one host only, a process of another host may remove
-    /// the same files; what cannot be removed stops nobody.
+    /// Removes the files and links with unique temporary names. Errors are ignored: where a lock holds on one host only, a
+    /// process of another host may remove the same files, and what remains does no harm.
     fn remove_parts(&self) {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         for entry in entries {

@@ -262,7 +262,7 @@ mod tests {
         not_measured: 8,
     };
 
-    /// An outcome as a verb makes it, of parts and of keys that nobody reads.
+    /// An outcome as a verb writes it: the shared parts, and further keys, which readers ignore.
     #[derive(Serialize)]
     struct Written<A: Serialize, B: Serialize, C: Serialize> {
         library: &'static str,

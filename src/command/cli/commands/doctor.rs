@@ -287,7 +287,7 @@ fn describe_machine(diagnosis: &Diagnosis) -> String {
         None => "memory of other ranks: can be read for long messages".to_owned(),
         Some(reason) => format!("memory of other ranks: cannot be read, {reason}"),
     });
-    // A setting that a person has forgotten is the usual cause of results that nobody else can repeat.
+    // Settings in the environment change results, and users often do not remember that they have set them.
     let variables = variables.iter();
     lines.extend(variables.map(|(name, value)| {
         let found = diagnosis.effects.get(name).cloned().unwrap_or_default();

@@ -256,7 +256,7 @@ impl<'a> PlanOutput<'a> {
                 ),
             ),
         ];
-        // Whoever counts the candidates finds fewer than the campaign names.
+        // Says why the number of candidates above is below that in the campaign file.
         if *merged > 0 {
             let merged = format!(
                 "not measured: {} with the same schedule as a simpler one of the cell",

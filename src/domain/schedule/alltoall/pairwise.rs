@@ -95,7 +95,7 @@ impl Replacing {
     }
 
     /// The place of the block that arrives in a step.
-    fn arrived(&self, partner: Rank, step: u64) -> Span {
+    fn arrival_span(&self, partner: Rank, step: u64) -> Span {
         let buffer = Arrivals { first: 0 }.buffer(step);
         self.block(partner).in_buffer(buffer)
     }
@@ -110,13 +110,13 @@ impl Program for Replacing {
     fn round(&self, index: u64, round: &mut Round) {
         if let Some(partner) = self.partner(index) {
             round.send(partner, self.block(partner));
-            round.recv(partner, self.arrived(partner, index));
+            round.recv(partner, self.arrival_span(partner, index));
         }
         // What arrived in the step before replaces the block that left.
         if let Some(before) = index.checked_sub(1)
             && let Some(partner) = self.partner(before)
         {
-            round.copy(self.arrived(partner, before), self.block(partner));
+            round.copy(self.arrival_span(partner, before), self.block(partner));
         }
     }
 }

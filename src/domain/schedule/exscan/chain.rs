@@ -62,7 +62,7 @@ impl Link {
     }
 
     /// The place of an arriving block. The last rank's own vector is not needed, so that its output is free.
-    fn arrived(&self, block: u64) -> Span {
+    fn arrival_span(&self, block: u64) -> Span {
         let buffer = if self.in_place && !self.is_last() {
             Arrivals { first: 0 }.buffer(block)
         } else {
@@ -92,21 +92,24 @@ impl Program for Link {
             return round.send(1, self.block(Buffer::Input, index));
         };
         if self.is_last() {
-            return round.recv(before, self.arrived(index));
+            return round.recv(before, self.arrival_span(index));
         }
         let block = index / 2;
         if !index.is_multiple_of(2) {
             let own = self.block(Buffer::Input, block);
-            return round.combine(self.arrived(block), own, self.leaving(block));
+            return round.combine(self.arrival_span(block), own, self.leaving(block));
         }
         if block < self.blocks.into() {
-            round.recv(before, self.arrived(block));
+            round.recv(before, self.arrival_span(block));
         }
         if let Some(complete) = block.checked_sub(1) {
             round.send(self.rank + 1, self.leaving(complete));
             if self.in_place {
                 // The rank's own block has been combined, and its place is free.
-                round.copy(self.arrived(complete), self.block(Buffer::Output, complete));
+                round.copy(
+                    self.arrival_span(complete),
+                    self.block(Buffer::Output, complete),
+                );
             }
         }
     }

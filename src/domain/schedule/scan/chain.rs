@@ -58,7 +58,7 @@ impl Link {
     }
 
     /// The place of an arriving block.
-    fn arrived(&self, block: u64) -> Span {
+    fn arrival_span(&self, block: u64) -> Span {
         let buffer = if self.in_place {
             Arrivals { first: 0 }.buffer(block)
         } else {
@@ -97,10 +97,10 @@ impl Program for Link {
         if !index.is_multiple_of(2) {
             let [own, result] =
                 [Buffer::Input, Buffer::Output].map(|buffer| self.block(buffer, block));
-            return round.combine(self.arrived(block), own, result);
+            return round.combine(self.arrival_span(block), own, result);
         }
         if is_block {
-            round.recv(before, self.arrived(block));
+            round.recv(before, self.arrival_span(block));
         }
         if let (Some(next), Some(complete)) = (self.next(), block.checked_sub(1)) {
             round.send(next, self.block(Buffer::Output, complete));

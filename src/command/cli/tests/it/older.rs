@@ -70,17 +70,23 @@ fn changed_fixture(name: &str, place: Place, change: fn(String) -> String) -> Pl
     place
 }
 
-/// A table without the parts that may differ: remarks, the day, the format's version, and speed-ups at measured sizes,
-/// which version 0.1 did not write.
+/// A table without the parts that may differ: remarks, the day, the versions of the format and of colltune, and speed-ups
+/// at measured sizes, which version 0.1 did not write.
 fn content(table: &str) -> Vec<&str> {
     let lines = table.lines();
     lines
         .filter(|line| {
-            let may_differ = ["date:", "speedup:", "format:"];
+            let may_differ = ["date:", "speedup:", "format:", "colltune:"];
             let is = |start| line.trim().starts_with(start);
             !line.starts_with('#') && !may_differ.into_iter().any(is)
         })
         .collect()
+}
+
+/// Asserts that a table names this colltune as the one that decided, also about an old store.
+fn assert_made_by_this_version(table: &str) {
+    let line = format!("  colltune: \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(table.lines().any(|found| found == line), "{table}");
 }
 
 /// A table without the rules for noncommutative operators: version 0.1 measured commutative ones for both classes.
@@ -232,6 +238,7 @@ fn an_old_store_gives_the_same_report_and_table() {
             lines.join("\n")
         };
         assert_eq!(head(&decided), head(&expected_table), "{name}");
+        assert_made_by_this_version(&decided);
         check_campaign(&place, store);
     }
 }
@@ -417,4 +424,5 @@ fn a_job_of_an_old_version_is_continued() {
         place.read("expected-table.yaml"),
     );
     assert_eq!(content(&table), content(&expected));
+    assert_made_by_this_version(&table);
 }

@@ -273,6 +273,13 @@ impl Checkout {
             .status()
             .unwrap();
         assert!(copied.success());
+        // After a release there is nothing unreleased yet.
+        let heading = "## Unreleased\n";
+        let noted =
+            place
+                .read("CHANGELOG.md")
+                .replacen(heading, &format!("{heading}\n- A change.\n"), 1);
+        place.write("CHANGELOG.md", noted);
         let real = env!("CARGO_BIN_EXE_colltune");
         let renamed = format!(
             "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'colltune 0.9.0'; exit 0; fi\nexec '{real}' \"$@\"\n"

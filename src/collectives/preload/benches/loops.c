@@ -15,10 +15,12 @@
  * usage: loops MAX_BYTES [POINTS [LINES]]
  *
  * Bytes are those of a rank's vector, of its contribution or part in gather, scatter, allgather and
- * reduce_scatter_block: 8, and on by factors of about 1.4. POINTS is a file of such points, a line each
- * (collective, pattern, bytes); then these alone are timed.
+ * reduce_scatter_block, of the block for one rank in alltoall: 8, and on by factors of about 1.4. Those whose parts may
+ * differ (gatherv, scatterv, allgatherv, alltoallv, alltoallw) have equal parts of these bytes. A barrier has 0 bytes.
+ * POINTS is a file of such points, a line each (collective, pattern, bytes); then these alone are timed.
  */
 #include "../tests/it/programs/library.h"
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +29,26 @@
 enum { BLOCKS = 9, MOST = 400, CHUNK = 8 };
 static const double BLOCK_SECONDS = 1e-3, BARRIER_SECONDS = 4e-3;
 
-enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
+enum collective {
+    BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, ALLTOALL, BARRIER, SCAN,
+    EXSCAN, ALLTOALLV, ALLTOALLW, ALLGATHERV, GATHERV, SCATTERV, COLLECTIVES
+};
 static const char *const names[COLLECTIVES] = {
     "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block",
+    "alltoall", "barrier", "scan", "exscan", "alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv",
 };
 static const char *const patterns[2] = {"repeated", "barrier"};
 
 /* By MPI's names, and by the addresses of the library's own functions. */
 enum way { INTERCEPTED, DIRECT, WAYS };
 
-static int rank, ranks, *counts;
+static int rank, ranks;
 static float *in, *out;
+
+/* For each rank: its part of a vector in reduce_scatter, `count` elements and where they begin, in elements and in
+ * bytes (alltoallw). */
+static int *shares, *counts, *places, *places_in_bytes;
+static MPI_Datatype *types;
 
 /* This rank's cache line in shared memory, and the other one's; null if they are not exchanged. */
 static _Atomic long *lines[2];
@@ -50,8 +61,26 @@ static _Atomic long *lines[2];
     case GATHER: PREFIX##_Gather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;         \
     case SCATTER: PREFIX##_Scatter(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;       \
     case ALLGATHER: PREFIX##_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD); break;      \
-    case REDUCE_SCATTER: PREFIX##_Reduce_scatter(in, out, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;    \
-    default: PREFIX##_Reduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;           \
+    case REDUCE_SCATTER: PREFIX##_Reduce_scatter(in, out, shares, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;    \
+    case REDUCE_SCATTER_BLOCK:                                                                                   \
+        PREFIX##_Reduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);                       \
+        break;                                                                                                   \
+    case ALLTOALL: PREFIX##_Alltoall(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD); break;        \
+    case BARRIER: PREFIX##_Barrier(MPI_COMM_WORLD); break;                                                       \
+    case SCAN: PREFIX##_Scan(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;                         \
+    case EXSCAN: PREFIX##_Exscan(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;                     \
+    case ALLTOALLV:                                                                                              \
+        PREFIX##_Alltoallv(in, counts, places, MPI_FLOAT, out, counts, places, MPI_FLOAT, MPI_COMM_WORLD);       \
+        break;                                                                                                   \
+    case ALLTOALLW:                                                                                              \
+        PREFIX##_Alltoallw(in, counts, places_in_bytes, types, out, counts, places_in_bytes, types,              \
+                           MPI_COMM_WORLD);                                                                      \
+        break;                                                                                                   \
+    case ALLGATHERV:                                                                                             \
+        PREFIX##_Allgatherv(in, count, MPI_FLOAT, out, counts, places, MPI_FLOAT, MPI_COMM_WORLD);               \
+        break;                                                                                                   \
+    case GATHERV: PREFIX##_Gatherv(in, count, MPI_FLOAT, out, counts, places, MPI_FLOAT, 0, MPI_COMM_WORLD); break; \
+    default: PREFIX##_Scatterv(in, counts, places, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;  \
     }
 
 static inline void call(enum collective what, enum way way, int count)
@@ -95,7 +124,7 @@ static void share_lines(void)
             lines[i] = memory;
         }
         atomic_store(lines[0], 0);
-        PMPI_Barrier(node);
+        LIBRARY_MPI_Barrier(node);
     }
     PMPI_Comm_free(&node);
 }
@@ -106,7 +135,7 @@ static double exchange_of_lines(void)
     enum { EXCHANGES = 1000 };
     static long number;
     if (!lines[0]) return 0;
-    PMPI_Barrier(MPI_COMM_WORLD);
+    LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (int i = 0; i < EXCHANGES; i++) {
         atomic_store_explicit(lines[0], ++number, memory_order_release);
@@ -123,14 +152,14 @@ static double exchange_of_lines(void)
  */
 static int warmup(int count)
 {
-    const long calls = (64L << 20) / (count * (long)sizeof(float));
+    const long calls = (64L << 20) / ((count > 0 ? count : 1) * (long)sizeof(float));
     return calls < 8 ? 8 : calls > 64 ? 64 : (int)calls;
 }
 
 /* The time of a block of calls on the slowest rank. */
 static double block(enum collective what, enum way way, int count, int calls)
 {
-    PMPI_Barrier(MPI_COMM_WORLD);
+    LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
     for (int i = warmup(count); i > 0; i--) call(what, way, count);
     const double start = MPI_Wtime();
     for (int i = 0; i < calls; i++) call(what, way, count);
@@ -164,7 +193,7 @@ static void after_barriers(enum collective what, int count, double one, double *
         for (int turn = 0; turn < WAYS; turn++) {
             const enum way way = (turn + first / CHUNK) % WAYS;
             for (int i = first; i < first + CHUNK && i < calls; i++) {
-                PMPI_Barrier(MPI_COMM_WORLD);
+                LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
                 const double start = MPI_Wtime();
                 call(what, way, count);
                 times[way][i] = MPI_Wtime() - start;
@@ -179,7 +208,13 @@ static void after_barriers(enum collective what, int count, double one, double *
 static void point(enum collective what, int pattern, long bytes)
 {
     const int count = (int)(bytes / (long)sizeof(float));
-    for (int i = 0; i < ranks; i++) counts[i] = count / ranks + (i < count % ranks);
+    for (int i = 0; i < ranks; i++) {
+        shares[i] = count / ranks + (i < count % ranks);
+        counts[i] = count;
+        places[i] = i * count;
+        places_in_bytes[i] = i * (int)bytes;
+        types[i] = MPI_FLOAT;
+    }
     const double one = block(what, DIRECT, count, 10) / 10;
     double seconds[WAYS];
     const double before = exchange_of_lines();
@@ -214,8 +249,10 @@ static void listed(const char *path, long most)
     FILE *points = fopen(path, "r");
     if (!points) fail("cannot read ", path);
     while ((read = fscanf(points, "%63s %63s %ld", name, pattern, &bytes)) == 3) {
-        if (bytes < 4 || bytes > most) fail("bytes below 4 or above MAX_BYTES in ", path);
-        point(named(name, names, COLLECTIVES), named(pattern, patterns, 2), bytes);
+        const enum collective what = named(name, names, COLLECTIVES);
+        if (what == BARRIER && bytes != 0) fail("a barrier has 0 bytes in ", path);
+        if (what != BARRIER && (bytes < 4 || bytes > most)) fail("bytes below 4 or above MAX_BYTES in ", path);
+        point(what, named(pattern, patterns, 2), bytes);
     }
     if (read != EOF) fail("not a collective, a pattern and bytes on a line of ", path);
     fclose(points);
@@ -224,11 +261,16 @@ static void listed(const char *path, long most)
 static void all(long most)
 {
     for (int what = 0; what < COLLECTIVES; what++)
-        for (int pattern = 0; pattern < 2; pattern++)
+        for (int pattern = 0; pattern < 2; pattern++) {
+            if (what == BARRIER) {
+                point(what, pattern, 0);
+                continue;
+            }
             for (double exact = 8; exact < most + 0.5; exact *= 1.41421356) {
                 const long bytes = (long)(exact / sizeof(float) + 0.5) * (long)sizeof(float);
                 if (bytes <= most) point(what, pattern, bytes);
             }
+        }
 }
 
 int main(int arguments, char **argument)
@@ -240,8 +282,12 @@ int main(int arguments, char **argument)
     const long most = arguments > 1 ? atol(argument[1]) : 0;
     if (most < 8) fail("usage: loops MAX_BYTES [POINTS [LINES]]", "");
     const size_t room = (size_t)most * ranks + 64;
-    in = malloc(room), out = malloc(room), counts = malloc(ranks * sizeof *counts);
-    if (!in || !out || !counts) fail("out of memory", "");
+    in = malloc(room), out = malloc(room);
+    shares = malloc(ranks * sizeof *shares), counts = malloc(ranks * sizeof *counts);
+    places = malloc(ranks * sizeof *places), places_in_bytes = malloc(ranks * sizeof *places_in_bytes);
+    types = malloc(ranks * sizeof *types);
+    if (!in || !out || !shares || !counts || !places || !places_in_bytes || !types) fail("out of memory", "");
+    if (most * ranks > INT_MAX) fail("MAX_BYTES times the ranks is more than an int holds", "");
     memset(in, 0, room), memset(out, 0, room);
     if (arguments > 3) share_lines();
     if (arguments > 2) listed(argument[2], most);

@@ -19,6 +19,15 @@ LIBRARY_FUNCTION(MPI_Scatter);
 LIBRARY_FUNCTION(MPI_Allgather);
 LIBRARY_FUNCTION(MPI_Reduce_scatter);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block);
+LIBRARY_FUNCTION(MPI_Alltoall);
+LIBRARY_FUNCTION(MPI_Barrier);
+LIBRARY_FUNCTION(MPI_Scan);
+LIBRARY_FUNCTION(MPI_Exscan);
+LIBRARY_FUNCTION(MPI_Alltoallv);
+LIBRARY_FUNCTION(MPI_Alltoallw);
+LIBRARY_FUNCTION(MPI_Allgatherv);
+LIBRARY_FUNCTION(MPI_Gatherv);
+LIBRARY_FUNCTION(MPI_Scatterv);
 #if MPI_VERSION >= 4
 LIBRARY_FUNCTION(MPI_Bcast_c);
 LIBRARY_FUNCTION(MPI_Reduce_c);
@@ -28,6 +37,14 @@ LIBRARY_FUNCTION(MPI_Scatter_c);
 LIBRARY_FUNCTION(MPI_Allgather_c);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_c);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block_c);
+LIBRARY_FUNCTION(MPI_Alltoall_c);
+LIBRARY_FUNCTION(MPI_Scan_c);
+LIBRARY_FUNCTION(MPI_Exscan_c);
+LIBRARY_FUNCTION(MPI_Alltoallv_c);
+LIBRARY_FUNCTION(MPI_Alltoallw_c);
+LIBRARY_FUNCTION(MPI_Allgatherv_c);
+LIBRARY_FUNCTION(MPI_Gatherv_c);
+LIBRARY_FUNCTION(MPI_Scatterv_c);
 #endif
 
 /* Finds them. Ends the program if that is not possible, or if one of them is not the library's. */
@@ -51,6 +68,15 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather);
     LIBRARY_FIND(MPI_Reduce_scatter);
     LIBRARY_FIND(MPI_Reduce_scatter_block);
+    LIBRARY_FIND(MPI_Alltoall);
+    LIBRARY_FIND(MPI_Barrier);
+    LIBRARY_FIND(MPI_Scan);
+    LIBRARY_FIND(MPI_Exscan);
+    LIBRARY_FIND(MPI_Alltoallv);
+    LIBRARY_FIND(MPI_Alltoallw);
+    LIBRARY_FIND(MPI_Allgatherv);
+    LIBRARY_FIND(MPI_Gatherv);
+    LIBRARY_FIND(MPI_Scatterv);
 #if MPI_VERSION >= 4
     LIBRARY_FIND(MPI_Bcast_c);
     LIBRARY_FIND(MPI_Reduce_c);
@@ -60,6 +86,14 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather_c);
     LIBRARY_FIND(MPI_Reduce_scatter_c);
     LIBRARY_FIND(MPI_Reduce_scatter_block_c);
+    LIBRARY_FIND(MPI_Alltoall_c);
+    LIBRARY_FIND(MPI_Scan_c);
+    LIBRARY_FIND(MPI_Exscan_c);
+    LIBRARY_FIND(MPI_Alltoallv_c);
+    LIBRARY_FIND(MPI_Alltoallw_c);
+    LIBRARY_FIND(MPI_Allgatherv_c);
+    LIBRARY_FIND(MPI_Gatherv_c);
+    LIBRARY_FIND(MPI_Scatterv_c);
 #endif
 }
 #endif

@@ -177,7 +177,12 @@ unsafe fn first_fault_of_sides(call: &RawCall, rank: c_int, elements: i64) -> Op
         Collective::Exscan if rank == 0 && !is_in_place => None,
         _ => Some((recv, elements, call.recv_type)),
     };
-    let is_aliased = sending.is_some() && receiving.is_some() && call.send == recv && elements > 0;
+    // Elements of different datatypes may be in different places behind the same address.
+    let are_alike = match sending {
+        Some((_, count, datatype)) => count == elements && datatype == call.recv_type,
+        None => false,
+    };
+    let is_aliased = are_alike && receiving.is_some() && call.send == recv && elements > 0;
     // SAFETY: the caller promises that datatypes are valid or null.
     let mut faults = [sending, receiving]
         .into_iter()

@@ -21,7 +21,8 @@ impl Case<'_> {
     pub(crate) fn call(&self, rank: u32, others: [bool; 2], in_place: bool) -> Call<'_> {
         let is_root = rank == self.root;
         let collective = self.algorithm.collective;
-        let is_in_place = in_place && (is_root || !collective.is_rooted());
+        let is_part = self.is_part_in_place && rank % 2 == 1;
+        let is_in_place = in_place && !is_part && (is_root || !collective.is_rooted());
         let [sent, received] = self.lengths(rank, is_in_place);
         let [send_kind, recv_kind] =
             others.map(|is_other| if is_other { self.other_kind } else { self.kind });

@@ -19,6 +19,10 @@ LIBRARY_FUNCTION(MPI_Scatter);
 LIBRARY_FUNCTION(MPI_Allgather);
 LIBRARY_FUNCTION(MPI_Reduce_scatter);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block);
+LIBRARY_FUNCTION(MPI_Alltoall);
+LIBRARY_FUNCTION(MPI_Barrier);
+LIBRARY_FUNCTION(MPI_Scan);
+LIBRARY_FUNCTION(MPI_Exscan);
 #if MPI_VERSION >= 4
 LIBRARY_FUNCTION(MPI_Bcast_c);
 LIBRARY_FUNCTION(MPI_Reduce_c);
@@ -28,6 +32,9 @@ LIBRARY_FUNCTION(MPI_Scatter_c);
 LIBRARY_FUNCTION(MPI_Allgather_c);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_c);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block_c);
+LIBRARY_FUNCTION(MPI_Alltoall_c);
+LIBRARY_FUNCTION(MPI_Scan_c);
+LIBRARY_FUNCTION(MPI_Exscan_c);
 #endif
 
 /* Finds them. Ends the program if that is not possible, or if one of them is not the library's. */
@@ -51,6 +58,10 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather);
     LIBRARY_FIND(MPI_Reduce_scatter);
     LIBRARY_FIND(MPI_Reduce_scatter_block);
+    LIBRARY_FIND(MPI_Alltoall);
+    LIBRARY_FIND(MPI_Barrier);
+    LIBRARY_FIND(MPI_Scan);
+    LIBRARY_FIND(MPI_Exscan);
 #if MPI_VERSION >= 4
     LIBRARY_FIND(MPI_Bcast_c);
     LIBRARY_FIND(MPI_Reduce_c);
@@ -60,6 +71,9 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather_c);
     LIBRARY_FIND(MPI_Reduce_scatter_c);
     LIBRARY_FIND(MPI_Reduce_scatter_block_c);
+    LIBRARY_FIND(MPI_Alltoall_c);
+    LIBRARY_FIND(MPI_Scan_c);
+    LIBRARY_FIND(MPI_Exscan_c);
 #endif
 }
 #endif

@@ -90,9 +90,10 @@ int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 int colltune_free(colltune_table **table);
 
 /* Looks up a table's decision without making a call. `collective` is "bcast", "reduce", "allreduce", "gather",
- * "scatter", "allgather", "reduce_scatter" or "reduce_scatter_block". `bytes` is the size of one rank's
- * vector; in gather, scatter, allgather and reduce_scatter_block, that of one rank's part. `commutative` says
- * whether the operator commutes, and is ignored if nothing is combined. Not collective. The first lookup for
+ * "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "alltoall", "barrier", "scan" or "exscan".
+ * `bytes` is the size of one rank's vector; in gather, scatter, allgather and reduce_scatter_block, that of one
+ * rank's part, and in alltoall that of the block from one rank to another; it is 0 for a barrier. `commutative`
+ * says whether the operator commutes, and is ignored if nothing is combined. Not collective. The first lookup for
  * a shape allocates. The answer comes from the table as it was loaded, by the rules that colltune_load uses,
  * for any order of ranks on the nodes; calls use the order of their communicator. On a shape that was not
  * measured the answer is the default, unless COLLTUNE_EXTRAPOLATE=1 was set. */
@@ -123,6 +124,14 @@ int colltune_reduce_scatter(colltune_table *table, const void *sendbuf, void *re
                             MPI_Comm comm);
 int colltune_reduce_scatter_block(colltune_table *table, const void *sendbuf, void *recvbuf,
                                   int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int colltune_alltoall(colltune_table *table, const void *sendbuf, int sendcount,
+                      MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                      MPI_Comm comm);
+int colltune_barrier(colltune_table *table, MPI_Comm comm);
+int colltune_scan(colltune_table *table, const void *sendbuf, void *recvbuf, int count,
+                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int colltune_exscan(colltune_table *table, const void *sendbuf, void *recvbuf, int count,
+                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
 #ifdef __cplusplus
 }

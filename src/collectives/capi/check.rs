@@ -20,14 +20,16 @@ use schedule::Collective;
 pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     // SAFETY: constants of the library.
     let (nowhere, nothing) = unsafe { (ffi::RSMPI_COMM_NULL, ffi::RSMPI_DATATYPE_NULL) };
-    let is_plain = communicator != nowhere
-        && call.root == 0
-        && call.collective != Collective::ReduceScatter
-        && call.recv_count >= 0
-        && call.recv_type != nothing
-        && !call.recv.is_null()
-        && call.recv.cast_const() != in_place()
-        && is_plain_input(call, nothing);
+    let has_plain_data = || {
+        call.root == 0
+            && call.collective != Collective::ReduceScatter
+            && call.recv_count >= 0
+            && call.recv_type != nothing
+            && !call.recv.is_null()
+            && call.recv.cast_const() != in_place()
+            && is_plain_input(call, nothing)
+    };
+    let is_plain = communicator != nowhere && (!call.collective.has_data() || has_plain_data());
     if is_plain {
         None
     } else {
@@ -41,11 +43,16 @@ pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> 
 #[inline]
 fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
     let is_whole = match call.collective {
-        Collective::Bcast => return true,
-        Collective::Gather | Collective::Scatter | Collective::Allgather => {
+        Collective::Bcast | Collective::Barrier => return true,
+        Collective::Gather | Collective::Scatter | Collective::Allgather | Collective::Alltoall => {
             call.send_count >= 0 && call.send_type != nothing
         }
-        _ => call.operator != no_operator(),
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::ReduceScatter
+        | Collective::ReduceScatterBlock
+        | Collective::Scan
+        | Collective::Exscan => call.operator != no_operator(),
     };
     let is_a_buffer = !call.send.is_null() && call.send != in_place();
     is_whole && is_a_buffer && call.send != call.recv.cast_const()
@@ -105,7 +112,7 @@ unsafe fn first_fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
         };
         match elements {
             Err(class) => Some(class),
-            Ok(elements) => first_fault_of_sides(call, rank == call.root, elements),
+            Ok(elements) => first_fault_of_sides(call, rank, elements),
         }
     }
 }
@@ -133,28 +140,49 @@ unsafe fn largest_part(call: &RawCall, ranks: c_int) -> Result<i64, u32> {
 /// # Safety
 ///
 /// Datatypes are valid or null.
-unsafe fn first_fault_of_sides(call: &RawCall, is_root: bool, elements: i64) -> Option<u32> {
+unsafe fn first_fault_of_sides(call: &RawCall, rank: c_int, elements: i64) -> Option<u32> {
+    let is_root = rank == call.root;
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
-        Collective::Bcast | Collective::Scatter => false,
-        _ => true,
+        Collective::Bcast | Collective::Scatter | Collective::Barrier => false,
+        Collective::Allreduce
+        | Collective::Allgather
+        | Collective::ReduceScatter
+        | Collective::ReduceScatterBlock
+        | Collective::Alltoall
+        | Collective::Scan
+        | Collective::Exscan => true,
     };
+    let is_in_place = may_be_in_place && call.send == in_place();
     let sending = match call.collective {
-        Collective::Bcast => None,
+        Collective::Bcast | Collective::Barrier => None,
         Collective::Scatter if !is_root => None,
-        _ if may_be_in_place && call.send == in_place() => None,
-        Collective::Gather | Collective::Scatter | Collective::Allgather => {
+        _ if is_in_place => None,
+        Collective::Gather | Collective::Scatter | Collective::Allgather | Collective::Alltoall => {
             Some((call.send, call.send_count, call.send_type))
         }
-        _ => Some((call.send, elements, call.recv_type)),
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::ReduceScatter
+        | Collective::ReduceScatterBlock
+        | Collective::Scan
+        | Collective::Exscan => Some((call.send, elements, call.recv_type)),
     };
     let recv = call.recv.cast_const();
     let receiving = match call.collective {
+        Collective::Barrier => None,
         Collective::Reduce | Collective::Gather if !is_root => None,
         Collective::Scatter if is_root && recv == in_place() => None,
+        // The first rank has no result, but in place its input is there.
+        Collective::Exscan if rank == 0 && !is_in_place => None,
         _ => Some((recv, elements, call.recv_type)),
     };
-    let is_aliased = sending.is_some() && receiving.is_some() && call.send == recv && elements > 0;
+    // Elements of different datatypes may be in different places behind the same address.
+    let are_alike = match sending {
+        Some((_, count, datatype)) => count == elements && datatype == call.recv_type,
+        None => false,
+    };
+    let is_aliased = are_alike && receiving.is_some() && call.send == recv && elements > 0;
     // SAFETY: the caller promises that datatypes are valid or null.
     let mut faults = [sending, receiving]
         .into_iter()

@@ -3,14 +3,15 @@
 /// Calls the macro `$define` with all collectives that tables decide about. For each collective it passes MPI's name,
 /// the profiling name (`PMPI_*`) and the name in `include/colltune.h`; further names in this order, if they are
 /// given; the arguments with their kinds; the last argument, the communicator; and the [`runtime::RawCall`] that they
-/// make, with the handles of this build.
+/// make, with the handles of this build. If further names are given without those of the barrier, after the semicolon, it
+/// is left out: it has no function with large counts.
 #[macro_export]
 macro_rules! for_each_collective {
     ($define:ident) => {
-        $crate::for_each_collective!($define, [] [] [] [] [] [] [] []);
+        $crate::for_each_collective!($define, [] [] [] [] [] [] [] [] [] [] []; []);
     };
     ($define:ident, $bcast:tt $reduce:tt $allreduce:tt $gather:tt $scatter:tt $allgather:tt
-     $reduce_scatter:tt $reduce_scatter_block:tt) => {
+     $reduce_scatter:tt $reduce_scatter_block:tt $alltoall:tt $scan:tt $exscan:tt; $($barrier:tt)?) => {
         $define! {
             MPI_Bcast PMPI_Bcast colltune_bcast $bcast
                 (data: Output, count: Int, datatype: Type, root: Root; on)
@@ -59,6 +60,28 @@ macro_rules! for_each_collective {
                 (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
                 RawCall::new(Collective::ReduceScatterBlock, send, recv, count, datatype)
                     .with_operator(by);
+
+            MPI_Alltoall PMPI_Alltoall colltune_alltoall $alltoall
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, recv_count: Int, recv_type: Type; on)
+                RawCall::new(Collective::Alltoall, send, recv, recv_count, recv_type)
+                    .with_sent_elements(send_count, send_type);
+
+            MPI_Scan PMPI_Scan colltune_scan $scan
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
+                RawCall::new(Collective::Scan, send, recv, count, datatype)
+                    .with_operator(by);
+
+            MPI_Exscan PMPI_Exscan colltune_exscan $exscan
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
+                RawCall::new(Collective::Exscan, send, recv, count, datatype)
+                    .with_operator(by);
+
+            $(
+                MPI_Barrier PMPI_Barrier colltune_barrier $barrier
+                    (; on)
+                    RawCall::barrier();
+            )?
         }
     };
 }

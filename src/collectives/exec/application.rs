@@ -23,7 +23,7 @@ pub struct ApplicationCall {
     executor: ScheduleExecutor,
     /// The input and the output, if the call moves elements with gaps.
     sides: Option<Box<[Option<StagedBuffer>; 2]>>,
-    /// Whether no rank has any data.
+    /// Whether there is nothing to do, since no rank has any data. A barrier has work without data.
     is_empty: bool,
 }
 
@@ -80,8 +80,9 @@ impl ApplicationCall {
         let schedule = Schedule::new(algorithm, &request)?;
         let sides = StagedBuffer::for_arguments(arguments, rank, ranks, in_place)?;
         let has_sides = sides.iter().any(Option::is_some);
+        let has_data = unit_bytes > 0 && schedule.vector_units() > 0;
         Ok(Self {
-            is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
+            is_empty: algorithm.collective.has_data() && !has_data,
             sides: has_sides.then(|| Box::new(sides)),
             executor: ScheduleExecutor::with_unit(
                 &schedule,
@@ -100,8 +101,8 @@ impl ApplicationCall {
         self.executor.kept_bytes() + sides.map(StagedBuffer::kept_bytes).sum::<u64>()
     }
 
-    /// Carries out the collective on this rank's buffers; a broadcast has only `recv`. A buffer for which
-    /// `MPI_IN_PLACE` is passed, or that the rank does not have, is not accessed.
+    /// Carries out the collective on this rank's buffers; a broadcast has only `recv`, a barrier has none. A buffer for
+    /// which `MPI_IN_PLACE` is passed, or that the rank does not have, is not accessed.
     ///
     /// # Safety
     ///

@@ -93,6 +93,30 @@ pub enum Arguments<'a> {
         /// The operator.
         operator: OperatorHandle,
     },
+    /// `MPI_Alltoall`.
+    Alltoall {
+        /// The block that this rank sends to each rank.
+        send: Elements,
+        /// The block that it receives from each rank.
+        recv: Elements,
+    },
+    /// `MPI_Barrier`.
+    Barrier,
+    /// `MPI_Scan`.
+    Scan {
+        /// The input of every rank.
+        data: Elements,
+        /// The operator.
+        operator: OperatorHandle,
+    },
+    /// `MPI_Exscan`. The first rank has no result: its output is neither read nor written, except that its input is there
+    /// in place.
+    Exscan {
+        /// The input of every rank.
+        data: Elements,
+        /// The operator.
+        operator: OperatorHandle,
+    },
 }
 
 impl Arguments<'_> {
@@ -107,6 +131,10 @@ impl Arguments<'_> {
             Self::Allgather { .. } => Collective::Allgather,
             Self::ReduceScatter { .. } => Collective::ReduceScatter,
             Self::ReduceScatterBlock { .. } => Collective::ReduceScatterBlock,
+            Self::Alltoall { .. } => Collective::Alltoall,
+            Self::Barrier => Collective::Barrier,
+            Self::Scan { .. } => Collective::Scan,
+            Self::Exscan { .. } => Collective::Exscan,
         }
     }
 
@@ -117,29 +145,46 @@ impl Arguments<'_> {
             | Self::Reduce { root, .. }
             | Self::Gather { root, .. }
             | Self::Scatter { root, .. } => root,
-            _ => 0,
+            Self::Allreduce { .. }
+            | Self::Allgather { .. }
+            | Self::ReduceScatter { .. }
+            | Self::ReduceScatterBlock { .. }
+            | Self::Alltoall { .. }
+            | Self::Barrier
+            | Self::Scan { .. }
+            | Self::Exscan { .. } => 0,
         }
     }
 
     /// The datatype and operator of a reduction; `None` in data movement.
     pub fn reduction(&self) -> Option<(DatatypeHandle, OperatorHandle)> {
         match *self {
-            Self::Reduce { data, operator, .. } | Self::Allreduce { data, operator } => {
-                Some((data.datatype, operator))
-            }
+            Self::Reduce { data, operator, .. }
+            | Self::Allreduce { data, operator }
+            | Self::Scan { data, operator }
+            | Self::Exscan { data, operator } => Some((data.datatype, operator)),
             Self::ReduceScatter {
                 datatype, operator, ..
             } => Some((datatype, operator)),
             Self::ReduceScatterBlock { part, operator } => Some((part.datatype, operator)),
-            _ => None,
+            Self::Bcast { .. }
+            | Self::Gather { .. }
+            | Self::Scatter { .. }
+            | Self::Allgather { .. }
+            | Self::Alltoall { .. }
+            | Self::Barrier => None,
         }
     }
 
-    /// The length of the call in the schedule's units: elements in reductions, bytes in data movement.
+    /// The length of the call in the schedule's units: elements in reductions, bytes in data movement, 0 of a barrier.
     pub(crate) fn length_in_units(&self, is_root: bool, in_place: bool) -> Result<u64, ExecError> {
         match *self {
+            Self::Barrier => Ok(0),
             Self::Bcast { data, .. } => data.size_bytes(),
-            Self::Reduce { data, .. } | Self::Allreduce { data, .. } => Ok(data.count),
+            Self::Reduce { data, .. }
+            | Self::Allreduce { data, .. }
+            | Self::Scan { data, .. }
+            | Self::Exscan { data, .. } => Ok(data.count),
             Self::ReduceScatterBlock { part, .. } => Ok(part.count),
             Self::ReduceScatter { counts, .. } => counts
                 .iter()
@@ -147,13 +192,18 @@ impl Arguments<'_> {
                 .ok_or(ExecError::TooLarge { bytes: u64::MAX }),
             Self::Gather { send, .. } if !is_root => send.size_bytes(),
             Self::Scatter { recv, .. } if !is_root => recv.size_bytes(),
-            Self::Gather { recv, .. } | Self::Allgather { recv, .. } if in_place => {
+            Self::Gather { recv, .. }
+            | Self::Allgather { recv, .. }
+            | Self::Alltoall { recv, .. }
+                if in_place =>
+            {
                 recv.size_bytes()
             }
             Self::Scatter { send, .. } if in_place => send.size_bytes(),
             Self::Gather { send, recv, .. }
             | Self::Scatter { send, recv, .. }
-            | Self::Allgather { send, recv } => {
+            | Self::Allgather { send, recv }
+            | Self::Alltoall { send, recv } => {
                 let (bytes, received) = (send.size_bytes()?, recv.size_bytes()?);
                 if bytes != received {
                     return Err(ExecError::Lengths {

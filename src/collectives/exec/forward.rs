@@ -127,11 +127,13 @@ impl RawCall {
                     REDUCE_SCATTER_BLOCK.as_function()(send, recv, count, datatype, operator, on)
                 }
                 Collective::Alltoall => {
-                    ffi::PMPI_Alltoall(send, send_count, send_type, recv, count, datatype, on)
+                    ALLTOALL.as_function()(send, send_count, send_type, recv, count, datatype, on)
                 }
-                Collective::Barrier => ffi::PMPI_Barrier(on),
-                Collective::Scan => ffi::PMPI_Scan(send, recv, count, datatype, operator, on),
-                Collective::Exscan => ffi::PMPI_Exscan(send, recv, count, datatype, operator, on),
+                Collective::Barrier => BARRIER.as_function()(on),
+                Collective::Scan => SCAN.as_function()(send, recv, count, datatype, operator, on),
+                Collective::Exscan => {
+                    EXSCAN.as_function()(send, recv, count, datatype, operator, on)
+                }
             }
         }
     }
@@ -182,11 +184,17 @@ impl RawCall {
                 Collective::ReduceScatterBlock => LARGE_REDUCE_SCATTER_BLOCK.as_function()(
                     send, recv, count, datatype, operator, on,
                 ),
-                // Calls of these are not intercepted.
-                Collective::Alltoall
-                | Collective::Barrier
-                | Collective::Scan
-                | Collective::Exscan => ffi::MPI_ERR_OTHER as c_int,
+                Collective::Alltoall => LARGE_ALLTOALL.as_function()(
+                    send, send_count, send_type, recv, count, datatype, on,
+                ),
+                Collective::Scan => {
+                    LARGE_SCAN.as_function()(send, recv, count, datatype, operator, on)
+                }
+                Collective::Exscan => {
+                    LARGE_EXSCAN.as_function()(send, recv, count, datatype, operator, on)
+                }
+                // It has no counts, so there is only one function.
+                Collective::Barrier => BARRIER.as_function()(on),
             }
         }
     }
@@ -244,6 +252,7 @@ type Allgather<Count> =
     unsafe extern "C" fn(In, Count, MPI_Datatype, Out, Count, MPI_Datatype, MPI_Comm) -> c_int;
 type ReduceScatter<Counts> =
     unsafe extern "C" fn(In, Out, Counts, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
+type Barrier = unsafe extern "C" fn(MPI_Comm) -> c_int;
 
 static BCAST: LibraryFunction<Bcast<c_int>> = LibraryFunction::new(ffi::PMPI_Bcast as *mut c_void);
 static REDUCE: LibraryFunction<Reduce<c_int>> =
@@ -260,6 +269,13 @@ static REDUCE_SCATTER: LibraryFunction<ReduceScatter<*const c_int>> =
     LibraryFunction::new(ffi::PMPI_Reduce_scatter as *mut c_void);
 static REDUCE_SCATTER_BLOCK: LibraryFunction<Allreduce<c_int>> =
     LibraryFunction::new(ffi::PMPI_Reduce_scatter_block as *mut c_void);
+static ALLTOALL: LibraryFunction<Allgather<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Alltoall as *mut c_void);
+static BARRIER: LibraryFunction<Barrier> = LibraryFunction::new(ffi::PMPI_Barrier as *mut c_void);
+static SCAN: LibraryFunction<Allreduce<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Scan as *mut c_void);
+static EXSCAN: LibraryFunction<Allreduce<c_int>> =
+    LibraryFunction::new(ffi::PMPI_Exscan as *mut c_void);
 
 // Not every library has those with large counts, so they are null until `redirect_large` sets them.
 static LARGE_BCAST: LibraryFunction<Bcast<i64>> = LibraryFunction::new(std::ptr::null_mut());
@@ -274,6 +290,9 @@ static LARGE_REDUCE_SCATTER: LibraryFunction<ReduceScatter<*const i64>> =
     LibraryFunction::new(std::ptr::null_mut());
 static LARGE_REDUCE_SCATTER_BLOCK: LibraryFunction<Allreduce<i64>> =
     LibraryFunction::new(std::ptr::null_mut());
+static LARGE_ALLTOALL: LibraryFunction<Allgather<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_SCAN: LibraryFunction<Allreduce<i64>> = LibraryFunction::new(std::ptr::null_mut());
+static LARGE_EXSCAN: LibraryFunction<Allreduce<i64>> = LibraryFunction::new(std::ptr::null_mut());
 
 pub(crate) type CommCreate = unsafe extern "C" fn(MPI_Comm, ffi::MPI_Group, *mut MPI_Comm) -> c_int;
 pub(crate) type CommSplitType =
@@ -308,7 +327,7 @@ pub unsafe fn redirect_creators(create: *const c_void, split_type: *const c_void
 }
 
 /// Sets the function by which [`RawCall::forward`] makes calls of a collective, where `PMPI_Bcast` and others name
-/// functions that forward to it themselves. Has no effect on collectives without tables.
+/// functions that forward to it themselves.
 ///
 /// # Safety
 ///
@@ -323,15 +342,16 @@ pub unsafe fn redirect_collective(collective: Collective, function: *const c_voi
         Collective::Allgather => &ALLGATHER.address,
         Collective::ReduceScatter => &REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
-            return;
-        }
+        Collective::Alltoall => &ALLTOALL.address,
+        Collective::Barrier => &BARRIER.address,
+        Collective::Scan => &SCAN.address,
+        Collective::Exscan => &EXSCAN.address,
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }
 
 /// Sets the function with large counts, such as `PMPI_Bcast_c`, by which [`RawCall::forward`] makes such calls of a
-/// collective. Has no effect on collectives without tables.
+/// collective. Has no effect on a barrier, which has no counts.
 ///
 /// # Safety
 ///
@@ -346,9 +366,11 @@ pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
         Collective::Allgather => &LARGE_ALLGATHER.address,
         Collective::ReduceScatter => &LARGE_REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &LARGE_REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
-            return;
-        }
+        Collective::Alltoall => &LARGE_ALLTOALL.address,
+        Collective::Scan => &LARGE_SCAN.address,
+        Collective::Exscan => &LARGE_EXSCAN.address,
+        // It has no counts.
+        Collective::Barrier => return,
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }

@@ -10,8 +10,8 @@ use crate::constants::{MPI_Datatype, MPI_Op};
 
 /// A collective's arguments on one rank, except for the communicator.
 ///
-/// A collective's only count, datatype or buffer is stored as the receiving one. Counts have MPI's larger type, also in
-/// calls by the functions in which they are `int`.
+/// A collective's only count, datatype or buffer is stored as the receiving one; a barrier has none. Counts have MPI's
+/// larger type, also in calls by the functions in which they are `int`.
 #[derive(Clone, Copy, Debug)]
 pub struct RawCall {
     /// The collective.
@@ -20,11 +20,11 @@ pub struct RawCall {
     pub send: *const c_void,
     /// The output buffer; a broadcast's root reads it.
     pub recv: *mut c_void,
-    /// The number of elements sent; in a scatter, to each rank.
+    /// The number of elements sent; in a scatter and an alltoall, to each rank.
     pub send_count: i64,
     /// Their type.
     pub send_type: MPI_Datatype,
-    /// The number of elements received; in a gather, from each rank.
+    /// The number of elements received; in a gather, an allgather and an alltoall, from each rank.
     pub recv_count: i64,
     /// Their type.
     pub recv_type: MPI_Datatype,
@@ -147,6 +147,15 @@ impl RawCall {
             operator,
             root: 0,
         }
+    }
+
+    /// A barrier, which has neither data nor an operator.
+    #[inline(always)]
+    pub fn barrier() -> Self {
+        // SAFETY: a constant that the library has set before `main`.
+        let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
+        let (nowhere, room) = (std::ptr::null(), std::ptr::null_mut());
+        Self::new(Collective::Barrier, nowhere, room, 0, nothing)
     }
 
     /// Sets the root.

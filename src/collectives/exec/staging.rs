@@ -104,7 +104,17 @@ impl StagedBuffer {
                 if in_place { None } else { gives(send, one)? },
                 Self::new(recv, own, all)?,
             ],
-            _ => [None, None],
+            // In place, every block that is sent is where a received one goes.
+            Arguments::Alltoall { recv, .. } if in_place => [None, Self::new(recv, all, all)?],
+            Arguments::Alltoall { send, recv } => [gives(send, all)?, gets(recv, all)?],
+            // Elements that are combined stay where they are.
+            Arguments::Reduce { .. }
+            | Arguments::Allreduce { .. }
+            | Arguments::ReduceScatter { .. }
+            | Arguments::ReduceScatterBlock { .. }
+            | Arguments::Scan { .. }
+            | Arguments::Exscan { .. }
+            | Arguments::Barrier => [None, None],
         })
     }
 

@@ -168,6 +168,18 @@ macro_rules! collective {
     (MPI_Reduce_scatter_block) => {
         Collective::ReduceScatterBlock
     };
+    (MPI_Alltoall) => {
+        Collective::Alltoall
+    };
+    (MPI_Barrier) => {
+        Collective::Barrier
+    };
+    (MPI_Scan) => {
+        Collective::Scan
+    };
+    (MPI_Exscan) => {
+        Collective::Exscan
+    };
 }
 
 capi::for_each_collective!(intercept);
@@ -183,11 +195,12 @@ pub(crate) fn redirect_forwarding() {
 }
 
 /// The same collectives with large counts, such as `MPI_Bcast_c` (MPI 4.0, section 2.5.8), if the library has them. They
-/// are decided about like those with `int`, so ranks that use either form can take part in one call.
+/// are decided about like those with `int`, so ranks that use either form can take part in one call. A barrier has no
+/// counts, and thus no such form.
 #[cfg(large_counts)]
 pub(crate) mod large {
     use super::*;
-    use crate::chain::{function, function_of_library, lacking};
+    use crate::chain::{Link, function, function_of_library, lacking};
 
     // `MPI_Count`.
     type Int = i64;
@@ -208,6 +221,9 @@ pub(crate) mod large {
         [MPI_Allgather_c PMPI_Allgather_c]
         [MPI_Reduce_scatter_c PMPI_Reduce_scatter_c]
         [MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c]
+        [MPI_Alltoall_c PMPI_Alltoall_c]
+        [MPI_Scan_c PMPI_Scan_c]
+        [MPI_Exscan_c PMPI_Exscan_c];
     );
 
     /// Finds the library's functions. Where the library has none, which a program can only call because this library
@@ -217,9 +233,9 @@ pub(crate) mod large {
         for link in LINKS {
             link.find_functions();
         }
-        let plain_links = super::LINKS.iter();
-        for ((link, plain), narrowing) in LINKS.iter().zip(plain_links).zip(narrowing()) {
-            if !link.is_beside(plain) {
+        for ((link, collective), narrowing) in LINKS.iter().zip(COLLECTIVES).zip(narrowing()) {
+            let plain = plain_link(*collective);
+            if !plain.is_some_and(|plain| link.is_beside(plain)) {
                 link.replace(narrowing);
             }
         }
@@ -287,13 +303,18 @@ pub(crate) mod large {
         };
     }
 
-    capi::for_each_collective!(narrow);
+    capi::for_each_collective!(narrow, [] [] [] [] [] [] [] [] [] [] [];);
+
+    /// The link of the function with `int` for a collective.
+    fn plain_link(collective: Collective) -> Option<&'static Link> {
+        let mut links = super::LINKS.iter().zip(super::COLLECTIVES);
+        let found = links.find(|(_, known)| **known == collective);
+        found.map(|(link, _)| *link)
+    }
 
     /// The library's function with `int` for a collective.
     fn plain_function(collective: Collective) -> *const c_void {
-        let mut links = super::LINKS.iter().zip(super::COLLECTIVES);
-        let found = links.find(|(_, known)| **known == collective);
-        found.map_or(lacking as *const c_void, |(link, _)| link.library())
+        plain_link(collective).map_or(lacking as *const c_void, Link::library)
     }
 
     /// The number of elements in each rank's part, if all fit into `int`.

@@ -28,12 +28,12 @@ pub(crate) fn measured_elements(call: &RawCall, rank: c_int) -> (i64, MPI_Dataty
 }
 
 /// Computes the length of a call in bytes, as [`table::message_size`] defines it, from arguments that are significant on
-/// this rank and equal on all ranks.
+/// this rank and equal on all ranks. That of a barrier, which has no arguments, is 0.
 ///
 /// # Errors
 ///
 /// The inner error means that the call is left to the library, which will report wrong arguments, or has nothing to
-/// do.
+/// do, which is never so in a barrier.
 ///
 /// # Safety
 ///
@@ -43,6 +43,9 @@ pub(crate) unsafe fn call_length(
     rank: c_int,
     ranks: c_int,
 ) -> Result<Result<u64, FallbackReason>, ExecError> {
+    if !call.collective.has_data() {
+        return Ok(Ok(0));
+    }
     let (measured_count, datatype) = measured_elements(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
@@ -117,6 +120,7 @@ pub(crate) unsafe fn executor_arguments<'a>(
     let operator = unsafe { OperatorHandle::new(call.operator)? };
     Ok(match call.collective {
         Collective::Bcast => Arguments::Bcast { data, root },
+        Collective::Allreduce => Arguments::Allreduce { data, operator },
         Collective::Reduce => Arguments::Reduce {
             data,
             operator,
@@ -142,6 +146,9 @@ pub(crate) unsafe fn executor_arguments<'a>(
             part: data,
             operator,
         },
-        _ => Arguments::Allreduce { data, operator },
+        Collective::Alltoall => Arguments::Alltoall { send, recv: data },
+        Collective::Barrier => Arguments::Barrier,
+        Collective::Scan => Arguments::Scan { data, operator },
+        Collective::Exscan => Arguments::Exscan { data, operator },
     })
 }

@@ -39,14 +39,7 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_root = call.root == rank;
-    // Programs pass the same buffer twice instead of `MPI_IN_PLACE`, where parts are gathered or scattered on the rank
-    // with the first part, and some libraries accept that. It must not affect this rank's decision then; where the
-    // library refuses it, the call does not get here (`wrong`).
-    let has_parts = matches!(
-        call.collective,
-        Collective::Gather | Collective::Allgather | Collective::Scatter
-    );
-    let is_said_so = call.is_aliased() && if has_parts { rank == 0 } else { true };
+    let is_said_so = is_same_memory(&call, rank);
     let given_in_place = |buffer: *const c_void| is_said_so || buffer == in_place();
     let mut is_in_place = false;
     let is_misplaced;
@@ -73,7 +66,24 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
             call.recv = std::ptr::null_mut();
         }
         Collective::Bcast => is_misplaced = call.recv.cast_const() == in_place(),
-        _ => {
+        Collective::Barrier => is_misplaced = false,
+        // The first rank has no result. In place its input is there, which stays as it is.
+        Collective::Exscan if rank == 0 => {
+            is_in_place = call.send == in_place();
+            is_misplaced = is_in_place && call.recv.cast_const() == in_place();
+            if !is_in_place {
+                call.recv = std::ptr::null_mut();
+            }
+        }
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::Gather
+        | Collective::Allgather
+        | Collective::ReduceScatter
+        | Collective::ReduceScatterBlock
+        | Collective::Alltoall
+        | Collective::Scan
+        | Collective::Exscan => {
             is_misplaced = call.recv.cast_const() == in_place();
             is_in_place = given_in_place(call.send);
             if is_in_place {
@@ -99,6 +109,25 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
         operator: call.operator,
     };
     (call, key)
+}
+
+/// Whether a call's input and output are the same elements of the same memory.
+///
+/// Programs pass the same buffer twice instead of `MPI_IN_PLACE`, where parts are gathered or scattered on the rank with
+/// the first part, and some libraries accept that. It must not affect this rank's decision then; where the library refuses
+/// it, the call does not get here (`wrong`). Elements of different datatypes may be in different places behind the same
+/// address.
+#[inline(always)]
+fn is_same_memory(call: &RawCall, rank: c_int) -> bool {
+    let are_alike = || call.send_count == call.recv_count && call.send_type == call.recv_type;
+    call.is_aliased()
+        && match call.collective {
+            Collective::Gather | Collective::Allgather | Collective::Scatter => {
+                rank == 0 && are_alike()
+            }
+            Collective::Alltoall => are_alike(),
+            _ => true,
+        }
 }
 
 /// Whether the numbers of elements that a call sends and receives are `int`.

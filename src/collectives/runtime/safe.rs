@@ -39,9 +39,7 @@ impl Runtime {
         communicator: &impl Communicating,
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
-        if !is_running() {
-            return Err(RuntimeError::NotRunning);
-        }
+        check_running()?;
         let loaded = Loaded::read(path).map_err(RuntimeError::from);
         // SAFETY: MPI is running, and rsmpi's communicators are valid.
         let dispatcher = unsafe { Dispatcher::new(loaded, communicator.as_raw(), settings) }?;
@@ -254,6 +252,75 @@ impl Runtime {
         )
     }
 
+    /// `MPI_Alltoall`: sends to every rank its block of the elements, and collects all ranks' blocks for this rank, in
+    /// rank order.
+    ///
+    /// # Errors
+    ///
+    /// If the slices differ in length, or do not consist of blocks of one length for all ranks, or MPI reports an error.
+    pub fn alltoall<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+    ) -> Result<(), RuntimeError> {
+        check_length(recv.len(), send.len())?;
+        let ranks = communicator.size() as usize;
+        let block = recv.len() / ranks;
+        check_length(block * ranks, recv.len())?;
+        let buffers = CallBuffers::from_input(send, block, recv.as_mut_ptr());
+        self.call_collective::<T>(communicator, Collective::Alltoall, &buffers, |call| call)
+    }
+
+    /// `MPI_Barrier`: returns when all ranks have called it.
+    ///
+    /// # Errors
+    ///
+    /// If MPI reports an error.
+    pub fn barrier(&self, communicator: &impl Communicating) -> Result<(), RuntimeError> {
+        self.make_call(communicator, RawCall::barrier())
+    }
+
+    /// `MPI_Scan`: combines the elements of all ranks up to this one.
+    ///
+    /// # Errors
+    ///
+    /// If the slices differ in length, or MPI reports an error.
+    pub fn scan<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        check_length(send.len(), recv.len())?;
+        let by = operation.as_raw();
+        let buffers = CallBuffers::from_output(send.as_ptr(), recv);
+        self.call_collective::<T>(communicator, Collective::Scan, &buffers, |call| {
+            call.with_operator(by)
+        })
+    }
+
+    /// `MPI_Exscan`: combines the elements of all ranks below this one. On rank 0 `recv` stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the slices differ in length, or MPI reports an error.
+    pub fn exscan<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        check_length(send.len(), recv.len())?;
+        let by = operation.as_raw();
+        let buffers = CallBuffers::from_output(send.as_ptr(), recv);
+        self.call_collective::<T>(communicator, Collective::Exscan, &buffers, |call| {
+            call.with_operator(by)
+        })
+    }
+
     fn root_buffer<T>(
         &self,
         communicator: &impl Communicating,
@@ -277,9 +344,7 @@ impl Runtime {
         buffers: &CallBuffers,
         more: impl FnOnce(RawCall) -> RawCall,
     ) -> Result<(), RuntimeError> {
-        if !is_running() {
-            return Err(RuntimeError::NotRunning);
-        }
+        check_running()?;
         let datatype = T::equivalent_datatype();
         let count = c_int::try_from(buffers.count).map_err(|_| RuntimeError::Length {
             expected: c_int::MAX as usize,
@@ -291,6 +356,16 @@ impl Runtime {
         if collective.is_rooted() {
             check_root(communicator, call.root)?;
         }
+        self.make_call(communicator, call)
+    }
+
+    /// Makes a call, whose buffers are slices as long as it says.
+    fn make_call(
+        &self,
+        communicator: &impl Communicating,
+        call: RawCall,
+    ) -> Result<(), RuntimeError> {
+        check_running()?;
         // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
         match unsafe { self.dispatcher.call(communicator.as_raw(), call) } {
             0 => Ok(()),
@@ -322,6 +397,14 @@ impl CallBuffers {
             count: recv.len(),
             recv: recv.as_mut_ptr().cast(),
         }
+    }
+}
+
+fn check_running() -> Result<(), RuntimeError> {
+    if is_running() {
+        Ok(())
+    } else {
+        Err(RuntimeError::NotRunning)
     }
 }
 

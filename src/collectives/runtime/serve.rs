@@ -366,6 +366,9 @@ impl Dispatcher {
     /// The handles are valid, and `counts` has one count per rank where it is significant.
     unsafe fn few_elements(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
         let attached = state.attached.as_ref().ok()?;
+        if !call.collective.has_data() {
+            return None;
+        }
         let (elements, datatype) = measured_elements(call, state.rank);
         // SAFETY: the caller promises valid handles, and one count per rank where `counts` is significant.
         let (bytes, is_named) = unsafe {

@@ -218,16 +218,18 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
     if is_in_place || call.send.is_null() || call.recv.is_null() {
         return None;
     }
+    let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
     // SAFETY: the caller promises a call without other errors, so its datatypes are valid where they are significant.
     let before_own_part = |count: i64, datatype| unsafe {
-        let are_alike = call.send_count == call.recv_count && call.send_type == call.recv_type;
         let elements = i64::from(rank).checked_mul(count)?;
         let bytes = distance_bytes(elements)?.checked_mul(extent_without_gaps(datatype)?)?;
         are_alike.then_some(bytes)
     };
     let (distance, elements) = match call.collective {
-        Collective::Bcast => return None,
+        Collective::Bcast | Collective::Barrier => return None,
         Collective::Gather | Collective::Scatter | Collective::Reduce if !is_root => return None,
+        // It has no output there.
+        Collective::Exscan if rank == 0 => return None,
         Collective::Gather | Collective::Allgather => {
             let count = call.recv_count;
             (before_own_part(count, call.recv_type)?, count)
@@ -242,7 +244,13 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
             let parts = unsafe { call.part_counts(ranks) };
             (0, parts.iter().max()?)
         }
-        _ => (0, call.recv_count),
+        Collective::Alltoall if !are_alike => return None,
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::ReduceScatterBlock
+        | Collective::Alltoall
+        | Collective::Scan
+        | Collective::Exscan => (0, call.recv_count),
     };
     let same = SameMemory { distance, elements };
     (elements > 0).then_some(same)
@@ -296,12 +304,15 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
     let unless_in_place =
         |side: BufferElements| Some(side).filter(|side| side.buffer != in_place());
     Some(match call.collective {
+        Collective::Barrier => [None, None],
         Collective::Bcast => [None, Some(recv)],
         Collective::Reduce if !is_root => [Some(operand), None],
         Collective::Gather if !is_root => [Some(send), None],
         Collective::Scatter if !is_root => [None, Some(recv)],
         Collective::Scatter => [Some(send), unless_in_place(recv)],
-        Collective::Gather | Collective::Allgather => [unless_in_place(send), Some(recv)],
+        Collective::Gather | Collective::Allgather | Collective::Alltoall => {
+            [unless_in_place(send), Some(recv)]
+        }
         Collective::ReduceScatter => {
             if call.counts.are_missing() {
                 return None;
@@ -319,7 +330,16 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
             let input = of(parts.iter().max(), operand).and_then(unless_in_place);
             [input, of(parts.count_of_rank(rank), recv)]
         }
-        _ => [unless_in_place(operand), Some(recv)],
+        // It has no output there; in place its input is where the output would be.
+        Collective::Exscan if rank == 0 => match unless_in_place(operand) {
+            Some(input) => [Some(input), None],
+            None => [None, Some(recv)],
+        },
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::ReduceScatterBlock
+        | Collective::Scan
+        | Collective::Exscan => [unless_in_place(operand), Some(recv)],
     })
 }
 

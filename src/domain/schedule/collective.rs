@@ -4,9 +4,7 @@
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
 //! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
-//! and programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's
-//! default and its own algorithms ([`Collective::MEASURED`]). Exscan can only be shown, proved and simulated so far. A
-//! barrier has no data: one cell of 0 bytes.
+//! and programs use those of [`Collective::SERVED`]. A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,20 +63,7 @@ impl Collective {
     ];
 
     /// The collectives whose algorithms campaigns, tables and programs use ([`Collective::is_served`]).
-    pub const SERVED: [Collective; 8] = [
-        Self::Bcast,
-        Self::Reduce,
-        Self::Allreduce,
-        Self::Gather,
-        Self::Scatter,
-        Self::Allgather,
-        Self::ReduceScatter,
-        Self::ReduceScatterBlock,
-    ];
-
-    /// The collectives that can be measured: those of [`Collective::SERVED`], and those of which campaigns and tables use
-    /// only an MPI library's algorithms.
-    pub const MEASURED: [Collective; 11] = [
+    pub const SERVED: [Collective; 12] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -90,7 +75,11 @@ impl Collective {
         Self::Alltoall,
         Self::Barrier,
         Self::Scan,
+        Self::Exscan,
     ];
+
+    /// The collectives that can be measured.
+    pub const MEASURED: [Collective; 12] = Self::SERVED;
 
     /// The name used in files and on the command line: MPI's, in lower case.
     pub const fn name(self) -> &'static str {
@@ -115,13 +104,9 @@ impl Collective {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// Whether campaigns, tables and programs use the algorithms of this crate. For other collectives they use only an MPI
-    /// library's algorithms.
-    pub const fn is_served(self) -> bool {
-        !matches!(
-            self,
-            Self::Alltoall | Self::Barrier | Self::Scan | Self::Exscan
-        )
+    /// Whether campaigns, tables and programs use the algorithms of this crate.
+    pub fn is_served(self) -> bool {
+        Self::SERVED.contains(&self)
     }
 
     /// Whether a call moves data. If not, its length is 0 bytes.

@@ -7,7 +7,7 @@ use schedule::Collective;
 use testkit::mpi::chosen_family;
 
 /// The algorithms of Open MPI 4.1, numbered from 1 as in its documentation and sources.
-const OPEN_MPI: [(Collective, &[&str]); 11] = [
+const OPEN_MPI: [(Collective, &[&str]); 12] = [
     (
         Collective::Bcast,
         &[
@@ -99,10 +99,11 @@ const OPEN_MPI: [(Collective, &[&str]); 11] = [
         ],
     ),
     (Collective::Scan, &["linear", "recursive_doubling"]),
+    (Collective::Exscan, &["linear", "recursive_doubling"]),
 ];
 
 /// The algorithms of MPICH 4.0, without the nonblocking collectives and compositions over nodes.
-const MPICH: [(Collective, &[&str]); 11] = [
+const MPICH: [(Collective, &[&str]); 12] = [
     (
         Collective::Bcast,
         &[
@@ -151,6 +152,7 @@ const MPICH: [(Collective, &[&str]); 11] = [
     ),
     (Collective::Barrier, &["dissemination"]),
     (Collective::Scan, &["recursive_doubling"]),
+    (Collective::Exscan, &["recursive_doubling"]),
 ];
 
 fn names(table: &[(Collective, &[&str])]) -> Vec<String> {

@@ -21,7 +21,8 @@ impl Case<'_> {
     pub(crate) fn call(&self, rank: u32, others: [bool; 2], in_place: bool) -> Call<'_> {
         let is_root = rank == self.root;
         let collective = self.algorithm.collective;
-        let is_in_place = in_place && (is_root || !collective.is_rooted());
+        let is_part = self.is_part_in_place && rank % 2 == 1;
+        let is_in_place = in_place && !is_part && (is_root || !collective.is_rooted());
         let [sent, received] = self.lengths(rank, is_in_place);
         let [send_kind, recv_kind] =
             others.map(|is_other| if is_other { self.other_kind } else { self.kind });
@@ -39,6 +40,7 @@ impl Case<'_> {
         }
         let result = match collective {
             Collective::Bcast if is_root => 0,
+            Collective::Exscan if rank == 0 => 0,
             Collective::Scatter if is_in_place => 0,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => self.part(rank),
             _ => received,
@@ -64,15 +66,15 @@ impl Case<'_> {
         match collective {
             Collective::Bcast => [0, whole],
             Collective::Reduce => [whole, at_root],
-            Collective::Allreduce => [whole, whole],
+            Collective::Allreduce | Collective::Scan | Collective::Alltoall => [whole, whole],
+            Collective::Exscan if rank == 0 && !is_in_place => [whole, 0],
+            Collective::Exscan => [whole, whole],
+            Collective::Barrier => [0, 0],
             Collective::Gather => [self.count, at_root],
             Collective::Scatter => [at_root, self.count],
             Collective::Allgather => [self.count, whole],
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 [whole, if is_in_place { whole } else { self.part(rank) }]
-            }
-            Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
-                panic!("{collective} has no algorithms that programs use")
             }
         }
     }
@@ -138,6 +140,10 @@ impl Case<'_> {
             (Collective::Gather, _) => Arguments::Gather { send, recv, root },
             (Collective::Scatter, _) => Arguments::Scatter { send, recv, root },
             (Collective::Allgather, _) => Arguments::Allgather { send, recv },
+            (Collective::Alltoall, _) => Arguments::Alltoall { send, recv },
+            (Collective::Barrier, _) => Arguments::Barrier,
+            (Collective::Scan, Some((_, operator))) => Arguments::Scan { data, operator },
+            (Collective::Exscan, Some((_, operator))) => Arguments::Exscan { data, operator },
             _ => Arguments::Bcast { data: recv, root },
         }
     }

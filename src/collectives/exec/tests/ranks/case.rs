@@ -1,6 +1,7 @@
 //! One call: one of our algorithms compared with the library's own collective.
 
 use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, Wait};
 use schedule::{
@@ -11,6 +12,15 @@ use vocabulary::Parameters;
 use crate::kind::Kind;
 use crate::library;
 use crate::memory::Memory;
+
+/// The time by which one rank comes late to a barrier, much longer than its messages take.
+const PAUSE: Duration = Duration::from_micros(300);
+
+/// A time in seconds, for comparison between ranks of one machine.
+fn seconds(time: SystemTime) -> f64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}
 
 /// A call and the algorithm that serves it.
 pub(crate) struct Case<'a> {
@@ -27,8 +37,11 @@ pub(crate) struct Case<'a> {
     pub(crate) ranks: u32,
     /// The pretended nodes of the ranks.
     pub(crate) nodes: Nodes,
+    /// The root; of a barrier, the rank that comes late.
     pub(crate) root: u32,
     pub(crate) in_place: bool,
+    /// Whether only even ranks are in place, where MPI does not ask all ranks for the same.
+    pub(crate) is_part_in_place: bool,
     pub(crate) wait: Wait,
     /// Whether some ranks describe the data as elements of the other kind.
     pub(crate) mixes: bool,
@@ -53,7 +66,11 @@ impl fmt::Display for Case<'_> {
             } else {
                 "the same"
             },
-            if self.in_place { ", in place" } else { "" },
+            match (self.in_place, self.is_part_in_place) {
+                (true, true) => ", in place on even ranks",
+                (true, false) => ", in place",
+                (false, _) => "",
+            },
             self.wait,
         )
     }
@@ -80,7 +97,8 @@ impl Case<'_> {
         }
         let needs_lanes = self.algorithm.id == "lanes";
         let is_own = |phase: &Phase| phase.about == About::Own;
-        let has_parts = self.algorithm.phases.iter().any(is_own);
+        let mut phases = self.algorithm.phases.iter();
+        let has_parts = phases.any(is_own) || self.algorithm.knows_nodes_itself;
         let parts_differ = self.algorithm.collective == Collective::ReduceScatter;
         let is_cyclic = self.nodes.are_cyclic() && self.nodes.are_alike() && !parts_differ;
         let leaders = self.parameters.leaders_per_node.unwrap_or(1);
@@ -138,9 +156,24 @@ impl Case<'_> {
         // A second call must not see data that the first one left behind. All ranks make both calls.
         for turn in ["first", "second"] {
             let (mut send, mut recv) = (call.send.clone(), call.recv.clone());
+            // The first rank's output is not significant in an exscan.
+            let output = match self.algorithm.collective {
+                Collective::Exscan if rank == 0 && !call.is_in_place => std::ptr::null_mut(),
+                _ => recv.address(),
+            };
+            let begun = self.begin_late(rank == self.root);
             // SAFETY: the memory is what the arguments say.
             unsafe {
-                ours.call(communicator, send.address().cast(), recv.address().cast())?;
+                ours.call(communicator, send.address().cast(), output.cast())?;
+            }
+            if self.algorithm.collective == Collective::Barrier {
+                let ended = SystemTime::now();
+                let mut last = [seconds(begun)];
+                communicator.maximum_over_ranks(&mut last)?;
+                if seconds(ended) < last[0] {
+                    outcome =
+                        Outcome::Failed(format!("{turn} call: it ended before all had begun"));
+                }
             }
             if send.bytes() != call.send.bytes() {
                 outcome = Outcome::Failed(format!("{turn} call: the input was written"));
@@ -161,6 +194,14 @@ impl Case<'_> {
             }
         }
         Ok(outcome)
+    }
+
+    /// The time at which this rank begins its call, in a barrier after a pause if it is the late one.
+    fn begin_late(&self, is_late: bool) -> SystemTime {
+        if is_late && self.algorithm.collective == Collective::Barrier {
+            std::thread::sleep(PAUSE);
+        }
+        SystemTime::now()
     }
 
     /// For each of the two buffers, whether a rank describes it as elements of the other kind.

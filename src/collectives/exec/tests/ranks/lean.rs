@@ -194,11 +194,12 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             send: data,
             recv: data,
         },
-        (_, None)
-        | (Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan, _) =>
-        {
-            return None;
-        }
+        (Collective::Alltoall, _) => Arguments::Alltoall {
+            send: data,
+            recv: data,
+        },
+        (Collective::Barrier, _) => Arguments::Barrier,
+        (_, None) => return None,
         (Collective::Reduce, Some(operator)) => Arguments::Reduce {
             data,
             operator,
@@ -214,5 +215,7 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             part: data,
             operator,
         },
+        (Collective::Scan, Some(operator)) => Arguments::Scan { data, operator },
+        (Collective::Exscan, Some(operator)) => Arguments::Exscan { data, operator },
     })
 }

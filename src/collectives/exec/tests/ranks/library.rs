@@ -45,6 +45,15 @@ pub(crate) unsafe fn call(
                 let (count, datatype) = (int(part.count), part.datatype.raw());
                 ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator.raw(), comm)
             }
+            Arguments::Scan { data, operator } => {
+                let (count, datatype) = (int(data.count), data.datatype.raw());
+                ffi::MPI_Scan(send, recv, count, datatype, operator.raw(), comm)
+            }
+            Arguments::Exscan { data, operator } => {
+                let (count, datatype) = (int(data.count), data.datatype.raw());
+                ffi::MPI_Exscan(send, recv, count, datatype, operator.raw(), comm)
+            }
+            Arguments::Barrier => ffi::MPI_Barrier(comm),
             _ => move_data(arguments, communicator, send, recv),
         }
     };
@@ -104,6 +113,18 @@ unsafe fn move_data(
                 send: sent,
                 recv: got,
             } => ffi::MPI_Allgather(
+                send,
+                int(sent.count),
+                sent.datatype.raw(),
+                recv,
+                int(got.count),
+                got.datatype.raw(),
+                comm,
+            ),
+            Arguments::Alltoall {
+                send: sent,
+                recv: got,
+            } => ffi::MPI_Alltoall(
                 send,
                 int(sent.count),
                 sent.datatype.raw(),

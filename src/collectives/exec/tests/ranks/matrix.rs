@@ -79,6 +79,7 @@ pub(crate) fn cases<'a>(
                         } else {
                             Wait::Block
                         },
+                        is_part_in_place: may_differ(algorithm.collective) && dice.below(2) == 0,
                     });
                 }
             }
@@ -87,10 +88,16 @@ pub(crate) fn cases<'a>(
     cases
 }
 
-/// Every root of few ranks; the first, a middle one and the last of many.
+/// Whether MPI lets each rank choose if it is in place.
+fn may_differ(collective: Collective) -> bool {
+    let scatters = [Collective::ReduceScatter, Collective::ReduceScatterBlock];
+    scatters.contains(&collective) || collective.is_prefix_reduction()
+}
+
+/// Every root of few ranks; the first, a middle one and the last of many. Of a barrier, the ranks that come late.
 fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
     match ranks {
-        _ if !collective.is_rooted() => vec![0],
+        _ if !collective.is_rooted() && collective.has_data() => vec![0],
         0..=5 => (0..ranks).collect(),
         _ => vec![0, ranks / 2, ranks - 1],
     }

@@ -16,6 +16,7 @@ mod repeats;
 mod secure;
 mod strange;
 mod stress;
+mod synchronising;
 mod unlike;
 mod unserved;
 mod wrong;

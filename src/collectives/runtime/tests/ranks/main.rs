@@ -90,6 +90,21 @@ fn combine(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), Ru
     let mut at_root = (rank == root).then(|| vec![0; COUNT]);
     runtime.reduce(on, &mine, at_root.as_deref_mut(), sum(), root)?;
     assert!(at_root.is_none_or(|sums| sums == expected));
+    let mut prefix = vec![-1; COUNT];
+    runtime.scan(on, &mine, &mut prefix, sum())?;
+    let up_to = |end: i32, place: usize| end * place as i32 + end * (end - 1) / 2;
+    let expected_prefix: Vec<i32> = (0..COUNT).map(|place| up_to(rank + 1, place)).collect();
+    assert_eq!(prefix, expected_prefix);
+    let mut before = vec![-1; COUNT];
+    runtime.exscan(on, &mine, &mut before, sum())?;
+    // The first rank's output stays as it is.
+    let expected_before: Vec<i32> = if rank == 0 {
+        vec![-1; COUNT]
+    } else {
+        (0..COUNT).map(|place| up_to(rank, place)).collect()
+    };
+    assert_eq!(before, expected_before);
+    runtime.barrier(on)?;
     Ok(())
 }
 
@@ -166,6 +181,17 @@ fn pass(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), Runti
     let mut everywhere = vec![0.0; whole.len()];
     runtime.allgather(on, &part, &mut everywhere)?;
     assert_eq!(everywhere, whole);
+    let blocks: Vec<f64> = whole
+        .iter()
+        .map(|number| number + f64::from(rank))
+        .collect();
+    let mut received = vec![0.0; whole.len()];
+    runtime.alltoall(on, &blocks, &mut received)?;
+    for (sender, block) in (0..).zip(received.chunks(COUNT)) {
+        let mine = whole[rank as usize * COUNT..].iter();
+        let expected = mine.map(|number| number + f64::from(sender));
+        assert!(block.iter().copied().eq(expected.take(COUNT)));
+    }
     Ok(())
 }
 
@@ -189,4 +215,8 @@ fn mistakes(runtime: &Runtime, on: &impl runtime::Communicating) {
     check(runtime.reduce_scatter_block(on, &[1], &mut [0], sum()));
     check(runtime.reduce_scatter(on, &[1], &mut [0], &[1], sum()));
     check(runtime.gather(on, &[1], Some(&mut []), on.rank()));
+    check(runtime.alltoall(on, &[1], &mut [0, 0]));
+    check(runtime.alltoall(on, &[1], &mut [0]));
+    check(runtime.scan(on, &[1, 2], &mut [0], sum()));
+    check(runtime.exscan(on, &[1], &mut [], sum()));
 }

@@ -110,7 +110,11 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
             } else {
                 (Datatype::Byte, None)
             };
-            let bytes = elements * datatype.size_bytes();
+            let bytes = if collective.has_data() {
+                elements * datatype.size_bytes()
+            } else {
+                0
+            };
             let cell = Cell {
                 collective,
                 shape,

@@ -34,12 +34,12 @@ static int odd_int(void) { return odd_ints[any(10)]; }
 static void decide(const colltune_table *table) {
     static const char *const names[] = {
         "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
-        "reduce_scatter_block", "barrier", "alltoall", "", "BCAST", "bcast ", "\xff\xfe", NULL};
+        "reduce_scatter_block", "alltoall", "barrier", "scan", "exscan", "alltoallv", "barriers", "", "BCAST", "bcast ", "\xff\xfe", NULL};
     static const uint64_t sizes[] = {0, 1, 4096, INT_MAX, (uint64_t)INT_MAX + 1, INT64_MAX, UINT64_MAX};
-    int place = any(15), nodes = any(2) ? odd_int() : any(300) - 20, ppn = odd_int();
+    int place = any(19), nodes = any(2) ? odd_int() : any(300) - 20, ppn = odd_int();
     colltune_decision decision, *to = any(10) ? &decision : NULL;
     const colltune_table *of = any(10) ? table : NULL;
-    int is_right = place < 8 && nodes > 0 && ppn > 0 && to && of;
+    int is_right = place < 12 && nodes > 0 && ppn > 0 && to && of;
     int code = colltune_decide(of, names[place], nodes, ppn, sizes[any(7)], odd_int(), to);
     expect(code == (is_right ? COLLTUNE_SUCCESS : COLLTUNE_ERR_ARGUMENT), "colltune_decide");
     if (is_right) expect(strlen(decision.algorithm) > 0 && decision.speedup > 0, "a decision");
@@ -66,22 +66,23 @@ enum { MOST = 64 };
 /* One collective with what may be wrong, each with some probability. */
 static void collective(colltune_table *table, MPI_Comm own) {
     static int in[MOST * 16], out[MOST * 16], counts[16];
-    int kind = any(8), ranks, rank, is_right = 1, count = any(MOST);
+    int kind = any(12), ranks, rank, is_right = 1, count = any(MOST);
     MPI_Comm comm = own;
     MPI_Comm_size(comm, &ranks);
     MPI_Comm_rank(comm, &rank);
     int root = any(ranks), is_rooted = kind == 0 || kind == 1 || kind == 3 || kind == 4;
-    int combines = kind == 1 || kind == 2 || kind >= 6;
+    int combines = kind == 1 || kind == 2 || kind == 6 || kind == 7 || kind == 9 || kind == 10;
     MPI_Datatype type = MPI_INT;
     MPI_Op op = MPI_SUM;
     void *send = in, *recv = out;
     int *parts = counts;
     for (int i = 0; i < ranks; i++) counts[i] = count;
-    for (int i = 0; i < MOST; i++) in[i] = rank + i, out[i] = rank + i;
+    for (int i = 0; i < MOST * 16; i++) in[i] = rank + i, out[i] = rank + i;
     if (any(2)) {
         is_right = 0;
         int counted = kind != 6;
-        switch (any(7)) {
+        /* A barrier has nothing else that may be wrong. */
+        switch (kind == 11 ? 0 : any(7)) {
         case 0: comm = MPI_COMM_NULL; break;
         case 1: type = MPI_DATATYPE_NULL; break;
         case 2: if (combines) op = MPI_OP_NULL; else comm = MPI_COMM_NULL; break;
@@ -93,7 +94,8 @@ static void collective(colltune_table *table, MPI_Comm own) {
         default: /* Both are gone, so that each rank has lost one of significance to it. */
             count = 1 + any(MOST - 1);
             for (int i = 0; i < ranks; i++) counts[i] = count;
-            if (!is_rooted && any(3) == 0) recv = send;
+            /* The first rank has no output in an exscan. */
+            if (!is_rooted && kind != 10 && any(3) == 0) recv = send;
             else send = recv = NULL;
             break;
         }
@@ -108,6 +110,10 @@ static void collective(colltune_table *table, MPI_Comm own) {
     case 4: code = colltune_scatter(with, send, count, type, recv, count, type, root, comm); break;
     case 5: code = colltune_allgather(with, send, count, type, recv, count, type, comm); break;
     case 6: code = colltune_reduce_scatter(with, send, recv, parts, type, op, comm); break;
+    case 8: code = colltune_alltoall(with, send, count, type, recv, count, type, comm); break;
+    case 9: code = colltune_scan(with, send, recv, count, type, op, comm); break;
+    case 10: code = colltune_exscan(with, send, recv, count, type, op, comm); break;
+    case 11: code = colltune_barrier(with, comm); break;
     default: code = colltune_reduce_scatter_block(with, send, recv, count, type, op, comm); break;
     }
     if ((code == MPI_SUCCESS) != is_right) fprintf(stderr, "collective %d, count %d, root %d\n", kind, count, root);
@@ -115,6 +121,12 @@ static void collective(colltune_table *table, MPI_Comm own) {
     for (int i = 0; is_right && kind == 0 && i < count; i++) expect(out[i] == root + i, "a broadcast");
     for (int i = 0; is_right && kind == 2 && i < count; i++)
         expect(out[i] == ranks * i + ranks * (ranks - 1) / 2, "a sum");
+    for (int i = 0; is_right && kind == 8 && i < count * ranks; i++)
+        expect(out[i] == i / count + rank * count + i % count, "an alltoall");
+    for (int i = 0; is_right && kind == 9 && i < count; i++)
+        expect(out[i] == (rank + 1) * i + rank * (rank + 1) / 2, "a scan");
+    for (int i = 0; is_right && kind == 10 && i < count; i++)
+        expect(out[i] == (rank ? rank * i + rank * (rank - 1) / 2 : rank + i), "an exscan");
 }
 
 int main(int argc, char **argv) {

@@ -47,7 +47,20 @@ static void collectives(colltune_table *table, MPI_Comm comm) {
     for (int i = 0; i < ranks; i++) counts[i] = COUNT;
     EXPECT(colltune_reduce_scatter(table, all, one, counts, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
     for (int i = 0; i < COUNT; i++) EXPECT(one[i] == ranks * (rank + i));
-    free(one), free(all), free(counts);
+    int *blocks = malloc(sizeof(int) * COUNT * (size_t)ranks);
+    for (int i = 0; i < COUNT * ranks; i++) blocks[i] = rank + i;
+    EXPECT(colltune_alltoall(table, blocks, COUNT, MPI_INT, all, COUNT, MPI_INT, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT * ranks; i++) EXPECT(all[i] == i / COUNT + COUNT * rank + i % COUNT);
+    for (int i = 0; i < COUNT; i++) one[i] = rank + i, all[i] = -1;
+    EXPECT(colltune_scan(table, one, all, COUNT, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(all[i] == rank * (rank + 1) / 2 + (rank + 1) * i);
+    for (int i = 0; i < COUNT; i++) all[i] = -1;
+    /* The first rank's output is not significant, but a library may ask for one. */
+    int *to = rank == 0 && table && ranks > 1 ? NULL : all;
+    EXPECT(colltune_exscan(table, one, to, COUNT, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT && rank > 0; i++) EXPECT(all[i] == rank * (rank - 1) / 2 + rank * i);
+    EXPECT(colltune_barrier(table, comm) == MPI_SUCCESS);
+    free(one), free(all), free(counts), free(blocks);
 }
 
 static void decisions(const colltune_table *table) {
@@ -63,7 +76,10 @@ static void decisions(const colltune_table *table) {
     const char *extrapolate = getenv("COLLTUNE_EXTRAPOLATE");
     if (extrapolate) EXPECT(decision.is_ours && !strcmp(decision.algorithm, first));
     else EXPECT(!decision.is_ours && !strcmp(decision.algorithm, "default") && decision.speedup == 1);
-    EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, "barrier", 1, 4, 0, 1, &decision) == COLLTUNE_SUCCESS);
+    EXPECT(decision.is_ours && !strncmp(decision.algorithm, "barrier/", 8));
+    EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_SUCCESS && decision.is_ours);
+    EXPECT(colltune_decide(table, "alltoallv", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(strlen(colltune_message()) > 0);
     EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(colltune_decide(table, "bcast", 1, -4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);

@@ -26,9 +26,13 @@ int main(int argc, char **argv) {
 
 /* MPICH 4.0.2 fails in MPI_Reduce of more than 2 KiB in place on a root that is not rank 0. */
 enum { MOST = 500, RANKS = 8, NUMBERS = 4 * MOST * RANKS };
-enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
+enum collective {
+    BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, ALLTOALL,
+    COLLECTIVES
+};
 static const char *const names[] = {
-    "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block"};
+    "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "scan",
+    "exscan", "alltoall"};
 enum way { LIBRARY, LARGE, PLAIN, MIXED, WAYS };
 
 struct call {
@@ -57,7 +61,9 @@ static void nothing(void *left, void *right, MPI_Count *count, MPI_Datatype *typ
     (void)left, (void)right, (void)count, (void)type;
 }
 
-static int combines(enum collective of) { return of == REDUCE || of == ALLREDUCE || of >= REDUCE_SCATTER; }
+static int combines(enum collective of) {
+    return of == REDUCE || of == ALLREDUCE || (of >= REDUCE_SCATTER && of <= EXSCAN);
+}
 
 /* Makes a call with the functions of one form. Arguments that are not significant on this rank are not valid. */
 #define MAKE(name, count_type, FORM, of_library, absent)                                                             \
@@ -92,6 +98,13 @@ static int combines(enum collective of) { return of == REDUCE || of == ALLREDUCE
         case REDUCE_SCATTER:                                                                                         \
             return (library ? of_library(MPI_Reduce_scatter) : FORM(MPI_Reduce_scatter))(send, out, counts, c.type,  \
                                                                                          c.op, on);                  \
+        case SCAN:                                                                                                   \
+            return (library ? of_library(MPI_Scan) : FORM(MPI_Scan))(send, out, count, c.type, c.op, on);            \
+        case EXSCAN:                                                                                                 \
+            return (library ? of_library(MPI_Exscan) : FORM(MPI_Exscan))(send, out, count, c.type, c.op, on);        \
+        case ALLTOALL:                                                                                               \
+            return (library ? of_library(MPI_Alltoall) : FORM(MPI_Alltoall))(send, sends, sent, out, count, c.type,  \
+                                                                             on);                                    \
         default:                                                                                                     \
             return (library ? of_library(MPI_Reduce_scatter_block) : FORM(MPI_Reduce_scatter_block))(                \
                 send, out, count, c.type, c.op, on);                                                                 \

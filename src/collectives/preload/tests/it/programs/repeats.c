@@ -61,7 +61,7 @@ static int find(struct dl_phdr_info *library, size_t size, void *nothing) {
     return 1;
 }
 
-enum { RANKS = 8, MOST = 3000, WARM = 3, CALLS = 8, COLLECTIVES = 8 };
+enum { RANKS = 8, MOST = 3000, WARM = 3, CALLS = 8, COLLECTIVES = 12 };
 
 static unsigned in[2 * RANKS * MOST], out[2 * RANKS * MOST];
 static int counts[RANKS];
@@ -75,6 +75,10 @@ static void call(int collective, int elements, MPI_Datatype type, MPI_Op op, MPI
     case 4: MPI_Scatter(in, elements, type, out, elements, type, 0, comm); break;
     case 5: MPI_Allgather(in, elements, type, out, elements, type, comm); break;
     case 6: MPI_Reduce_scatter_block(in, out, elements, type, op, comm); break;
+    case 7: MPI_Alltoall(in, elements, type, out, elements, type, comm); break;
+    case 8: MPI_Scan(in, out, elements, type, op, comm); break;
+    case 9: MPI_Exscan(in, out, elements, type, op, comm); break;
+    case 10: MPI_Barrier(comm); break;
     default:
         for (int i = 0; i < RANKS; i++) counts[i] = elements;
         MPI_Reduce_scatter(in, out, counts, type, op, comm);

@@ -9,11 +9,14 @@
  * With `odd`, communicators with an odd number of ranks get plain calls only, which the library carries
  * out correctly too: an algorithm for even numbers of ranks leaves them to the library.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static uint64_t shared_state, own_state;
 
@@ -183,6 +186,25 @@ static void combine(const char *input, char *output, int whole, int first, int p
     free(sum), free(one);
 }
 
+/* Every rank gets the combination of those before it from the last of them, and passes it on with its own. */
+static void combine_before(const char *input, char *output, int count, int is_inclusive, MPI_Datatype type, MPI_Op op,
+                           MPI_Comm comm) {
+    int rank, ranks;
+    size_t bytes;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    char *before = memory(type, count, &bytes, 1), *through = memory(type, count, &bytes, 1);
+    copy(input, count, type, through + MARGIN, count, type);
+    if (rank > 0) {
+        MPI_Recv(before + MARGIN, count, type, rank - 1, TAG, comm, MPI_STATUS_IGNORE);
+        MPI_Reduce_local(before + MARGIN, through + MARGIN, count, type, op);
+    }
+    if (rank + 1 < ranks) MPI_Send(through + MARGIN, count, type, rank + 1, TAG, comm);
+    if (is_inclusive) copy(through + MARGIN, count, type, output, count, type);
+    else if (rank > 0) copy(before + MARGIN, count, type, output, count, type);
+    free(before), free(through);
+}
+
 /* Data for one rank of many, or of one. */
 static char *slot(void *buffer, int place, int count, MPI_Datatype type) {
     MPI_Aint lower, extent;
@@ -221,12 +243,14 @@ static void move(int collective, void *send, int sc, MPI_Datatype st, void *recv
                      slot(recv, from, rc, rt), rc, rt, comm);
             if (collective == 5 && !in_place)
                 pass(from, send, sc, st, to, slot(recv, from, rc, rt), rc, rt, comm);
+            if (collective == 8)
+                pass(from, slot(send, to, sc, st), sc, st, to, slot(recv, from, rc, rt), rc, rt, comm);
         }
 }
 
 static void reduction(uint64_t call, MPI_Comm comm) {
-    static const int collectives[] = {1, 2, 6, 7};
-    int collective = collectives[any(4)], rank, ranks;
+    static const int collectives[] = {1, 2, 6, 7, 10, 11};
+    int collective = collectives[any(6)], rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     struct { MPI_Datatype type; MPI_Op op; } kinds[] = {
@@ -255,12 +279,17 @@ static void reduction(uint64_t call, MPI_Comm comm) {
         const void *from = in_place ? MPI_IN_PLACE : send + MARGIN;
         void *to = collective == 1 && rank != root ? NULL : results[i] + MARGIN;
         int is_wanted = collective != 1 || rank == root;
-        if (i == 1)
+        if (i == 1 && collective >= 10)
+            combine_before(in_place ? results[1] + MARGIN : send + MARGIN, results[1] + MARGIN, count, collective == 10,
+                           type, op, comm);
+        else if (i == 1)
             combine(in_place ? results[1] + MARGIN : send + MARGIN, results[1] + MARGIN, (int)whole,
                     first, part, is_wanted, type, op, comm);
         else if (collective == 1) MPI_Reduce(from, to, count, type, op, root, comm);
         else if (collective == 2) MPI_Allreduce(from, to, count, type, op, comm);
         else if (collective == 6) MPI_Reduce_scatter(from, to, counts, type, op, comm);
+        else if (collective == 10) MPI_Scan(from, to, count, type, op, comm);
+        else if (collective == 11) MPI_Exscan(from, to, count, type, op, comm);
         else MPI_Reduce_scatter_block(from, to, count, type, op, comm);
     }
     if (differ(results[0] + MARGIN, results[1] + MARGIN, type, part))
@@ -274,8 +303,8 @@ static void reduction(uint64_t call, MPI_Comm comm) {
 
 /* Every rank describes the same integers by types of its own. */
 static void movement(uint64_t call, MPI_Comm comm) {
-    static const int collectives[] = {0, 3, 4, 5};
-    int collective = collectives[any(4)], rank, ranks;
+    static const int collectives[] = {0, 3, 4, 5, 8};
+    int collective = collectives[any(5)], rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     int root = any(1000) % ranks, units = length() / 3, in_place = any(4) == 0;
@@ -284,14 +313,14 @@ static void movement(uint64_t call, MPI_Comm comm) {
     if (plain) kind = other = 0;
     MPI_Datatype send_type = moved[kind], recv_type = moved[other];
     int send_count = units * UNIT / moved_ints[kind], recv_count = units * UNIT / moved_ints[other];
-    int64_t sent = (int64_t)send_count * (collective == 4 ? ranks : 1);
-    int64_t received = (int64_t)recv_count * (collective == 3 || collective == 5 ? ranks : 1);
+    int64_t sent = (int64_t)send_count * (collective == 4 || collective == 8 ? ranks : 1);
+    int64_t received = (int64_t)recv_count * (collective == 3 || collective == 5 || collective == 8 ? ranks : 1);
     size_t bytes, room;
     char *send = memory(send_type, sent, &bytes, next(&own_state)), *before = malloc(bytes);
     memcpy(before, send, bytes);
     uint64_t seed = next(&own_state);
     char *results[2];
-    in_place = in_place && !plain && collective != 0 && (collective == 5 || rank == root);
+    in_place = in_place && !plain && collective != 0 && (collective == 5 || collective == 8 || rank == root);
     for (int i = 0; i < 2; i++) {
         results[i] = memory(recv_type, received, &room, seed);
         void *from = send + MARGIN, *to = results[i] + MARGIN;
@@ -302,17 +331,52 @@ static void movement(uint64_t call, MPI_Comm comm) {
         if (collective == 4 && rank != root) from = NULL, st = MPI_DATATYPE_NULL, sc = -1;
         if (in_place && collective == 4) to = MPI_IN_PLACE;
         if (in_place && collective != 4) from = MPI_IN_PLACE;
-        if (i == 1)
+        if (i == 1 && in_place && collective == 8) {
+            char *given = malloc(room);
+            memcpy(given, results[1], room);
+            move(collective, given + MARGIN, rc, rt, results[1] + MARGIN, rc, rt, root, 0, comm);
+            free(given);
+        } else if (i == 1)
             move(collective, send + MARGIN, send_count, send_type, results[1] + MARGIN, recv_count,
                  recv_type, root, in_place, comm);
         else if (collective == 0) MPI_Bcast(to, rc, rt, root, comm);
         else if (collective == 3) MPI_Gather(from, sc, st, to, rc, rt, root, comm);
         else if (collective == 4) MPI_Scatter(from, sc, st, to, rc, rt, root, comm);
-        else MPI_Allgather(from, sc, st, to, rc, rt, comm);
+        else if (collective == 5) MPI_Allgather(from, sc, st, to, rc, rt, comm);
+        else MPI_Alltoall(from, sc, st, to, rc, rt, comm);
     }
     if (memcmp(results[0], results[1], room)) complain("another result", call, collective, (int)room);
     if (memcmp(send, before, bytes)) complain("the input was written", call, collective, (int)bytes);
     free(send), free(before), free(results[0]), free(results[1]);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* One rank comes late: no other one may go on before it has come. */
+static void synchronise(uint64_t call, MPI_Comm comm) {
+    int rank, ranks;
+    double times[2];
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    int late = any(1000) % ranks;
+    if (rank == late) usleep(500);
+    times[0] = now();
+    MPI_Barrier(comm);
+    times[1] = now();
+    if (rank != late) {
+        MPI_Send(times, 2, MPI_DOUBLE, late, TAG, comm);
+        return;
+    }
+    double begun = times[0];
+    for (int from = 0; from < ranks; from++) {
+        if (from == late) continue;
+        MPI_Recv(times, 2, MPI_DOUBLE, from, TAG, comm, MPI_STATUS_IGNORE);
+        if (times[1] < begun) complain("a rank did not wait", call, 9, 0);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -332,7 +396,8 @@ int main(int argc, char **argv) {
         if (any(40) == 0) remake(any(COMMS));
         int place = any(COMMS + 1);
         MPI_Comm comm = place == COMMS ? MPI_COMM_WORLD : comms[place];
-        if (any(2)) reduction(call, comm);
+        if (any(10) == 0) synchronise(call, comm);
+        else if (any(2)) reduction(call, comm);
         else movement(call, comm);
     }
     /* Some communicators are left to MPI_Finalize. */

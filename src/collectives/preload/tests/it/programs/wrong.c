@@ -1,4 +1,4 @@
-/* Every argument of the eight collectives wrong in each way: MPI's functions, which colltune intercepts, must do what
+/* Every argument of the collectives wrong in each way: MPI's functions, which colltune intercepts, must do what
  * the library's own do, which are called by their addresses: the same class of error by the same error handler, or the same result. Calls that follow an
  * error on the same communicator succeed.
  *
@@ -15,9 +15,13 @@
 #include <string.h>
 
 enum { ELEMENTS = 6, MOST = 16, BYTES = 64 * ELEMENTS * MOST };
-enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
+enum collective {
+    BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, ALLTOALL,
+    BARRIER, COLLECTIVES
+};
 static const char *const collectives[] = {
-    "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block"};
+    "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "scan",
+    "exscan", "alltoall", "barrier"};
 enum fault {
     NOTHING, NO_COMM, NEGATIVE_SEND, NEGATIVE_RECV, NO_SEND_TYPE, NO_RECV_TYPE, UNCOMMITTED_SEND, UNCOMMITTED_RECV,
     NEGATIVE_ROOT, LARGE_ROOT, NO_OP, OP_OF_DERIVED, NO_SEND, NO_RECV, NO_SEND_DERIVED, NO_RECV_DERIVED,
@@ -77,6 +81,11 @@ static void by_self(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code, ha
                                                       c->recv_type, c->comm);                                        \
         case REDUCE_SCATTER: return FORM(P##MPI_Reduce_scatter)(c->send, c->recv, c->counts, c->recv_type, c->op,    \
                                                                 c->comm);                                            \
+        case SCAN: return FORM(P##MPI_Scan)(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);          \
+        case EXSCAN: return FORM(P##MPI_Exscan)(c->send, c->recv, c->recv_count, c->recv_type, c->op, c->comm);      \
+        case ALLTOALL: return FORM(P##MPI_Alltoall)(c->send, c->send_count, c->send_type, c->recv, c->recv_count,    \
+                                                    c->recv_type, c->comm);                                          \
+        case BARRIER: return P##MPI_Barrier(c->comm);                                                                \
         default: return FORM(P##MPI_Reduce_scatter_block)(c->send, c->recv, c->recv_count, c->recv_type, c->op,      \
                                                           c->comm);                                                  \
         }                                                                                                            \
@@ -85,11 +94,20 @@ MAKE(by_library, LIBRARY_)
 MAKE(by_program, )
 
 static int is_rooted(enum collective of) { return of == BCAST || of == REDUCE || of == GATHER || of == SCATTER; }
-static int combines(enum collective of) { return of == REDUCE || of == ALLREDUCE || of >= REDUCE_SCATTER; }
-static int has_two_types(enum collective of) { return of == GATHER || of == SCATTER || of == ALLGATHER; }
+static int combines(enum collective of) {
+    return of == REDUCE || of == ALLREDUCE || (of >= REDUCE_SCATTER && of <= EXSCAN);
+}
+static int has_two_types(enum collective of) {
+    return of == GATHER || of == SCATTER || of == ALLGATHER || of == ALLTOALL;
+}
 /* Whether the input or the output is significant on this rank. */
-static int has_input(enum collective of, int root) { return of != BCAST && (of != SCATTER || rank == root); }
-static int has_output(enum collective of, int root) { return (of != REDUCE && of != GATHER) || rank == root; }
+static int has_input(enum collective of, int root) {
+    return of != BCAST && of != BARRIER && (of != SCATTER || rank == root);
+}
+static int has_output(enum collective of, int root) {
+    if (of == EXSCAN) return rank > 0;
+    return of != BARRIER && ((of != REDUCE && of != GATHER) || rank == root);
+}
 
 static struct call valid(enum collective of, int root, MPI_Comm comm) {
     struct call call = {of, in, out, ELEMENTS, ELEMENTS, counts, is_rooted(of) ? root : 0,
@@ -123,8 +141,10 @@ static int add(enum fault fault, struct call *c) {
         c->send = MPI_IN_PLACE;
         return of == SCATTER ? is_root : of == REDUCE || of == GATHER ? !is_root : -1;
     case IN_PLACE_RECV: c->recv = MPI_IN_PLACE; return of == SCATTER ? !is_root : receives;
-    case ALIASED_ONE: c->send = c->recv, c->recv_count = 1; return combines(of) ? sends && receives : -1;
-    case ALIASED: c->send = c->recv; return combines(of) ? sends && receives : -1;
+    case ALIASED_ONE:
+        c->send = c->recv, c->recv_count = c->send_count = 1;
+        return combines(of) || of == ALLTOALL ? sends && receives : -1;
+    case ALIASED: c->send = c->recv; return combines(of) || of == ALLTOALL ? sends && receives : -1;
     case ALIASED_PART: c->send = part; return of == ALLGATHER ? 1 : -1;
     case NO_COUNTS: c->counts = NULL; return of == REDUCE_SCATTER ? 1 : -1;
     case NEGATIVE_COUNT: c->counts = negative; return of == REDUCE_SCATTER ? 1 : -1;
@@ -138,7 +158,10 @@ static int is_skipped(enum collective of, enum fault fault) {
     return fault == NO_SEND || fault == NO_RECV || fault == NO_SEND_DERIVED || fault == NO_RECV_DERIVED ||
            (fault == UNCOMMITTED_RECV && has_two_types(of)) || (fault == UNCOMMITTED_SEND && of == SCATTER) ||
            ((fault == NEGATIVE_SEND || fault == NO_SEND_TYPE) && of == SCATTER) || /* sends all the same */
-           (fault == NO_COMM && of == ALLGATHER);
+           (fault == NO_COMM && of == ALLGATHER) ||
+           (of == EXSCAN && fault == IN_PLACE_RECV) ||
+           /* sees nothing wrong, and overwrites input that it still needs */
+           ((of == EXSCAN || of == ALLTOALL) && (fault == ALIASED_ONE || fault == ALIASED));
 #else /* MPICH 4.0.2 looks for MPI_IN_PLACE, negative and missing counts in some places only */
     return fault == NO_COUNTS || (fault == NO_OP && of == REDUCE_SCATTER) || (fault == NEGATIVE_RECV && combines(of)) ||
            fault == IN_PLACE_SEND || (fault == IN_PLACE_RECV && (of == BCAST || of == SCATTER));
@@ -213,12 +236,12 @@ static int every_fault(MPI_Errhandler handler, int probed) {
                 if (rank == 0) printf("%d %s: %s\n", place - 1, collectives[of], faults[fault]), fflush(stdout);
                 if (call.comm != MPI_COMM_NULL) call.comm = library;
                 if (mine > 0) by_library(&call);
-                PMPI_Barrier(MPI_COMM_WORLD);
+                LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
                 continue;
             }
             for (int turn = 0; turn < 3; turn++) {
                 if (mine > 0) compare(call, library, program, faults[fault], turn ? "(in use)" : "(first)");
-                PMPI_Barrier(MPI_COMM_WORLD);
+                LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
                 follow((enum collective)of, library, program, faults[fault]);
                 cases++;
             }

@@ -1,0 +1,79 @@
+//! What is peculiar to barriers, alltoalls and scans.
+
+use launcher::LibraryName;
+use schedule::Collective;
+use tempfile::TempDir;
+use testkit::mpi::{chosen_family, chosen_installation};
+use testkit::tables::{forcing_table, save_table};
+use vocabulary::Through;
+
+use crate::corners::{calls, compiled_fortran};
+use crate::launch::{compiled, run_preloaded, warnings};
+use crate::stress::forcing_through;
+
+#[test]
+fn barriers_alltoalls_and_scans_do_what_mpi_says_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("synchronising.c", folder.path(), &[]);
+    // MPICH's ranks spin.
+    let crowd = match chosen_family() {
+        LibraryName::Mpich => 3,
+        LibraryName::OpenMpi => 5,
+    };
+    let algorithms = [
+        Collective::Alltoall,
+        Collective::Barrier,
+        Collective::Scan,
+        Collective::Exscan,
+    ]
+    .map(|collective| schedule::algorithms_of(collective).count());
+    let most = algorithms.into_iter().max().unwrap_or_default();
+    for place in 0..most {
+        for through in [Through::Mpi, Through::Shared] {
+            let ranks = [2, crowd, 3][place % 3];
+            let path = save_table(&forcing_through(place, through), folder.path());
+            let text = run_preloaded(&program, &[], ranks, &path, &[]).expect_success();
+            let place = format!("{place} {through:?}, {ranks} ranks: {text}");
+            assert!(
+                text.contains("all wait, and every prefix is right"),
+                "{place}"
+            );
+            assert!(warnings(&text).is_empty(), "{place}");
+            // Calls of the program by collective, apart from those without data and across groups. Those on
+            // `MPI_COMM_SELF` are not counted.
+            for (collective, made) in [
+                ("alltoall/", 6),
+                ("barrier/", u64::from(ranks)),
+                ("scan/", 6),
+                ("exscan/", 6),
+            ] {
+                assert_eq!(calls(&text, collective), made, "{collective} {place}");
+            }
+            assert!(text.contains("default (no data)"), "{place}");
+            assert!(text.contains("default (intercommunicator)"), "{place}");
+        }
+    }
+}
+
+#[test]
+fn fortran_programs_reach_alltoalls_barriers_and_scans_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let compiled = compiled_fortran("synchronising.f90", folder.path());
+    let Some(program) = testkit::require("Fortran compiler", compiled) else {
+        return;
+    };
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let text = run_preloaded(&program, &[], 4, &path, &[]).expect_success();
+    assert!(text.contains("Fortran agrees"), "{text}");
+    for (collective, made) in [
+        ("alltoall/", 10),
+        ("barrier/", 5),
+        ("scan/", 5),
+        ("exscan/", 5),
+    ] {
+        assert_eq!(calls(&text, collective), made, "{collective} {text}");
+    }
+}

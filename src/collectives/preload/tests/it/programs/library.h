@@ -1,4 +1,4 @@
-/* The collectives of the MPI library itself, with large counts if it has these, by their addresses: their names, also those for profiling, lead to
+/* Collectives of the MPI library itself, with large counts if it has these, and MPI_Wait, by their addresses: their names, also those for profiling, lead to
  * libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
  */
 #ifndef LIBRARY_H
@@ -19,6 +19,8 @@ LIBRARY_FUNCTION(MPI_Scatter);
 LIBRARY_FUNCTION(MPI_Allgather);
 LIBRARY_FUNCTION(MPI_Reduce_scatter);
 LIBRARY_FUNCTION(MPI_Reduce_scatter_block);
+LIBRARY_FUNCTION(MPI_Gatherv);
+LIBRARY_FUNCTION(MPI_Wait);
 #if MPI_VERSION >= 4
 LIBRARY_FUNCTION(MPI_Bcast_c);
 LIBRARY_FUNCTION(MPI_Reduce_c);
@@ -51,6 +53,8 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgather);
     LIBRARY_FIND(MPI_Reduce_scatter);
     LIBRARY_FIND(MPI_Reduce_scatter_block);
+    LIBRARY_FIND(MPI_Gatherv);
+    LIBRARY_FIND(MPI_Wait);
 #if MPI_VERSION >= 4
     LIBRARY_FIND(MPI_Bcast_c);
     LIBRARY_FIND(MPI_Reduce_c);

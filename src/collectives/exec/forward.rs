@@ -326,6 +326,57 @@ pub unsafe fn redirect_creators(create: *const c_void, split_type: *const c_void
     }
 }
 
+pub(crate) type WaitOne =
+    unsafe extern "C" fn(*mut ffi::MPI_Request, *mut ffi::MPI_Status) -> c_int;
+pub(crate) type WaitAll =
+    unsafe extern "C" fn(c_int, *mut ffi::MPI_Request, *mut ffi::MPI_Status) -> c_int;
+pub(crate) type TestAll =
+    unsafe extern "C" fn(c_int, *mut ffi::MPI_Request, *mut c_int, *mut ffi::MPI_Status) -> c_int;
+
+static WAIT: LibraryFunction<WaitOne> = LibraryFunction::new(ffi::MPI_Wait as *mut c_void);
+static WAIT_ALL: LibraryFunction<WaitAll> = LibraryFunction::new(ffi::MPI_Waitall as *mut c_void);
+static TEST_ALL: LibraryFunction<TestAll> = LibraryFunction::new(ffi::MPI_Testall as *mut c_void);
+
+/// `MPI_Wait`, or what [`redirect_completion`] has set.
+#[inline(always)]
+pub(crate) fn wait_one() -> WaitOne {
+    // SAFETY: its type.
+    unsafe { WAIT.as_function() }
+}
+
+/// `MPI_Waitall`, or what [`redirect_completion`] has set.
+#[inline(always)]
+pub(crate) fn wait_all() -> WaitAll {
+    // SAFETY: its type.
+    unsafe { WAIT_ALL.as_function() }
+}
+
+/// `MPI_Testall`, or what [`redirect_completion`] has set.
+#[inline(always)]
+pub(crate) fn test_all() -> TestAll {
+    // SAFETY: its type.
+    unsafe { TEST_ALL.as_function() }
+}
+
+/// Sets the functions by which messages are completed, where MPI's names lead to tools, which must not see ours.
+///
+/// # Safety
+///
+/// The addresses are those of the library's `PMPI_Wait`, `PMPI_Waitall` and `PMPI_Testall`.
+pub unsafe fn redirect_completion(
+    wait_one: *const c_void,
+    wait_all: *const c_void,
+    test_all: *const c_void,
+) {
+    for (function, address) in [
+        (&WAIT.address, wait_one),
+        (&WAIT_ALL.address, wait_all),
+        (&TEST_ALL.address, test_all),
+    ] {
+        function.store(address.cast_mut(), Ordering::Relaxed);
+    }
+}
+
 /// Sets the function by which [`RawCall::forward`] makes calls of a collective, where `PMPI_Bcast` and others name
 /// functions that forward to it themselves.
 ///

@@ -65,7 +65,7 @@ pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::ScheduleExecutor;
-pub use forward::{redirect_collective, redirect_creators, redirect_large};
+pub use forward::{redirect_collective, redirect_completion, redirect_creators, redirect_large};
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine_vectors, find_kernel};
 pub use library::LibraryCall;

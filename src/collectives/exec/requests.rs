@@ -6,6 +6,7 @@ use mpi::ffi;
 
 use crate::ExecError;
 use crate::api::{check_code, library_text, status_ignore};
+use crate::forward::{test_all, wait_all, wait_one};
 use crate::tool::Tool;
 
 /// The way a rank waits for messages.
@@ -80,7 +81,7 @@ impl Requests {
     fn wait_for_all(&mut self) -> Result<(), ExecError> {
         // SAFETY: the requests are valid and as many as passed; completed ones become null.
         let code = unsafe {
-            ffi::MPI_Waitall(
+            wait_all()(
                 self.started.len() as c_int,
                 self.started.as_mut_ptr(),
                 ffi::RSMPI_STATUSES_IGNORE,
@@ -102,7 +103,7 @@ impl Requests {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
         let code = unsafe {
-            ffi::MPI_Testall(
+            test_all()(
                 self.started.len() as c_int,
                 self.started.as_mut_ptr(),
                 &mut done,
@@ -126,7 +127,7 @@ impl Requests {
             // SAFETY: a valid request, or null if it has completed. Cancelling is local and lets the wait end.
             unsafe {
                 if *request != ffi::RSMPI_REQUEST_NULL && ffi::MPI_Cancel(request) == 0 {
-                    ffi::MPI_Wait(request, status_ignore());
+                    wait_one()(request, status_ignore());
                 }
             }
         }
@@ -136,6 +137,6 @@ impl Requests {
 
 fn wait_for_one(request: &mut ffi::MPI_Request) -> Result<(), ExecError> {
     // SAFETY: a valid request, which becomes null when it has ended, or null.
-    let code = unsafe { ffi::MPI_Wait(request, status_ignore()) };
+    let code = unsafe { wait_one()(request, status_ignore()) };
     check_code("MPI_Wait", code)
 }

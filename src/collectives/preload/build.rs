@@ -1,5 +1,5 @@
-//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for, and sets `cfg(sessions)` and
-//! `cfg(large_counts)` if that has sessions and collectives with large counts.
+//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for, and sets `cfg(sessions)`,
+//! `cfg(large_counts)` and `cfg(persistent)` if that has sessions, collectives with large counts, and persistent ones.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim.c");
     println!("cargo:rerun-if-env-changed=MPICC");
-    println!("cargo:rustc-check-cfg=cfg(sessions, large_counts)");
+    println!("cargo:rustc-check-cfg=cfg(sessions, large_counts, persistent)");
     let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     let probe = folder.join("probe.c");
@@ -32,6 +32,7 @@ fn main() -> io::Result<()> {
         ("MPI_Session_init", "sessions"),
         // With these come `MPI_Comm_idup_with_info` and windows with large units.
         ("MPI_Allreduce_c", "large_counts"),
+        ("MPI_Allreduce_init", "persistent"),
     ] {
         if names.contains(function) {
             println!("cargo:rustc-cfg={setting}");

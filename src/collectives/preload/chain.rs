@@ -123,7 +123,6 @@ fn next_definition(name: &CStr) -> Option<FunctionDefinition> {
 }
 
 /// The address of a function of the MPI library.
-#[cfg(large_counts)]
 pub(crate) fn function_of_library(name: &CStr) -> Option<*const c_void> {
     next_definition(name).map(|found| found.address)
 }

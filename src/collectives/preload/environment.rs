@@ -8,7 +8,7 @@ use capi::{is_set, variable_value};
 
 #[cfg(sessions)]
 use crate::sessions;
-use crate::{creators, ends, hooks};
+use crate::{creators, ends, hooks, requests, unserved};
 
 /// The working directory at the program's start, which relative paths are relative to. The program may change it
 /// before it starts MPI.
@@ -28,7 +28,15 @@ unsafe extern "C" {
 extern "C" fn at_load() {
     // SAFETY: a constant.
     debug_assert!(unsafe { colltune_calls_by_profiling_names } == 1);
-    for links in [hooks::LINKS, ends::LINKS, creators::LINKS] {
+    let groups = [hooks::LINKS, ends::LINKS, creators::LINKS, requests::LINKS];
+    let unserved = [
+        unserved::LINKS,
+        unserved::nonblocking::LINKS,
+        #[cfg(persistent)]
+        unserved::persistent::LINKS,
+    ];
+    let unserved = unserved.into_iter().flatten().map(|links| **links);
+    for links in groups.into_iter().chain(unserved) {
         links.iter().for_each(|link| link.find_functions());
     }
     #[cfg(sessions)]
@@ -43,6 +51,7 @@ extern "C" fn at_load() {
     }
     hooks::redirect_forwarding();
     creators::redirect_exec();
+    requests::redirect_exec();
     if variable_value("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {

@@ -5,13 +5,17 @@
 //! agreement. A nonblocking barrier does not match a blocking collective (MPI 4.0, section 6.12), and lets us report
 //! what we wait for.
 
+use std::ffi::c_int;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capi::print_warning;
+use exec::constants::MPI_Comm;
 use mpi::ffi;
+
+use crate::chain::{function, function_of_library};
 
 /// The delay after `MPI_Init` at which a warning is printed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,14 +27,25 @@ const NAP: Duration = Duration::from_millis(1);
 pub(crate) fn wait_for_all_ranks(table: &Path) {
     let start = Instant::now();
     let (mut is_done, mut looks) = (0, 0_u32);
-    // SAFETY: MPI is running; the results are written by the calls, and the request lives until it ends.
+    // This library defines their names, too.
+    let functions = [c"PMPI_Ibarrier", c"PMPI_Test"].map(function_of_library);
+    let [Some(barrier), Some(test)] = functions else {
+        return;
+    };
+    // SAFETY: MPI is running; the functions have these arguments; the results are written by the calls, and the request
+    // lives until it ends.
     unsafe {
+        let barrier = function!(barrier, (MPI_Comm, *mut ffi::MPI_Request));
+        let test = function!(
+            test,
+            (*mut ffi::MPI_Request, *mut c_int, *mut ffi::MPI_Status)
+        );
         let mut request = ffi::RSMPI_REQUEST_NULL;
-        if ffi::PMPI_Ibarrier(ffi::RSMPI_COMM_WORLD, &mut request) != 0 {
+        if barrier(ffi::RSMPI_COMM_WORLD, &raw mut request) != 0 {
             return;
         }
         let mut speaker = None;
-        while ffi::PMPI_Test(&mut request, &mut is_done, ffi::RSMPI_STATUS_IGNORE) == 0
+        while test(&raw mut request, &raw mut is_done, ffi::RSMPI_STATUS_IGNORE) == 0
             && is_done == 0
         {
             looks += 1;

@@ -1,7 +1,7 @@
 //! Handles of any MPI library.
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
-use mpi::ffi::MPI_Group;
+use mpi::ffi::{MPI_Group, MPI_Request};
 
 /// A handle of the MPI library that the program runs with, as a number of the width of a register. So a call can be
 /// passed on unchanged even to another library than the one that this was built for. An integer handle is the lower
@@ -33,6 +33,11 @@ impl Handle {
 
     #[inline]
     pub(crate) fn datatype(self) -> MPI_Datatype {
+        self.convert_to()
+    }
+
+    #[inline]
+    pub(crate) fn request(self) -> MPI_Request {
         self.convert_to()
     }
 

@@ -9,9 +9,13 @@
 //! decided. To the library calls go by the addresses of its functions. All other functions that `exec` calls by MPI's
 //! names lead to those for profiling within `libcolltune.so` (`shim.c`), so that tools do not see our messages.
 //!
+//! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
+//! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
+//!
 //! Before ranks agree on anything, they meet (`gathering.rs`), since some may run without this library.
 
 mod chain;
+mod counts;
 mod creators;
 mod ends;
 mod environment;
@@ -19,5 +23,7 @@ mod gathering;
 mod handle;
 mod hooks;
 mod lifetime;
+mod requests;
 #[cfg(sessions)]
 mod sessions;
+mod unserved;

@@ -13,9 +13,10 @@ use exec::constants::MPI_Comm;
 use files::Plain;
 use libraries::LibraryName;
 use mpi::ffi;
-use runtime::{By, Dispatcher, FallbackReason, Settings};
+use runtime::{By, CallSummary, Dispatcher, FallbackReason, Settings};
 
 use crate::chain;
+use crate::counts::{start_counting, stop_counting};
 use crate::environment::{Environment, Log};
 use crate::gathering::wait_for_all_ranks;
 #[cfg(sessions)]
@@ -94,6 +95,7 @@ pub(crate) fn start_using_table() {
             if let Some(log) = environment.log {
                 // MPI is started only once.
                 let _ = LOG.set(log);
+                start_counting();
             }
             DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Relaxed);
         }
@@ -192,16 +194,19 @@ pub(crate) fn stop_using_table() {
     }
     // SAFETY: made by `start_using_table`; no later call finds it.
     let dispatcher = unsafe { Box::from_raw(dispatcher) };
+    let summary = CallSummary {
+        unserved: stop_counting(),
+        ..dispatcher.summary()
+    };
     if let Some(log) = LOG.get()
         && is_first()
     {
-        write_log(log, &summary_text(&dispatcher));
+        write_log(log, &summary_text(&dispatcher, &summary));
     }
 }
 
-fn summary_text(dispatcher: &Dispatcher) -> String {
+fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
     let (table, ranks) = (&dispatcher.table().name, count_ranks());
-    let summary = dispatcher.summary();
     let mut lines = vec![format!(
         "table {table}, calls of rank 0 of {ranks}; the expected gain is from the table's times, not measured here"
     )];
@@ -227,7 +232,7 @@ fn summary_text(dispatcher: &Dispatcher) -> String {
         1 => lines.push("the table was replaced once".to_owned()),
         often => lines.push(format!("the table was replaced {often} times")),
     }
-    if summary.total_calls() == 0 {
+    if summary.total_calls() == 0 && summary.unserved.is_empty() {
         lines.push("no collective was intercepted".to_owned());
     }
     lines

@@ -47,9 +47,6 @@ int MPI_Sendrecv(const void *sent, int sends, MPI_Datatype send_type, int to, in
                      int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
     return PMPI_Sendrecv(sent, sends, send_type, to, send_tag, data, count, type, source, tag, comm, status);
 }
-int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
-    return PMPI_Testall(count, requests, flag, statuses);
-}
 int MPI_Type_commit(MPI_Datatype *type) { return PMPI_Type_commit(type); }
 int MPI_Type_create_hindexed(int count, const int lengths[], const MPI_Aint places[], MPI_Datatype type,
                                  MPI_Datatype *made) {
@@ -73,8 +70,4 @@ int MPI_Type_size(MPI_Datatype type, int *size) { return PMPI_Type_size(type, si
 int MPI_Unpack(const void *packed, int size, int *position, void *data, int count, MPI_Datatype type,
                    MPI_Comm comm) {
     return PMPI_Unpack(packed, size, position, data, count, type, comm);
-}
-int MPI_Wait(MPI_Request *request, MPI_Status *status) { return PMPI_Wait(request, status); }
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    return PMPI_Waitall(count, requests, statuses);
 }

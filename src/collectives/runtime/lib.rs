@@ -84,6 +84,7 @@ mod serve;
 mod state;
 mod summary;
 mod table_mismatch;
+mod unserved;
 mod user_handles;
 mod versions;
 mod watch;
@@ -103,3 +104,6 @@ pub use room::Creators;
 pub use safe::{Communicating, Runtime};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;
+pub use unserved::{
+    GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedReason, UnservedRow,
+};

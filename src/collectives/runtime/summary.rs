@@ -5,7 +5,7 @@ use std::fmt;
 use schedule::Collective;
 use vocabulary::Through;
 
-use crate::FallbackReason;
+use crate::{FallbackReason, UnservedRow};
 
 /// The kind of rule that chose the algorithm, or the reason why the library carried out the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,9 @@ impl SummaryRow {
 pub struct CallSummary {
     /// The rows by collective and decision, in the order of first calls.
     pub rows: Vec<SummaryRow>,
+    /// The calls of collectives that tables do not decide about, in the order of first calls; empty unless MPI is
+    /// intercepted and calls are timed.
+    pub unserved: Vec<UnservedRow>,
 }
 
 impl CallSummary {
@@ -135,19 +138,14 @@ impl fmt::Display for CallSummary {
                 row.decision
             )?;
         }
-        let sum = |of: fn(&SummaryRow) -> f64| {
-            self.rows
-                .iter()
-                .map(of)
-                .fold(0.0, |sum, seconds| sum + seconds)
-        };
+        let seconds = add_up(self.rows.iter().map(|row| row.seconds));
         write!(
             f,
             "{:<21} {:>10} {:>12.6} {:>17.6}",
             "together",
             self.total_calls(),
-            sum(|row| row.seconds),
-            sum(|row| row.expected_gain_seconds)
+            seconds,
+            add_up(self.rows.iter().map(|row| row.expected_gain_seconds))
         )?;
         for (place, (by, calls)) in self.calls_by().into_iter().enumerate() {
             let mark = if place == 0 { "\ncalls: " } else { ", " };
@@ -157,8 +155,56 @@ impl fmt::Display for CallSummary {
             0 => {}
             calls => write!(f, "; {calls} of them through shared memory")?,
         }
-        Ok(())
+        if self.unserved.is_empty() {
+            return Ok(());
+        }
+        f.write_str("\n")?;
+        self.write_unserved(f, seconds)
     }
+}
+
+impl CallSummary {
+    /// Writes the calls of collectives that tables do not decide about, with their share of the time in all collectives,
+    /// of which the others took `served_seconds`.
+    fn write_unserved(&self, f: &mut fmt::Formatter<'_>, served_seconds: f64) -> fmt::Result {
+        let seconds = add_up(self.unserved.iter().map(|row| row.seconds));
+        let share = |part: f64| {
+            let whole = served_seconds + seconds;
+            let share = if whole > 0.0 { part / whole } else { 0.0 };
+            format!("{:.1} %", share * 100.0)
+        };
+        writeln!(
+            f,
+            "{:<21} {:>10} {:>12} {:>17}  carried out by",
+            "collective", "calls", "seconds", "share of the time"
+        )?;
+        for row in &self.unserved {
+            let name = row.collective.name;
+            // Some names are wider than their column.
+            let width = (21_usize + 10).saturating_sub(name.len());
+            writeln!(
+                f,
+                "{name} {:>width$} {:>12.6} {:>17}  the library: not served ({})",
+                row.calls,
+                row.seconds,
+                share(row.seconds),
+                row.collective.reason
+            )?;
+        }
+        write!(
+            f,
+            "{:<21} {:>10} {:>12.6} {:>17}  of the time in all collectives is not served",
+            "together",
+            self.unserved.iter().map(|row| row.calls).sum::<u64>(),
+            seconds,
+            share(seconds)
+        )
+    }
+}
+
+/// The sum, which is 0 and not -0 without summands.
+fn add_up(seconds: impl Iterator<Item = f64>) -> f64 {
+    seconds.fold(0.0, |sum, seconds| sum + seconds)
 }
 
 #[cfg(test)]
@@ -167,7 +213,7 @@ mod tests {
     use vocabulary::Through;
 
     use super::{By, CallSummary};
-    use crate::FallbackReason;
+    use crate::{FallbackReason, UnservedCollective, UnservedReason, UnservedRow};
 
     #[test]
     fn calls_are_counted_by_who_carried_them_out() {
@@ -217,6 +263,40 @@ mod tests {
             with_shared
                 .ends_with(" of the nearest measured shape; 2 of them through shared memory"),
             "{with_shared}"
+        );
+    }
+
+    #[test]
+    fn collectives_that_are_not_served_have_rows_with_their_share() {
+        let mut summary = CallSummary::default();
+        let row =
+            summary.find_or_add_row(Collective::Bcast, "bcast/linear", By::Table, Through::Mpi);
+        summary.rows[row].seconds = 1.0;
+        let without = summary.to_string();
+        assert!(!without.contains("not served"), "{without}");
+        let mut add = |name, reason, calls, seconds| {
+            summary.unserved.push(UnservedRow {
+                collective: UnservedCollective { name, reason },
+                calls,
+                seconds,
+            });
+        };
+        add("alltoallv", UnservedReason::Irregular, 3, 2.5);
+        add(
+            "reduce_scatter_block_init",
+            UnservedReason::Persistent,
+            1234567,
+            0.5,
+        );
+        let text = summary.to_string();
+        let added = text.strip_prefix(&without).expect("the same rows before");
+        assert_eq!(
+            added,
+            "
+collective                 calls      seconds share of the time  carried out by
+alltoallv                      3     2.500000            62.5 %  the library: not served (counts differ between ranks)
+reduce_scatter_block_init 1234567     0.500000            12.5 %  the library: not served (persistent)
+together                 1234570     3.000000            75.0 %  of the time in all collectives is not served"
         );
     }
 }

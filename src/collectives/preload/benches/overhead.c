@@ -5,6 +5,9 @@
  * Passed on: MPI_Bcast, which we pass on, beside the library's own, which is called by its address. The broadcast has
  * no data, so the library does almost nothing, and the rest is our cost.
  *
+ * Not served: MPI_Gatherv without data, which no table decides about, and MPI_Wait without a request, beside the library's
+ * own in the same way. With a log, MPI_Gatherv is counted; MPI_Wait has nothing to count.
+ *
  * Run by ours: MPI_Bcast and MPI_Allreduce beside the MPI calls that the algorithm consists of, written
  * by hand with everything that is known here: the peer, the length, the operator. No code could do less,
  * so this is the strictest comparison: it includes the executor of schedules. The library's own
@@ -44,6 +47,23 @@ static void passed_on_two(int i) { MPI_Bcast(data, 0, MPI_DOUBLE, 0, pair[i % 2]
 static void direct_two(int i) { LIBRARY_MPI_Bcast(data, 0, MPI_DOUBLE, 0, pair[i % 2]); }
 static void passed_on_derived(int i) { (void)i, MPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
 static void direct_derived(int i) { (void)i, LIBRARY_MPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
+
+static const int none[2];
+static void gather_nothing(int i) {
+    (void)i, MPI_Gatherv(data, 0, MPI_DOUBLE, sum, none, none, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static void gather_nothing_directly(int i) {
+    (void)i, LIBRARY_MPI_Gatherv(data, 0, MPI_DOUBLE, sum, none, none, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+static void wait_for_nothing(int i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    (void)i, MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void wait_for_nothing_directly(int i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    (void)i, LIBRARY_MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 
 static void send(int root, int bytes) {
     if (rank == root) MPI_Send(data, bytes, MPI_BYTE, !root, 0, other);
@@ -119,6 +139,9 @@ int main(int argc, char **argv) {
     compare("on one communicator", passed_on, direct);
     compare("on two in turn", passed_on_two, direct_two);
     compare("of a derived datatype", passed_on_derived, direct_derived);
+    if (rank == 0) printf("not served, beside the library's own:\n");
+    compare("gatherv without data", gather_nothing, gather_nothing_directly);
+    compare("wait without a request", wait_for_nothing, wait_for_nothing_directly);
     if (rank == 0) printf("run by ours, beside the same messages sent by hand:\n");
     compare("broadcast of 8 bytes", bcast, bcast_by_hand);
     compare("of a derived datatype of 24 bytes", derived, derived_by_hand);

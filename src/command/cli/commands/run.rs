@@ -29,7 +29,8 @@ use crate::values;
 /// Only confirmed rules of medium confidence or more are used, on communicators of measured shapes; the library's
 /// default carries out all other calls. The summary counts calls by the candidate that carried them out, and the rules
 /// that are not used, with the reason. The expected gain comes from the table's times: the default's time for the same
-/// calls is not measured, since each call is carried out only once.
+/// calls is not measured, since each call is carried out only once. Collectives that are not served, such as nonblocking
+/// ones, follow with their calls, their time and its share of the time in all collectives.
 ///
 /// The table's folder must be visible on all hosts.
 ///

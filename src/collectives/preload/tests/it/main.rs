@@ -2,6 +2,7 @@
 
 mod chain;
 mod corners;
+mod counted;
 mod interface;
 mod large;
 mod launch;

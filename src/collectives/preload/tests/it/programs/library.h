@@ -1,4 +1,4 @@
-/* The collectives of the MPI library itself, with large counts if it has these, by their addresses: their names, also those for profiling, lead to
+/* Collectives of the MPI library itself, with large counts if it has these, and MPI_Wait, by their addresses: their names, also those for profiling, lead to
  * libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
  */
 #ifndef LIBRARY_H
@@ -28,6 +28,7 @@ LIBRARY_FUNCTION(MPI_Alltoallw);
 LIBRARY_FUNCTION(MPI_Allgatherv);
 LIBRARY_FUNCTION(MPI_Gatherv);
 LIBRARY_FUNCTION(MPI_Scatterv);
+LIBRARY_FUNCTION(MPI_Wait);
 #if MPI_VERSION >= 4
 LIBRARY_FUNCTION(MPI_Bcast_c);
 LIBRARY_FUNCTION(MPI_Reduce_c);
@@ -77,6 +78,7 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgatherv);
     LIBRARY_FIND(MPI_Gatherv);
     LIBRARY_FIND(MPI_Scatterv);
+    LIBRARY_FIND(MPI_Wait);
 #if MPI_VERSION >= 4
     LIBRARY_FIND(MPI_Bcast_c);
     LIBRARY_FIND(MPI_Reduce_c);

@@ -1,0 +1,259 @@
+//! Counts and times of the collectives that tables do not decide about, while a summary is asked for.
+//!
+//! Without one, a call costs what it takes to find that out, and is passed on. With one, no thread calls MPI at the same
+//! time as another: programs with `MPI_THREAD_MULTIPLE` have no table and so no summary. Nothing is borrowed during a call
+//! of the library, in which the program's own functions may run, such as an error handler, and call MPI.
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Instant;
+
+use mpi::ffi;
+use runtime::{GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedRow};
+
+use crate::handle::Handle;
+
+/// An argument that is only passed on, as wide as a register, see [`Handle`].
+pub(crate) type Word = usize;
+
+/// An address of one request or of an array of them.
+pub(crate) type Requests = *mut ffi::MPI_Request;
+
+/// The counts of this process; null unless a summary is asked for and MPI is in use.
+static COUNTS: AtomicPtr<Counts> = AtomicPtr::new(std::ptr::null_mut());
+
+/// What is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    calls: RefCell<UnservedCalls>,
+}
+
+/// The counts in use.
+#[inline(always)]
+pub(crate) fn counts() -> Option<&'static Counts> {
+    // SAFETY: set by `start_counting`, and freed by `stop_counting` when no more calls can come. One thread at a time.
+    unsafe { COUNTS.load(Ordering::Relaxed).as_ref() }
+}
+
+/// Starts to count.
+pub(crate) fn start_counting() {
+    let counts = Box::into_raw(Box::<Counts>::default());
+    COUNTS.store(counts, Ordering::Relaxed);
+}
+
+/// Stops counting, and returns what was counted.
+pub(crate) fn stop_counting() -> Vec<UnservedRow> {
+    let counts = COUNTS.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    if counts.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: made by `start_counting`; no later call finds it.
+    let counts = unsafe { Box::from_raw(counts) };
+    counts.calls.into_inner().into_rows()
+}
+
+// Methods that are named after the form of a collective are given its last argument: the communicator or the request.
+impl Counts {
+    /// Makes a blocking call.
+    #[inline(never)]
+    pub(crate) fn blocking(
+        &self,
+        collective: UnservedCollective,
+        _on: Word,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let timed = TimedCall::make(call);
+        self.calls.borrow_mut().add(collective, 1, timed.seconds);
+        timed.code
+    }
+
+    /// Makes a call that starts a collective and returns a request.
+    ///
+    /// # Safety
+    ///
+    /// The request is null or the address to which the call writes.
+    #[inline(never)]
+    pub(crate) unsafe fn nonblocking(
+        &self,
+        collective: UnservedCollective,
+        request: Word,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let timed = TimedCall::make(call);
+        let mut calls = self.calls.borrow_mut();
+        calls.add(collective, 1, timed.seconds);
+        // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
+        if let Some(request) = unsafe { timed.returned_request(request) } {
+            calls.expect(request, collective, RequestKind::Once);
+        }
+        timed.code
+    }
+
+    /// Makes a call that creates the request of a persistent collective.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::nonblocking`].
+    #[cfg(persistent)]
+    #[inline(never)]
+    pub(crate) unsafe fn persistent(
+        &self,
+        collective: UnservedCollective,
+        request: Word,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let timed = TimedCall::make(call);
+        let mut calls = self.calls.borrow_mut();
+        calls.add(collective, 0, timed.seconds);
+        // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
+        if let Some(request) = unsafe { timed.returned_request(request) } {
+            calls.expect(request, collective, RequestKind::Persistent);
+        }
+        timed.code
+    }
+}
+
+// Calls that are given requests.
+impl Counts {
+    /// Whether there are requests of collectives.
+    #[inline]
+    pub(crate) fn expect_requests(&self) -> bool {
+        self.calls.borrow().expects_any()
+    }
+
+    /// Makes a call that starts persistent requests.
+    ///
+    /// # Safety
+    ///
+    /// `requests` is null or has `count` valid requests.
+    #[inline(never)]
+    pub(crate) unsafe fn start(
+        &self,
+        count: c_int,
+        requests: Requests,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that `requests` is null or has `count` requests.
+        let Some(given) = (unsafe { self.find(count, requests) }) else {
+            return call();
+        };
+        let timed = TimedCall::make(call);
+        self.calls.borrow_mut().start(&given, timed.seconds);
+        timed.code
+    }
+
+    /// Makes a call that waits for requests or tests them, and sets those to null that it completes.
+    ///
+    /// # Safety
+    ///
+    /// `requests` is null or has `count` valid requests.
+    #[inline(never)]
+    pub(crate) unsafe fn complete(
+        &self,
+        count: c_int,
+        requests: Requests,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that `requests` is null or has `count` requests.
+        let Some(given) = (unsafe { self.find(count, requests) }) else {
+            return call();
+        };
+        let timed = TimedCall::make(call);
+        let request_at = |place| {
+            // SAFETY: the place is below `count`, and the caller promises as many requests; there are some, so their
+            // address is not null.
+            number(unsafe { *requests.add(place) })
+        };
+        let mut calls = self.calls.borrow_mut();
+        calls.complete(&given, timed.seconds, request_at);
+        timed.code
+    }
+
+    /// Makes a call that tests a request and leaves it as it is.
+    #[inline(never)]
+    pub(crate) fn test(&self, request: Handle, call: impl FnOnce() -> c_int) -> c_int {
+        let mut request = request.request();
+        // SAFETY: one request.
+        unsafe { self.complete(1, &raw mut request, call) }
+    }
+
+    /// Makes a call that frees a request.
+    ///
+    /// # Safety
+    ///
+    /// `request` is null or the address of a valid request.
+    #[inline(never)]
+    pub(crate) unsafe fn free(&self, request: Requests, call: impl FnOnce() -> c_int) -> c_int {
+        // SAFETY: the caller promises that `request` is null or the address of a request.
+        let freed = unsafe { request.as_ref() }.map(|request| number(*request));
+        let code = call();
+        if let Some(freed) = freed.filter(|_| code == 0) {
+            self.calls.borrow_mut().forget(freed);
+        }
+        code
+    }
+
+    /// The collectives' requests among those of a call.
+    ///
+    /// # Safety
+    ///
+    /// `requests` is null or has `count` valid requests.
+    unsafe fn find(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
+        let count = usize::try_from(count)
+            .ok()
+            .filter(|_| !requests.is_null())?;
+        // SAFETY: the caller promises that `requests` has `count` requests if it is not null; null is a constant of the
+        // library.
+        let (requests, null) = unsafe {
+            let requests = std::slice::from_raw_parts(requests, count);
+            (requests, ffi::RSMPI_REQUEST_NULL)
+        };
+        let numbers = requests.iter().copied().map(number);
+        self.calls.borrow().find(numbers, number(null))
+    }
+}
+
+/// The outcome of a call of the library.
+struct TimedCall {
+    code: c_int,
+    seconds: f64,
+}
+
+impl TimedCall {
+    fn make(call: impl FnOnce() -> c_int) -> Self {
+        let start = Instant::now();
+        let code = call();
+        Self {
+            code,
+            seconds: start.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// The request that a successful call has written to an address.
+    ///
+    /// # Safety
+    ///
+    /// `address` is null or that of a request, which a successful call has written.
+    unsafe fn returned_request(&self, address: Word) -> Option<usize> {
+        let request = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(address);
+        // SAFETY: the caller promises that the address is null or that of a request, which the call has written.
+        let request = unsafe { request.as_ref() }.filter(|_| self.code == 0)?;
+        Some(number(*request))
+    }
+}
+
+/// A request as a number: its address or its integer.
+fn number(request: ffi::MPI_Request) -> usize {
+    const { assert!(size_of::<ffi::MPI_Request>() <= size_of::<usize>()) };
+    let mut number = 0_usize;
+    // SAFETY: a request is an integer or an address, not wider than the number, and does not overlap it.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            (&raw const request).cast::<u8>(),
+            (&raw mut number).cast::<u8>(),
+            size_of::<ffi::MPI_Request>(),
+        );
+    }
+    number
+}

@@ -1,7 +1,8 @@
-//! `libcolltune.so` in programs written in C and Fortran.
+//! `libcolltune.so` in programs written in C, C++ and Fortran.
 
 mod chain;
 mod corners;
+mod fortran;
 mod interface;
 mod large;
 mod launch;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 28] = [
+const REQUIREMENTS: [(&str, &str); 29] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -30,6 +30,7 @@ const REQUIREMENTS: [(&str, &str); 28] = [
         "`scripts/environment-modules` unpacks them; they need tclsh",
     ),
     ("DuckDB", "`scripts/duckdb` installs it"),
+    ("C++ compiler", "MPICH's packages bring it"),
     ("Chromium", SETUP),
     ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),

@@ -3,7 +3,12 @@
 //! A tool, such as a profiler, defines `MPI_Bcast` and calls `PMPI_Bcast` (MPI 4.0, section 15.2). This library defines
 //! both: its `MPI_Bcast` calls that of a tool that comes after it, if there is one, and its `PMPI_Bcast` serves the call.
 //! So the tool sees each call of the program once, whether it comes before or after this library, and then the table
-//! decides. Open MPI's Fortran interface calls `PMPI_Bcast`, too, so its calls need no names of their own here.
+//! decides.
+//!
+//! Interfaces for Fortran and C++ need no names of their own here: they are libraries that call the functions of C by the
+//! dynamic linker. All of Open MPI's interfaces for Fortran call `PMPI_Bcast`, also `mpi_f08`, which gets there by
+//! `ompi_bcast_f`. All of MPICH's call `MPI_Bcast`, `mpi_f08` in `MPIR_Bcast_cdesc`, which gets descriptors of buffers, or
+//! `MPI_Bcast_c`; only its `mpi_f08` for barriers calls `PMPI_Barrier`.
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem::MaybeUninit;

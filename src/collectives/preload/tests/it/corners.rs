@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
@@ -216,49 +215,4 @@ fn functions_that_the_library_lacks_are_replaced_under_mpi() {
     let text = run_preloaded(&program, &[], 2, &path, &more).expect_success();
     let right = "has right values by functions with large counts";
     assert_eq!(text.matches(right).count(), 2, "{text}");
-}
-
-/// Compiles a Fortran program; `None` if there is no compiler, or none for the interface that it uses.
-pub(crate) fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
-    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let program = folder.join("fortran");
-    // `mpif.h` has no declarations, so argument types differ between calls.
-    let output = Command::new(mpicc.replace("mpicc", "mpifort"))
-        .args(["-fallow-argument-mismatch", "-o"])
-        .arg(&program)
-        .arg(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/it/programs")
-                .join(source),
-        )
-        .current_dir(folder)
-        .output()
-        .ok()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let is_missing = ["not found", "Cannot open module", "Cannot read module"];
-    if !output.status.success() && is_missing.iter().any(|text| errors.contains(text)) {
-        return None;
-    }
-    assert!(output.status.success(), "{errors}");
-    Some(program)
-}
-
-#[test]
-fn fortran_programs_run_under_mpi() {
-    for source in ["fortran.f90", "fortran08.f90"] {
-        let folder = TempDir::new().expect("a temporary folder");
-        let compiled = compiled_fortran(source, folder.path());
-        let Some(program) = testkit::require("Fortran compiler", compiled) else {
-            continue;
-        };
-        let path = save_table(
-            &forcing_table(1, chosen_installation().library()),
-            folder.path(),
-        );
-        let text = run_preloaded(&program, &[], 4, &path, &[]).expect_success();
-        assert!(text.contains("Fortran agrees"), "{text}");
-        // MPICH's `mpi_f08` calls the names for profiling, which are served, too.
-        assert_eq!(calls(&text, "allreduce/"), 11, "{source}: {text}");
-        assert_eq!(calls(&text, "bcast/"), 1, "{source}: {text}");
-    }
 }

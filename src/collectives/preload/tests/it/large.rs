@@ -8,11 +8,11 @@ use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 
-use crate::corners::{calls, compiled_fortran};
+use crate::corners::calls;
 use crate::launch::{compiled, preloaded, run_preloaded, warnings};
 
 /// The number of calls of each collective that the program says it has made, and that the summary counts.
-fn numbers(text: &str) -> [BTreeMap<String, u64>; 2] {
+pub(crate) fn numbers(text: &str) -> [BTreeMap<String, u64>; 2] {
     let made = text.lines().filter_map(|line| {
         let (collective, calls) = line.strip_prefix("made ")?.split_once(' ')?;
         Some((collective.to_owned(), calls.parse().ok()?))
@@ -109,27 +109,6 @@ fn modules_that_a_program_loads_are_served_under_mpi() {
     let text = run_preloaded(&program, &arguments, 2, &path, &[]).expect_success();
     check(&text);
     assert!(calls(&text, "allreduce/") > 0, "{text}");
-}
-
-/// MPICH's `mpi_f08` calls the functions of C.
-#[test]
-fn large_counts_of_fortran_are_served_under_mpi() {
-    if chosen_family() != LibraryName::Mpich {
-        return;
-    }
-    let folder = TempDir::new().expect("a temporary folder");
-    let compiled = compiled_fortran("fortran08large.f90", folder.path());
-    let Some(program) = testkit::require("Fortran compiler", compiled) else {
-        return;
-    };
-    let path = save_table(
-        &forcing_table(1, chosen_installation().library()),
-        folder.path(),
-    );
-    let text = run_preloaded(&program, &[], 2, &path, &[]).expect_success();
-    assert!(text.contains("Fortran agrees"), "{text}");
-    assert_eq!(calls(&text, "allreduce/"), 2, "{text}");
-    assert_eq!(calls(&text, "bcast/"), 1, "{text}");
 }
 
 /// Programs ask the dynamic linker which functions there are.

@@ -1,8 +1,9 @@
-//! `libcolltune.so` in programs written in C and Fortran.
+//! `libcolltune.so` in programs written in C, C++ and Fortran.
 
 mod chain;
 mod corners;
 mod counted;
+mod fortran;
 mod interface;
 mod large;
 mod launch;

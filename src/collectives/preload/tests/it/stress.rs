@@ -16,7 +16,8 @@ use vocabulary::{Candidate, Through};
 
 use crate::launch::{compiled, run_preloaded, warnings};
 
-fn has_even_only(table: &Table) -> bool {
+/// Whether a table chooses an algorithm that is only for even numbers of ranks.
+pub(crate) fn has_even_only(table: &Table) -> bool {
     let rules = table.entries().flat_map(|entry| &entry.rules);
     let mut algorithms =
         rules.filter_map(|rule| schedule::find_algorithm(rule.candidate.algorithm()));

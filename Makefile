@@ -60,7 +60,7 @@ test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test
 	scripts/test
 
-test-long: ## what takes too long for `test`, three quarters of an hour; exits with an error if anything is found
+test-long: ## what takes too long for `test`, an hour; exits with an error if anything is found
 	@scripts/setup test
 	scripts/test-long
 

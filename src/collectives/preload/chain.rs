@@ -117,7 +117,9 @@ struct FunctionDefinition {
 
 /// The next definition of a name after this library's, or the first one if this library comes after it.
 fn next_definition(name: &CStr) -> Option<FunctionDefinition> {
-    let own = definition_at((&raw const TOOL).cast())?.object;
+    static OWN: OnceLock<Option<usize>> = OnceLock::new();
+    let find_own = || definition_at((&raw const TOOL).cast()).map(|here| here.object);
+    let own = (*OWN.get_or_init(find_own))?;
     let places = [libc::RTLD_NEXT, libc::RTLD_DEFAULT];
     let mut found = places.into_iter().filter_map(|place| {
         // SAFETY: a text that ends in zero.

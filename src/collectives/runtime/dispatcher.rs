@@ -370,6 +370,9 @@ impl Dispatcher {
             let state = (!is_busy).then(|| self.state_of(communicator)).flatten();
             match state.and_then(NonNull::new) {
                 Some(state) => self.call_known(KnownCommunicator(state.cast()), communicator, call),
+                None if self.timed && !is_busy && communicator == ffi::RSMPI_COMM_SELF => {
+                    self.call_alone(communicator, call)
+                }
                 None => call.forward(communicator),
             }
         }

@@ -102,6 +102,20 @@ impl Dispatcher {
         }
     }
 
+    /// Leaves a call on `MPI_COMM_SELF`, which has no state, to the library, and counts it.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[cold]
+    pub(crate) unsafe fn call_alone(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
+        let start = Some(Instant::now());
+        let row = self.passed_row(call.collective, FallbackReason::Alone);
+        let served = left_to_library(row, &self.row_counter(row));
+        // SAFETY: the caller promises what MPI asks of the call.
+        unsafe { self.finish_call(served, communicator, || call, start) }
+    }
+
     /// Carries out a call that has been seen before.
     ///
     /// # Safety

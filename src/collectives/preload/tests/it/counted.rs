@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 
+use crate::corners::compiled_fortran;
 use crate::launch::{compiled, run_preloaded};
 
 /// A row of the summary.
@@ -175,7 +176,9 @@ fn told_seconds(text: &str) -> f64 {
 fn nothing_is_added_for_served_collectives_and_without_a_summary_under_mpi() {
     let prepared = Prepared::new();
     let text = prepared.run_with_summary("none", &[]);
-    assert!(text.contains("colltune: allreduce"), "{text}");
+    // All collectives are counted, on one rank too.
+    let counted = "colltune: calls: 5 by the table's rules, 2 default (one rank)";
+    assert!(text.contains(counted), "{text}");
     assert!(!text.contains("not served"), "{text}");
     for more in [("COLLTUNE_LOG", "0"), ("COLLTUNE_DISABLE", "1")] {
         for what in ["all", "strain"] {
@@ -183,4 +186,30 @@ fn nothing_is_added_for_served_collectives_and_without_a_summary_under_mpi() {
             assert!(!quiet.contains("colltune: "), "{quiet}");
         }
     }
+}
+
+#[test]
+fn fortran_programs_are_counted_under_mpi() {
+    let prepared = Prepared::new();
+    let compiled = compiled_fortran("counted.f90", prepared.folder.path());
+    let Some(program) = testkit::require("Fortran compiler", compiled) else {
+        return;
+    };
+    let log = prepared.folder.path().join("log");
+    let more = [("COLLTUNE_LOG", log.to_str().expect("a path"))];
+    let text = run_preloaded(&program, &[], 2, &prepared.table, &more).expect_success();
+    assert!(text.contains("Fortran agrees"), "{text}");
+    let summary = std::fs::read_to_string(&log).expect("a summary");
+    let rows = unserved_rows(&summary);
+    let counted: Vec<_> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.calls))
+        .collect();
+    let expected = [
+        ("barrier", 2),
+        ("gatherv", 1),
+        ("ibcast", 3),
+        ("iallreduce", 1),
+    ];
+    assert_eq!(counted, expected, "{summary}");
 }

@@ -309,6 +309,8 @@ int main(int argc, char **argv) {
     MPI_Cart_create(MPI_COMM_WORLD, 1, &one, &periodic, 0, &ring);
     for (int i = 0; i < 5; i++) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     check(sum == 1, "the sum");
+    for (int i = 0; i < 2; i++) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    check(sum == rank, "the sum of one rank");
     if (strcmp(what, "all") == 0) call_all();
     if (strcmp(what, "strain") == 0) strain();
     if (strcmp(what, "late") == 0) come_late();

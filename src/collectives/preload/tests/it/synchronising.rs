@@ -77,3 +77,24 @@ fn fortran_programs_reach_alltoalls_barriers_and_scans_under_mpi() {
         assert_eq!(calls(&text, collective), made, "{collective} {text}");
     }
 }
+
+/// The library's own calls reach the hooks in the middle of the program's.
+#[test]
+fn barriers_and_alltoalls_within_the_library_do_no_harm_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("files.c", folder.path(), &[]);
+    let path = save_table(
+        &forcing_table(1, chosen_installation().library()),
+        folder.path(),
+    );
+    let file = folder.path().join("numbers").display().to_string();
+    // ROMIO calls MPI by its names; Open MPI's other component for files does not.
+    let romio = [("OMPI_MCA_io", "^ompio")];
+    let text = run_preloaded(&program, &[file], 3, &path, &romio).expect_success();
+    assert!(
+        text.contains("files, windows and communicators work"),
+        "{text}"
+    );
+    assert!(warnings(&text).is_empty(), "{text}");
+    assert!(calls(&text, "barrier/") > 5, "{text}");
+}

@@ -49,16 +49,11 @@ fn compiled_by(compiler: &str, flags: &[&str], source: &str, folder: &Path) -> O
     Some(program)
 }
 
-/// `fortran.F90` for an interface.
-fn compiled_fortran(interface: &[&str], folder: &Path) -> Option<PathBuf> {
+/// A program in Fortran for an interface.
+pub(crate) fn compiled_fortran(source: &str, interface: &[&str], folder: &Path) -> Option<PathBuf> {
     // `mpif.h` has no declarations, so argument types differ between calls.
     let flags = ["-fallow-argument-mismatch", "-w", "-ffree-line-length-none"];
-    let compiled = compiled_by(
-        "mpifort",
-        &[&flags, interface].concat(),
-        "fortran.F90",
-        folder,
-    );
+    let compiled = compiled_by("mpifort", &[&flags, interface].concat(), source, folder);
     testkit::require("Fortran compiler", compiled)
 }
 
@@ -67,7 +62,7 @@ fn compiled_fortran(interface: &[&str], folder: &Path) -> Option<PathBuf> {
 fn every_collective_of_each_fortran_interface_is_served_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     for interface in interfaces() {
-        let Some(program) = compiled_fortran(interface, folder.path()) else {
+        let Some(program) = compiled_fortran("fortran.F90", interface, folder.path()) else {
             continue;
         };
         for (place, ranks) in [(1, 2), (2, 3)] {
@@ -92,7 +87,7 @@ fn every_collective_of_each_fortran_interface_is_served_under_mpi() {
 fn errors_of_fortran_programs_are_those_of_the_library_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     for interface in interfaces() {
-        let Some(program) = compiled_fortran(interface, folder.path()) else {
+        let Some(program) = compiled_fortran("fortran.F90", interface, folder.path()) else {
             continue;
         };
         let table = forcing_table(1, chosen_installation().library());

@@ -7,7 +7,7 @@ use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 use vocabulary::Through;
 
-use crate::corners::{calls, compiled_fortran};
+use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded, warnings};
 use crate::stress::forcing_through;
 
@@ -52,29 +52,6 @@ fn barriers_alltoalls_and_scans_do_what_mpi_says_under_mpi() {
             assert!(text.contains("default (no data)"), "{place}");
             assert!(text.contains("default (intercommunicator)"), "{place}");
         }
-    }
-}
-
-#[test]
-fn fortran_programs_reach_alltoalls_barriers_and_scans_under_mpi() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let compiled = compiled_fortran("synchronising.f90", folder.path());
-    let Some(program) = testkit::require("Fortran compiler", compiled) else {
-        return;
-    };
-    let path = save_table(
-        &forcing_table(1, chosen_installation().library()),
-        folder.path(),
-    );
-    let text = run_preloaded(&program, &[], 4, &path, &[]).expect_success();
-    assert!(text.contains("Fortran agrees"), "{text}");
-    for (collective, made) in [
-        ("alltoall/", 10),
-        ("barrier/", 5),
-        ("scan/", 5),
-        ("exscan/", 5),
-    ] {
-        assert_eq!(calls(&text, collective), made, "{collective} {text}");
     }
 }
 

@@ -1,4 +1,4 @@
-! Collectives that tables do not decide about, from Fortran: two barriers, a gatherv, and nonblocking ones that are
+! Collectives that tables do not decide about, from Fortran: a gatherv, and nonblocking ones that are
 ! completed one by one and together with a message.
 program counted
     implicit none
@@ -14,8 +14,6 @@ program counted
     number = rank + 1
     others = 0
 
-    call MPI_Barrier(MPI_COMM_WORLD, ierror)
-    call MPI_Barrier(MPI_COMM_WORLD, ierror)
     call MPI_Gatherv(number, 1, MPI_INTEGER, others, counts, places, MPI_INTEGER, 0, MPI_COMM_WORLD, ierror)
     do i = 1, 3
     call MPI_Ibcast(message, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, requests(1), ierror)

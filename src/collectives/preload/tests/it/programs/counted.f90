@@ -16,8 +16,8 @@ program counted
 
     call MPI_Gatherv(number, 1, MPI_INTEGER, others, counts, places, MPI_INTEGER, 0, MPI_COMM_WORLD, ierror)
     do i = 1, 3
-    call MPI_Ibcast(message, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, requests(1), ierror)
-    call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierror)
+        call MPI_Ibcast(message, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, requests(1), ierror)
+        call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierror)
     end do
     call MPI_Iallreduce(number, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(1), ierror)
     call MPI_Irecv(message, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, requests(2), ierror)
@@ -25,7 +25,7 @@ program counted
     call MPI_Waitall(3, requests, MPI_STATUSES_IGNORE, ierror)
 
     if (rank == 0) then
-    if (total(1) == sum(others) .and. all(requests == MPI_REQUEST_NULL)) print '(a)', 'Fortran agrees'
+        if (total(1) == sum(others) .and. all(requests == MPI_REQUEST_NULL)) print '(a)', 'Fortran agrees'
     end if
     call MPI_Finalize(ierror)
 end program counted

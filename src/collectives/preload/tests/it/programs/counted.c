@@ -26,7 +26,8 @@ typedef int Number;
 typedef int Place;
 #endif
 
-enum { LATE = 100000, ROUNDS = 3, MANY = 500 };
+/* MPICH 4.0.2's MPI_Testall fails for an active persistent collective, also without libcolltune.so. */
+enum { LATE = 100000, ROUNDS = 3, MANY = 500, WAYS = 9, TESTALL = 6 };
 
 static int rank;
 static MPI_Comm world, ring;
@@ -49,7 +50,7 @@ static void complete(MPI_Request *request, int way) {
     /* A null request beside it. */
     MPI_Request two[2] = {*request, MPI_REQUEST_NULL};
     MPI_Status status, statuses[2];
-    switch (way % 9) {
+    switch (way % WAYS) {
     case 0: MPI_Wait(&two[0], &status); break;
     case 1: MPI_Waitany(2, two, &index, &status); break;
     case 2: MPI_Waitall(2, two, statuses); break;
@@ -60,7 +61,7 @@ static void complete(MPI_Request *request, int way) {
     case 5:
         while (!done) MPI_Testany(2, two, &index, &done, &status);
         break;
-    case 6:
+    case TESTALL:
         while (!done) MPI_Testall(2, two, &done, MPI_STATUSES_IGNORE);
         break;
     case 7:
@@ -114,6 +115,7 @@ static MPI_Datatype types[2];
         for (int i = 0; i < ROUNDS; i++) { \
             if (i % 2) MPI_Start(&request); \
             else MPI_Startall(1, &request); \
+            if (way % WAYS == TESTALL) way++; \
             complete(&request, way++); \
             check(request != MPI_REQUEST_NULL, name); \
         } \
@@ -247,7 +249,7 @@ static void come_late(void) {
     int data;
     meet();
     begin();
-    MPI_Alltoallv(PARTS world);
+    FORM(MPI_Alltoallv)(PARTS world);
     report("alltoallv", took());
 
     meet();

@@ -63,7 +63,9 @@ static void decisions(const colltune_table *table) {
     const char *extrapolate = getenv("COLLTUNE_EXTRAPOLATE");
     if (extrapolate) EXPECT(decision.is_ours && !strcmp(decision.algorithm, first));
     else EXPECT(!decision.is_ours && !strcmp(decision.algorithm, "default") && decision.speedup == 1);
-    EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_SUCCESS);
+    EXPECT(strcmp(decision.algorithm, "default") == 0);
+    EXPECT(colltune_decide(table, "alltoallv", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(strlen(colltune_message()) > 0);
     EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(colltune_decide(table, "bcast", 1, -4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);

@@ -92,7 +92,7 @@ int colltune_free(colltune_table **table);
 /* Looks up a table's decision without making a call. `collective` is "bcast", "reduce", "allreduce", "gather",
  * "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "alltoall", "barrier", "scan" or "exscan".
  * `bytes` is the size of one rank's vector; in gather, scatter, allgather and reduce_scatter_block, that of one
- * rank's part, and in alltoall that of the block from one rank to another; it is 0 for a barrier. `commutative`
+ * rank's part, and in alltoall that of the block for one rank; it is ignored in a barrier. `commutative`
  * says whether the operator commutes, and is ignored if nothing is combined. Not collective. The first lookup for
  * a shape allocates. The answer comes from the table as it was loaded, by the rules that colltune_load uses,
  * for any order of ranks on the nodes; calls use the order of their communicator. On a shape that was not

@@ -13,6 +13,23 @@ use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
 use crate::{Campaign, DefaultsVersion};
 
+/// The collectives of a campaign that names none. Files of 0.1 and 0.2 rely on this list: it must not change.
+pub(crate) const DEFAULT_COLLECTIVES: [Collective; 8] = [
+    Collective::Bcast,
+    Collective::Reduce,
+    Collective::Allreduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::Allgather,
+    Collective::ReduceScatter,
+    Collective::ReduceScatterBlock,
+];
+
+/// The further collectives of a campaign that names none, but some of the library's own algorithms. Files of 0.2 rely
+/// on this list: it must not change.
+const NATIVE_COLLECTIVES: [Collective; 3] =
+    [Collective::Alltoall, Collective::Barrier, Collective::Scan];
+
 /// The algorithms that are compared with the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -60,23 +77,45 @@ impl Selection {
                 .any(|mockup| mockup.collective == collective && self.selects(&mockup.full_name()))
     }
 
-    /// The algorithms of a collective that take part; none of a collective that is not served.
+    /// The algorithms of a collective that take part.
     pub fn algorithms_for(
         &self,
         collective: Collective,
     ) -> impl Iterator<Item = &'static Algorithm> {
         schedule::algorithms_of(collective).filter(move |algorithm| {
-            collective.is_served()
-                && self.selects(&algorithm.name())
+            self.selects(&algorithm.name())
                 && (!algorithm.knows_nodes() || self.includes_node_aware(algorithm))
         })
     }
 
-    /// Whether a collective takes part if the file names no collectives: if an algorithm for it takes part, or if the
-    /// file names some of the library's own.
-    pub(crate) fn takes_part_by_default(&self, collective: Collective) -> bool {
-        let has_ours = self.algorithms_for(collective).next().is_some();
-        has_ours || !self.is_default && self.selects_others(collective)
+    /// Whether an algorithm of a collective, of ours, of the library's or a mock-up, may take part.
+    pub(crate) fn has_algorithm_for(&self, collective: Collective) -> bool {
+        self.algorithms_for(collective).next().is_some() || self.selects_others(collective)
+    }
+
+    /// Whether a collective takes part if the file names no collectives.
+    ///
+    /// One of [`DEFAULT_COLLECTIVES`] does if an algorithm for it takes part, or if the file names some of the library's
+    /// own; any other one only if the file names some of its algorithms by the collective's name. On MPI, `native:*` and
+    /// the like are enough for [`NATIVE_COLLECTIVES`].
+    pub(crate) fn takes_part_by_default(&self, collective: Collective, is_simulated: bool) -> bool {
+        let names_others = || !self.is_default && self.selects_others(collective);
+        if DEFAULT_COLLECTIVES.contains(&collective) {
+            return self.algorithms_for(collective).next().is_some() || names_others();
+        }
+        let is_named = NATIVE_COLLECTIVES.contains(&collective) && !is_simulated && names_others()
+            || self.names_collective(collective);
+        is_named && self.has_algorithm_for(collective)
+    }
+
+    /// Whether a pattern names a collective, as `alltoall/*` and `native:alltoall/*` do, but `*` and `*/bruck` do not.
+    fn names_collective(&self, collective: Collective) -> bool {
+        self.include.iter().any(|pattern| {
+            let pattern = pattern.as_str();
+            let own = pattern.strip_prefix(Candidate::NATIVE).unwrap_or(pattern);
+            own.split_once('/')
+                .is_some_and(|(of, _)| of == collective.name())
+        })
     }
 
     /// Whether the defaults let a selected algorithm that knows nodes take part. In version 2 it must be named, as in
@@ -270,13 +309,15 @@ impl Campaign {
             .collect()
     }
 
-    /// The parameters through MPI and through shared memory, if ranks that share a node have data to send.
+    /// The parameters through MPI and through shared memory, if ranks that share a node send each other messages.
     fn with_transports(
         &self,
         cell: &Cell,
         parameters: Parameters,
     ) -> impl Iterator<Item = Parameters> {
-        let is_shared = cell.shape.ppn > 1 && cell.bytes > 0;
+        // A call of no bytes sends nothing, except for a barrier's signals.
+        let sends = cell.bytes > 0 || !cell.collective.has_data();
+        let is_shared = cell.shape.ppn > 1 && sends;
         let transports = self.transports().iter();
         let possible = transports.filter(move |through| through.is_mpi() || is_shared);
         possible.map(move |through| Parameters {

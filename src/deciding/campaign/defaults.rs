@@ -1,6 +1,7 @@
 //! Versions of the defaults of campaign files.
 
 use glob::Pattern;
+use schedule::Collective;
 use vocabulary::Through;
 
 use crate::{Campaign, Family};
@@ -66,9 +67,10 @@ impl Campaign {
             self.selection.include = version.included_patterns();
         }
         if !self.names_collectives {
-            let selection = &self.selection;
-            self.sizes
-                .retain(|collective, _| selection.takes_part_by_default(*collective));
+            let (selection, is_simulated) = (&self.selection, self.is_simulated());
+            let takes_part = |of: &Collective| selection.takes_part_by_default(*of, is_simulated);
+            let sizes = self.sizes.into_iter();
+            self.sizes = sizes.filter(|(of, _)| takes_part(of)).collect();
         }
         self
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use launcher::HostFileError;
-use schedule::{Collective, Parameters};
+use schedule::{Collective, Parameters, UnknownCollective};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
@@ -50,8 +50,8 @@ pub(crate) enum Problem {
     #[help("remove the key: it is measured once on each shape")]
     NoData { collective: Collective },
     #[error(
-        "{collective} of {bytes} bytes a rank on {shape} is a vector of {} bytes, more than \
-         {LARGEST_SIZE_BYTES}",
+        "{} {} bytes, more than {LARGEST_SIZE_BYTES}",
+        begin_long_vector(*collective, *shape, *bytes),
         bytes.saturating_mul(u64::from(shape.ranks()))
     )]
     #[help(
@@ -147,11 +147,6 @@ pub(crate) enum Problem {
     #[error("there is no MPI library in a simulation")]
     #[help("remove `library`, or `launcher: simulated`")]
     SimulatedLibrary,
-    #[error(
-        "campaigns do not simulate {collective}: they compare only the library's own algorithms of it"
-    )]
-    #[help("remove it from `collectives`, or measure it on MPI with `launcher: local`")]
-    NotSimulated { collective: Collective },
     #[error("a simulated machine has any number of nodes: `shapes` must name nodes and ranks")]
     #[help("write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`")]
     SimulatedShapes,
@@ -169,8 +164,9 @@ pub(crate) enum Problem {
     },
     #[error("the pattern `{pattern}` matches no algorithm")]
     #[help(
-        if let Some(remedy) = remedy_of_unserved(pattern, suggestion.as_deref()),
-        "{remedy}"
+        if let Some(unserved) = unserved_collective(pattern),
+        "{}; remove the pattern",
+        unserved.message()
     )]
     #[help(if let Some(suggestion) = suggestion, "did you mean `{suggestion}`?")]
     #[help("`colltune schedule list` prints all algorithms")]
@@ -182,11 +178,6 @@ pub(crate) enum Problem {
     #[help("remove it from `exclude`")]
     DefaultExcluded,
     #[error("no algorithm for {collective} is left to compare with the default")]
-    #[help(
-        if is_library_only(collective),
-        "only the library's own algorithms can be compared with it: add `native:{collective}/*` to `candidates: \
-         {{include: ...}}`"
-    )]
     #[help("widen `candidates`, or list only the other collectives in `collectives`")]
     NothingLeft { collective: String },
     #[error("`{name}` cannot be the name of an environment variable")]
@@ -200,22 +191,21 @@ fn list_launchers() -> String {
     format!("`{}` or `{last}`", others.join("`, `"))
 }
 
-/// Whether this is the name of a collective of which only a library's algorithms can be compared.
-pub(crate) fn is_library_only(name: &str) -> bool {
-    Collective::from_name(name).is_some_and(|collective| !collective.is_served())
+/// The first words about a vector that is too long.
+fn begin_long_vector(collective: Collective, shape: CommShape, bytes: u64) -> String {
+    if collective == Collective::Alltoall {
+        format!(
+            "{collective} of {bytes} bytes a block on {shape} sends and receives a block for each rank: both vectors \
+             have"
+        )
+    } else {
+        format!("{collective} of {bytes} bytes a rank on {shape} is a vector of")
+    }
 }
 
-/// The remedy for a pattern of algorithms that colltune has, but does not use in campaigns.
-fn remedy_of_unserved(pattern: &str, suggestion: Option<&str>) -> Option<String> {
-    let (name, _) = pattern.split_once('/')?;
-    let collective = Collective::from_name(name).filter(|known| !known.is_served())?;
-    let mut remedy =
-        format!("campaigns and tables do not use colltune's algorithms of {collective} yet");
-    // Nothing of the others can be measured.
-    if let Some(suggestion) = suggestion
-        && Collective::MEASURED.contains(&collective)
-    {
-        remedy += &format!("; did you mean the library's own, `{suggestion}`?");
-    }
-    Some(remedy)
+/// The collective of a pattern, as in `alltoallv/*`, if it is one of MPI's that campaigns do not use yet.
+fn unserved_collective(pattern: &str) -> Option<UnknownCollective> {
+    let name = pattern.split_once('/').map_or(pattern, |(name, _)| name);
+    let unknown = UnknownCollective(name.to_owned());
+    unknown.is_unserved().then_some(unknown)
 }

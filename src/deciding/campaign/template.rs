@@ -3,6 +3,7 @@
 use libraries::LibraryName;
 use schedule::Collective;
 
+use crate::candidates::DEFAULT_COLLECTIVES;
 use crate::validate::auto_shapes;
 
 /// The reference of all keys of a campaign, with their defaults: `tuning/reference.yaml`.
@@ -19,7 +20,10 @@ pub fn init_template(cores: u32, library: Option<&str>) -> String {
     };
     let library = library.unwrap_or("auto");
     let known = LibraryName::ALL.map(LibraryName::name).join(", ");
-    let collectives: String = Collective::SERVED.map(|c| format!("  - {c}\n")).concat();
+    let by_default = |c: &Collective| DEFAULT_COLLECTIVES.contains(c);
+    let collectives = DEFAULT_COLLECTIVES.map(|c| format!("  - {c}\n")).concat();
+    let others = Collective::SERVED.into_iter().filter(|c| !by_default(c));
+    let others: String = others.map(|c| format!("  # - {c}\n")).collect();
     let by_part = Collective::SERVED
         .into_iter()
         .filter(|c| c.is_sized_by_part());
@@ -38,11 +42,11 @@ library: {library}
 # The communicator shapes: nodes x ranks per node. auto is {shapes} here.{remark}
 shapes: auto
 
-# The collectives.
+# The collectives, or `collectives: all`; the last ones take part without their `#`.
 collectives:
-{collectives}
+{collectives}{others}
 # Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before; up to 1 MiB for
-# collectives in which they are the bytes of one rank's contribution or part.
+# collectives in which they are the bytes of one rank's contribution or part, or of a block for one rank.
 sizes:
   default: 8..4M x4
 {parts}

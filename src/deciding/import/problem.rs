@@ -50,11 +50,11 @@ pub enum LineProblem {
     )]
     #[help("give every row the fields of the header; leave fields without a value empty")]
     Fields { found: usize, expected: usize },
-    /// Not a collective.
-    #[error("there is no collective `{0}`")]
+    /// Not a collective that can be imported.
+    #[error("{}", describe_unknown(.0))]
     #[help(
         "write one of {}",
-        schedule::Collective::MEASURED.map(schedule::Collective::name).join(", ")
+        schedule::Collective::SERVED.map(schedule::Collective::name).join(", ")
     )]
     Collective(String),
     /// Not an algorithm of ours.
@@ -263,6 +263,16 @@ fn list_columns() -> String {
         COLUMNS.join(", "),
         NEEDED.join("`, `")
     )
+}
+
+/// What is wrong with the name of a collective.
+fn describe_unknown(name: &str) -> String {
+    let unknown = schedule::UnknownCollective(name.to_owned());
+    if unknown.is_unserved() {
+        unknown.message()
+    } else {
+        format!("there is no collective `{name}`")
+    }
 }
 
 /// The collective of an algorithm of colltune's that campaigns and tables do not use.

@@ -20,6 +20,8 @@ pub struct LibraryAlgorithm {
     pub takes_fanout: bool,
     /// The id of our algorithm of the same collective that sends the same messages.
     pub equivalent: Option<&'static str>,
+    /// The radix of our algorithm with which it does, if it takes one.
+    pub radix: u32,
 }
 
 /// Flags of rows, combined with `|`.
@@ -30,6 +32,11 @@ pub(crate) const FANOUT: u8 = 4;
 pub(crate) const SAME: u8 = 8;
 /// Right for operators that do not commute, since another algorithm runs for them.
 pub(crate) const REPLACED: u8 = ORDERED | 16;
+/// Our algorithm is equivalent with radix 2.
+pub(crate) const BINARY: u8 = 32;
+
+/// The radix of k-nomial trees in libraries, unless it is configured for the whole job.
+const KNOMIAL_RADIX: u32 = 4;
 
 /// A row of an algorithm; `what` are its flags.
 pub(crate) const fn row_of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
@@ -41,6 +48,7 @@ pub(crate) const fn row_of(collective: Collective, id: &'static str, what: u8) -
         takes_segments: what & SEGMENTS != 0,
         takes_fanout: what & FANOUT != 0,
         equivalent: if what & SAME != 0 { Some(id) } else { None },
+        radix: if what & BINARY != 0 { 2 } else { KNOMIAL_RADIX },
     }
 }
 

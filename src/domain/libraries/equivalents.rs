@@ -2,13 +2,11 @@
 //!
 //! Those of a broadcast by a scatter and an allgather also send the root what it has; ours do not.
 
+use schedule::Parameter;
 use vocabulary::{Candidate, Cell, Library, Parameters};
 
 /// Pairs of our own algorithms to compare, each at its best block size.
 pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipelined_tree")];
-
-/// The radix of k-nomial trees in libraries, unless it is configured for the whole job.
-const KNOMIAL_RADIX: u32 = 4;
 
 /// The library's own algorithm that is equivalent to a candidate of ours, if there is one.
 pub fn library_equivalent(
@@ -24,10 +22,13 @@ pub fn library_equivalent(
         .iter();
     let native =
         algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
-    // With fewer than 4 ranks, the radix is the number of ranks.
-    let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
+    let takes_radix = schedule::find_algorithm(algorithm)?.takes(Parameter::Radix);
+    let default = takes_radix.then_some(schedule::Parameters::DEFAULT_RADIX);
+    let given = parameters.radix.or(default);
+    // All radices from the number of ranks on are the same.
+    let in_effect = |radix: u32| radix.min(cell.shape.ranks());
     let is_other = !parameters.through.is_mpi()
-        || parameters.radix.is_some_and(|given| given != radix)
+        || given.is_some_and(|given| in_effect(given) != in_effect(native.radix))
         || parameters.blocks.is_some_and(|blocks| blocks != 1);
     (!is_other).then(|| Candidate::Native {
         algorithm: format!("{}{collective}/{}", Candidate::NATIVE, native.id),

@@ -62,7 +62,7 @@ const COLLECTIVES: [(&str, NameSubject); 18] = [
     ("scatter", NameSubject::One(Collective::Scatter)),
     ("bcast", NameSubject::One(Collective::Bcast)),
     ("barrier", NameSubject::One(Collective::Barrier)),
-    ("exscan", NameSubject::Other),
+    ("exscan", NameSubject::One(Collective::Exscan)),
     ("scan", NameSubject::One(Collective::Scan)),
 ];
 

@@ -85,6 +85,8 @@ impl MpiLibrary for Mpich {
             Collective::Allgather => vec![of_all_ranks(81_920)],
             Collective::ReduceScatter => vec![524_288],
             Collective::ReduceScatterBlock => vec![of_all_ranks(524_288)],
+            Collective::Alltoall if ranks < 8 => vec![32_769],
+            Collective::Alltoall => vec![257, 32_769],
             _ => Vec::new(),
         }
     }
@@ -122,7 +124,7 @@ impl MpiLibrary for Mpich {
         let value_of = |name: &str| variables.get(name).map(String::as_str);
         let devices = value_of(DEVICES);
         let mut serving = Vec::new();
-        for collective in Collective::MEASURED {
+        for collective in Collective::SERVED {
             let name = collective.name().to_uppercase();
             let own = format!("{}{name}_DEVICE_COLLECTIVE", CONTROLLING[0]);
             let by_device = match (devices, value_of(&own)) {

@@ -97,6 +97,7 @@ pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
 pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
+pub use problem::unknown_collective;
 pub use repair::{TurnedBack, turn_back};
 pub use rule::parameter_names;
 pub use types::{

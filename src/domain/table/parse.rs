@@ -17,7 +17,7 @@ use crate::types::speedup_ratio;
 use crate::verdicts::{self, VerdictDefinition};
 use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
-    ShapeRules, Table, TableError, decimal, message_size,
+    ShapeRules, Table, TableError, decimal, message_size, unknown_collective,
 };
 
 /// The word before the version in `format`.
@@ -105,9 +105,9 @@ impl Table {
         let mut collectives = BTreeMap::new();
         for (collective_name, of_collective) in definition.collectives {
             let place = place.key(&collective_name);
-            let collective = collective_name.parse::<Collective>().map_err(|_| {
-                let known = Collective::MEASURED.map(|known| known.name());
-                place.at_key(Mistake::unknown_word("collective", &collective_name, known))
+            let collective = collective_name.parse::<Collective>().map_err(|unknown| {
+                let known = Collective::SERVED.map(Collective::name);
+                place.at_key(unknown_collective(&unknown, known))
             })?;
             let found = of_collective.message_size;
             if found != message_size(collective) {

@@ -1,6 +1,7 @@
 //! The problems of a table, with their remedies.
 
-use schedule::{Collective, Unsupported};
+use schedule::{Collective, UnknownCollective, Unsupported};
+use strict_yaml::Mistake;
 use thiserror::Error;
 use vocabulary::CommShape;
 
@@ -122,11 +123,20 @@ pub(crate) enum Problem {
     RowLength { expected: usize, found: usize },
 }
 
+/// The mistake of a word that is no collective of campaigns and tables; `known` are the words that are possible there.
+pub fn unknown_collective<'k>(
+    unknown: &UnknownCollective,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Mistake {
+    if unknown.is_unserved() {
+        Mistake::unusable_word(unknown.message(), known)
+    } else {
+        Mistake::unknown_word("collective", &unknown.0, known)
+    }
+}
+
 /// The algorithms that can be named for a collective.
 fn algorithms_of(collective: Collective) -> String {
-    if !collective.is_served() {
-        return format!("known: native:{collective}/ID");
-    }
     let names: Vec<_> = schedule::algorithms_of(collective)
         .map(|a| a.name())
         .collect();

@@ -219,7 +219,7 @@ fn find_algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'
     let place = place.key("candidate");
     let renamed = (group.version < NAMES_VERSION).then(|| schedule::find_by_former_name(name));
     let found = renamed.flatten().or_else(|| schedule::find_algorithm(name));
-    match found.filter(|algorithm| algorithm.collective.is_served()) {
+    match found {
         Some(algorithm) if algorithm.collective == collective => Ok(algorithm),
         Some(Algorithm { collective: of, .. }) => {
             Err(place.problem_here(Problem::OtherCollective {
@@ -229,12 +229,8 @@ fn find_algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'
             }))
         }
         None => {
-            let known = schedule::algorithms_of(collective)
-                .filter(|algorithm| algorithm.collective.is_served())
-                .map(Algorithm::name);
-            let native = format!("{}{collective}/ID", Candidate::NATIVE);
-            let native = (!collective.is_served()).then_some(native);
-            let known: Vec<_> = known.chain([DEFAULT.to_owned()]).chain(native).collect();
+            let known = schedule::algorithms_of(collective).map(Algorithm::name);
+            let known: Vec<_> = known.chain([DEFAULT.to_owned()]).collect();
             let known = known.iter().map(String::as_str);
             Err(place.problem_here(Mistake::unknown_word("candidate", name, known)))
         }

@@ -10,13 +10,22 @@ use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Through};
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
 /// The newest version of the file format that this crate reads and writes.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
-/// The version that is written for tables without networks, so that older versions of this crate can read them.
-const VERSION_WITHOUT_NETWORKS: u32 = 4;
+/// The first version that can have what a table has; tables are written in the lowest one, so that older versions of
+/// this crate can read them.
+const VERSION_WITH_CURRENT_NAMES: u32 = 3;
+const VERSION_WITH_SHARED_MEMORY: u32 = 4;
+const VERSION_WITH_NETWORKS: u32 = 5;
+const VERSION_WITH_ALL_COLLECTIVES: u32 = 6;
 
-/// The version that is written for tables without networks and without messages through shared memory.
-const VERSION_WITHOUT_SHARED: u32 = 3;
+/// The collectives of which tables could name only the library's own algorithms before
+/// [`VERSION_WITH_ALL_COLLECTIVES`].
+const LIBRARY_ONLY_BEFORE: [Collective; 3] =
+    [Collective::Alltoall, Collective::Barrier, Collective::Scan];
+
+/// The collectives that tables did not have before [`VERSION_WITH_ALL_COLLECTIVES`].
+const ABSENT_BEFORE: [Collective; 1] = [Collective::Exscan];
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
 /// and message size.
@@ -41,26 +50,38 @@ pub struct Table {
 impl Table {
     /// The version of the format in which the table is written.
     pub(crate) fn format_version(&self) -> u32 {
-        if !self.provenance.networks.is_empty() {
-            return FORMAT_VERSION;
-        }
-        let chosen = self.entries().flat_map(|entry| &entry.rules);
-        let timed = self.entries().flat_map(|entry| &entry.candidates);
-        let judged = self.verdicts.iter().map(|verdict| &verdict.candidate);
-        let mut named = chosen
-            .map(|rule| &rule.candidate)
-            .chain(timed.map(|times| &times.candidate))
-            .chain(judged);
-        if named.any(|candidate| candidate.parameters().through == Through::Shared) {
-            VERSION_WITHOUT_NETWORKS
-        } else {
-            VERSION_WITHOUT_SHARED
-        }
+        let networks = (!self.provenance.networks.is_empty()).then_some(VERSION_WITH_NETWORKS);
+        let of_entries = self.collectives.iter().flat_map(|(collective, entries)| {
+            let chosen = entries.iter().flat_map(|entry| &entry.rules);
+            let timed = entries.iter().flat_map(|entry| &entry.candidates);
+            let named = chosen
+                .map(|rule| &rule.candidate)
+                .chain(timed.map(|times| &times.candidate));
+            named.map(|candidate| version_with_candidate(*collective, candidate))
+        });
+        let verdicts = self.verdicts.iter();
+        let of_verdicts =
+            verdicts.map(|verdict| version_with_candidate(verdict.collective, &verdict.candidate));
+        let needed = of_entries.chain(of_verdicts).chain(networks);
+        needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
 
     /// The entries of all collectives.
     pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
         self.collectives.values().flatten()
+    }
+}
+
+/// The first version of the format in which a rule for a collective can name a candidate.
+fn version_with_candidate(collective: Collective, candidate: &Candidate) -> u32 {
+    let is_later = ABSENT_BEFORE.contains(&collective)
+        || LIBRARY_ONLY_BEFORE.contains(&collective) && candidate.is_ours();
+    if is_later {
+        VERSION_WITH_ALL_COLLECTIVES
+    } else if candidate.parameters().through == Through::Shared {
+        VERSION_WITH_SHARED_MEMORY
+    } else {
+        VERSION_WITH_CURRENT_NAMES
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use schedule::Collective;
 use serde::Deserialize;
 use statistics::{Interval, PairedRatio};
-use strict_yaml::{Mistake, Scalar};
+use strict_yaml::Scalar;
 use vocabulary::bounds::SPEEDUP;
 use vocabulary::units::format_bytes;
 use vocabulary::{Library, Pattern, RankOrder};
@@ -14,7 +14,7 @@ use crate::emit::candidate_text;
 use crate::parse::{Checked, Place, parse_size};
 use crate::rule::{self, Group, names_candidate};
 use crate::scalar::yaml_scalar;
-use crate::{Deployment, Found, OperatorClass, Operators, Verdict};
+use crate::{Deployment, Found, OperatorClass, Operators, Verdict, unknown_collective};
 
 names_candidate! {
     /// A verdict as written in the file.
@@ -62,11 +62,11 @@ pub(crate) fn read_verdicts(
 }
 
 fn read_verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked<Verdict> {
-    let Ok(collective) = given.collective.parse::<Collective>() else {
-        let known = Collective::MEASURED.map(|known| known.name());
-        let mistake = Mistake::unknown_word("collective", &given.collective, known);
-        return Err(place.key("collective").problem_here(mistake));
-    };
+    let collective = given.collective.parse::<Collective>().map_err(|unknown| {
+        let known = Collective::SERVED.map(Collective::name);
+        let mistake = unknown_collective(&unknown, known);
+        place.key("collective").problem_here(mistake)
+    })?;
     let operators = given.operators.unwrap_or(OperatorClass::Commutative);
     let shape = rule::check_shape(place, given.nodes, given.ppn)?;
     let group = Group {

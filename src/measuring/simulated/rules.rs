@@ -12,13 +12,16 @@ const TEXT: &str = include_str!("library.yaml");
 /// A library's own choices: for each collective, the first rule that holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Rules(BTreeMap<String, Vec<Rule>>);
+pub(crate) struct Rules(pub(crate) BTreeMap<String, Vec<Rule>>);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rule {
+pub(crate) struct Rule {
     /// The rule holds for vectors of fewer bytes.
     below: Option<String>,
+    /// The rule holds if a rank's part of the vector has fewer bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_below: Option<u64>,
     /// The rule holds for fewer ranks.
     fewer_ranks: Option<u32>,
     /// The rule holds only for powers of two.
@@ -29,6 +32,9 @@ struct Rule {
     short: bool,
     /// The algorithm: an id without its collective.
     algorithm: String,
+    /// Its radix, if it takes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    radix: Option<u32>,
 }
 
 /// An error in the rules.
@@ -59,7 +65,10 @@ impl Rules {
             if rule.holds_for_cell(cell)? {
                 return Ok(Candidate::Ours {
                     algorithm: format!("{collective}/{}", rule.algorithm),
-                    parameters: Parameters::default(),
+                    parameters: Parameters {
+                        radix: rule.radix,
+                        ..Parameters::default()
+                    },
                 });
             }
         }
@@ -74,6 +83,7 @@ impl Rule {
         let below = self.below.as_deref().map(vocabulary::units::parse_bytes);
         let below = below.transpose()?;
         Ok(below.is_none_or(|bytes| cell.vector_bytes() < bytes)
+            && self.block_below.is_none_or(|bytes| cell.bytes < bytes)
             && self.fewer_ranks.is_none_or(|most| ranks < most)
             && (!self.power_of_two || ranks.is_power_of_two())
             && (!self.short || elements < 1 << ranks.max(1).ilog2()))

@@ -30,7 +30,7 @@ pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecE
         return Ok(Vec::new());
     }
     let mut listed = Vec::new();
-    for collective in Collective::MEASURED {
+    for collective in Collective::SERVED {
         let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))? else {
             continue;
         };
@@ -66,7 +66,7 @@ pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
 
 /// Whether an algorithm of a collective is forced.
 pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
-    for collective in Collective::MEASURED {
+    for collective in Collective::SERVED {
         if let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))?
             && variable.read_number()? != AUTOMATIC
         {
@@ -87,7 +87,7 @@ pub(super) fn duplicate_with_forcing(
     refuse_han(tool, communicator)?;
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
-    for other in Collective::MEASURED {
+    for other in Collective::SERVED {
         // If a release lacks a variable, that collective cannot be forced.
         let Some(variable) = tool.find_variable(&algorithm_variable(other, ""))? else {
             continue;

@@ -64,7 +64,7 @@ pub(super) struct QuestionArgs {
 
 /// The collectives that move data.
 fn collectives_with_data() -> impl Iterator<Item = Collective> {
-    let measured = Collective::MEASURED.into_iter();
+    let measured = Collective::SERVED.into_iter();
     measured.filter(|collective| collective.has_data())
 }
 

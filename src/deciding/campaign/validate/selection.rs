@@ -11,11 +11,12 @@ use super::{Checked, Validator};
 use crate::LauncherConfig;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
-use crate::problem::is_library_only;
 use crate::{DefaultsVersion, Problem, Selection};
 
 /// Name of the candidate that is always included.
 const DEFAULT: &str = "default";
+/// The word for all collectives.
+const ALL: &str = "all";
 /// The word for the default transports.
 const AUTO: &str = "auto";
 const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
@@ -64,10 +65,9 @@ impl Validator<'_> {
 
     fn check_patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
         let texts = self.nonempty_entries(field, texts)?;
-        let ours = schedule::ALGORITHMS
-            .iter()
-            .filter(|known| known.collective.is_served())
-            .map(|known| known.name());
+        let served = schedule::ALGORITHMS.iter();
+        let served = served.filter(|known| known.collective.is_served());
+        let ours = served.map(|known| known.name());
         let others = MOCKUPS.iter().map(Mockup::full_name);
         let others = others.chain([Candidate::PLACEBO.to_owned()]);
         let names: Vec<String> = ours.chain(others).collect();
@@ -94,9 +94,8 @@ impl Validator<'_> {
         Ok(patterns)
     }
 
-    /// The requested collectives, or all that have an algorithm to compare. Collectives that are not served, of
-    /// which only the library's algorithms are compared, are included if they are requested, or if `candidates` names some of these algorithms, but never in a
-    /// simulation.
+    /// The requested collectives: named ones must have an algorithm to compare, `all` stands for those that have one.
+    /// Without a request, those that take part by default ([`Selection::takes_part_by_default`]).
     pub(super) fn check_collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,
@@ -104,40 +103,35 @@ impl Validator<'_> {
         launcher: &LauncherConfig,
     ) -> Checked<Vec<Collective>> {
         let field = Field::from_key("collectives");
-        let known = Collective::MEASURED.map(|collective| (collective.name(), collective));
-        let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
-        let is_possible = |collective: Collective| collective.is_served() || !is_simulated;
-        let has_algorithm = |collective: Collective| {
-            selection.algorithms_for(collective).next().is_some()
-                || selection.selects_others(collective)
-        };
         let nothing_left = |what: &str| Problem::NothingLeft {
             collective: what.to_owned(),
         };
+        let all_with = |takes_part: &dyn Fn(Collective) -> bool| {
+            let left = Collective::SERVED.into_iter().filter(|c| takes_part(*c));
+            let left: Vec<Collective> = left.collect();
+            if left.is_empty() {
+                let of_any = nothing_left("any collective");
+                return Err(self.value_error(&Field::from_key("candidates"), of_any));
+            }
+            Ok(left)
+        };
         let Some(words) = given else {
-            let left: Vec<Collective> = Collective::MEASURED
-                .into_iter()
-                .filter(|c| is_possible(*c) && selection.takes_part_by_default(*c))
-                .collect();
-            return if left.is_empty() {
-                Err(self.value_error(
-                    &Field::from_key("candidates"),
-                    nothing_left("any collective"),
-                ))
-            } else {
-                Ok(left)
-            };
+            let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
+            return all_with(&|c| selection.takes_part_by_default(c, is_simulated));
         };
         let mut collectives = BTreeSet::new();
-        for (index, word) in self.nonempty_entries(&field, words)?.iter().enumerate() {
-            let field = field.index(index);
-            let collective = self
-                .document
-                .parse_word(&field, &word.0, "collective", &known)?;
-            if !is_possible(collective) {
-                return Err(self.value_error(&field, Problem::NotSimulated { collective }));
+        for (index, Scalar(word)) in self.nonempty_entries(&field, words)?.iter().enumerate() {
+            if word == ALL {
+                collectives.extend(all_with(&|c| selection.has_algorithm_for(c))?);
+                continue;
             }
-            if !has_algorithm(collective) {
+            let field = field.index(index);
+            let collective = word.parse().map_err(|unknown| {
+                let known = Collective::SERVED.map(Collective::name).into_iter();
+                let mistake = table::unknown_collective(&unknown, known.chain([ALL]));
+                self.document.error_at_value(&field, mistake)
+            })?;
+            if !selection.has_algorithm_for(collective) {
                 return Err(self.value_error(&field, nothing_left(collective.name())));
             }
             collectives.insert(collective);
@@ -230,11 +224,6 @@ fn suggest_pattern(text: &str, names: &[String]) -> Option<String> {
             .filter_map(|name| name.split_once('/'))
             .map(|(_, known_id)| known_id);
         return nearest_name(id, ids).map(|id| format!("*/{id}"));
-    }
-    if let Some((collective, _)) = text.split_once('/')
-        && is_library_only(collective)
-    {
-        return Some(format!("{}{text}", Candidate::NATIVE));
     }
     if let Some((kind, rest)) = text.split_once(':') {
         let native = nearest_name(kind, [Candidate::NATIVE.trim_end_matches(':')]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use strict_yaml::{Diagnostic, Field, Mistake, OneOrMany, Scalar, Shorthand};
+use strict_yaml::{Field, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 use vocabulary::units::parse_byte_range;
 
@@ -51,7 +51,12 @@ impl Validator<'_> {
                             own.insert(collective, sizes);
                         }
                         Err(_) if key == DEFAULT_KEY => others = Some(sizes),
-                        Err(_) => return Err(self.unknown_collective(&field, key)),
+                        Err(unknown) => {
+                            let with_data = Collective::SERVED.into_iter().filter(|c| c.has_data());
+                            let known = with_data.map(Collective::name).chain([DEFAULT_KEY]);
+                            let mistake = table::unknown_collective(&unknown, known);
+                            return Err(self.document.error_at_key(&field, mistake));
+                        }
                     }
                 }
             }
@@ -100,14 +105,6 @@ impl Validator<'_> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn unknown_collective(&self, field: &Field, key: &str) -> Box<Diagnostic> {
-        let with_data = Collective::MEASURED.iter().filter(|known| known.has_data());
-        let known = with_data.map(|collective| collective.name());
-        let known = known.chain([DEFAULT_KEY]);
-        self.document
-            .error_at_key(field, Mistake::unknown_word("collective", key, known))
     }
 
     /// Sizes and ranges of sizes: ascending, each once.

@@ -93,7 +93,7 @@ impl Format for SelectionFile {
     }
 
     fn variable_names(&self) -> Vec<String> {
-        let settings = required_settings(&Collective::MEASURED).into_iter();
+        let settings = required_settings(&Collective::SERVED).into_iter();
         let mut names = vec![FILE_VARIABLE.to_owned()];
         names.extend(settings.map(|(name, _)| name));
         names
@@ -118,10 +118,16 @@ impl SelectionPlan {
     fn from_table(table: &Table, library: &Library, stock: &Stock, options: &Options) -> Self {
         let mut classes =
             OperatorClass::ALL.map(|class| Choices::from_table(table, library, class, options));
-        let (scans, unsafe_scans) = safe_scans(&classes);
-        for choices in &mut classes {
-            choices.collectives.remove(&Collective::Scan);
-            choices.collectives.extend(scans.clone());
+        let mut unsafe_scans = BTreeSet::new();
+        for scan in SCANS {
+            let (safe, left_out) = safe_scans(scan, &classes);
+            unsafe_scans.extend(left_out);
+            for choices in &mut classes {
+                choices.collectives.remove(&scan);
+                choices
+                    .collectives
+                    .extend(safe.clone().map(|ranks| (scan, ranks)));
+            }
         }
         let mut notes: Vec<String> = Vec::new();
         let all_notes = classes.iter().flat_map(|choices| &choices.notes);
@@ -192,10 +198,15 @@ impl SelectionPlan {
     }
 }
 
-/// The choices for scans that are right for all operators, since the library does not distinguish operators of scans,
-/// and the names of the others. They are the choices for commutative operators or, if there are none, for others.
-fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>, BTreeSet<String>) {
-    let collective = Collective::Scan;
+/// The reductions of which the library does not distinguish operators.
+const SCANS: [Collective; 2] = [Collective::Scan, Collective::Exscan];
+
+/// The choices for a kind of scans that are right for all operators, and the names of the others. They are the choices
+/// for commutative operators or, if there are none, for others.
+fn safe_scans(
+    collective: Collective,
+    classes: &[Choices; 2],
+) -> (Option<Vec<RanksRules>>, BTreeSet<String>) {
     let mut left_out = BTreeSet::new();
     let mut of_classes = classes
         .iter()
@@ -210,7 +221,7 @@ fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>,
             left_out.insert(format!("{collective}/{}", native.id));
         }
     }
-    (Some((collective, ranks)), left_out)
+    (Some(ranks), left_out)
 }
 
 /// Leaves choices that cannot be written to the library.
@@ -255,17 +266,21 @@ fn with_choices(
         !ranks.into_iter().flatten().all(RanksRules::is_silent)
     };
     classes.iter().find(chooses)?;
-    let intra = stock
-        .below
-        .iter()
-        .position(|node| node.key == "comm_type=intra")?;
+    let is_about_type = |node: &TreeNode| node.key.starts_with("comm_type=");
     let mut node = stock.clone();
-    let own = &stock.below[intra].below;
+    let place = if stock.below.iter().any(is_about_type) {
+        let mut parts = node.below.iter_mut();
+        &mut parts.find(|part| part.key == "comm_type=intra")?.below
+    } else {
+        // Exclusive scans have no other type of communicators.
+        &mut node.below
+    };
+    let own = place.clone();
     let of_class = |choices: &Choices| {
         let ranks = choices.collectives.get(&collective);
-        by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
+        by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), &own)
     };
-    node.below[intra].below = if collective.is_reduction() && collective != Collective::Scan {
+    *place = if collective.is_reduction() && !SCANS.contains(&collective) {
         vec![
             TreeNode::new("is_commutative=yes", of_class(&classes[0])),
             TreeNode::new("is_commutative=no", of_class(&classes[1])),

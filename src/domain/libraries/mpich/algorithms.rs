@@ -4,15 +4,19 @@ use schedule::Collective::*;
 use vocabulary::Cell;
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{ORDERED, SAME, power_below, row_like, row_of};
+use crate::algorithm::{BINARY, ORDERED, SAME, power_below, row_like, row_of};
 
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
 /// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 15] = [
     row_of(Allgather, "ring", SAME),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
+    row_like("bruck", Alltoall, "brucks", BINARY),
+    row_of(Alltoall, "pairwise", SAME),
+    row_of(Barrier, "dissemination", SAME | BINARY),
     row_of(Bcast, "binomial", SAME),
     row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
+    row_of(Exscan, "recursive_doubling", ORDERED | SAME),
     row_of(Reduce, "binomial", ORDERED | SAME),
     row_like(
         "rabenseifner_unbalanced",
@@ -24,7 +28,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
     row_of(ReduceScatter, "recursive_doubling", ORDERED),
     row_of(ReduceScatterBlock, "noncommutative", ORDERED),
     row_of(ReduceScatterBlock, "recursive_doubling", ORDERED),
-    row_of(Scan, "recursive_doubling", ORDERED),
+    row_of(Scan, "recursive_doubling", ORDERED | SAME),
 ];
 
 /// Whether a forced algorithm is carried out (4.0): the library, configured not to replace forced algorithms, neither

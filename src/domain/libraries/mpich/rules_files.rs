@@ -37,7 +37,7 @@ pub(super) fn effect_of_file(setting: &str, text: Result<&str, &str>) -> RulesFi
         add_collectives(&root, &mut found);
         let is_missing =
             |collective: &&Collective| !found.iter().any(|name| name == collective.name());
-        let missing = Collective::MEASURED;
+        let missing = Collective::SERVED;
         let missing: Vec<_> = missing
             .iter()
             .filter(is_missing)

@@ -4,15 +4,18 @@ use schedule::Collective::{self, *};
 use vocabulary::{Cell, Parameters};
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, power_below, row_like, row_of};
+use crate::algorithm::{
+    BINARY, FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, power_below, row_like, row_of,
+};
 
 /// The collectives by their numbers in rules files.
-pub const COLLECTIVES: [(Collective, u32); 11] = [
+pub const COLLECTIVES: [(Collective, u32); 12] = [
     (Allgather, 0),
     (Allreduce, 2),
     (Alltoall, 3),
     (Barrier, 6),
     (Bcast, 7),
+    (Exscan, 8),
     (Gather, 9),
     (Reduce, 11),
     (ReduceScatter, 12),
@@ -27,7 +30,7 @@ pub const COLLECTIVES: [(Collective, u32); 11] = [
 ///
 /// Names do not identify equivalents: the `basic_linear` broadcast posts all sends at once, `pipeline` is a chain, the
 /// Rabenseifner reduction folds evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 58] = [
     row_of(Allgather, "linear", 0),
     row_of(Allgather, "bruck", SAME),
     row_of(Allgather, "recursive_doubling", SAME),
@@ -41,17 +44,17 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     row_of(Allreduce, "ring", SAME),
     row_of(Allreduce, "segmented_ring", SEGMENTS),
     row_of(Allreduce, "rabenseifner", REPLACED | SAME),
-    row_of(Alltoall, "linear", 0),
-    row_of(Alltoall, "pairwise", 0),
-    row_of(Alltoall, "modified_bruck", 0),
+    row_of(Alltoall, "linear", SAME),
+    row_of(Alltoall, "pairwise", SAME),
+    row_like("bruck", Alltoall, "modified_bruck", BINARY),
     row_of(Alltoall, "linear_sync", 0),
     row_of(Alltoall, "two_proc", 0),
-    row_of(Barrier, "linear", 0),
-    row_of(Barrier, "double_ring", 0),
-    row_of(Barrier, "recursive_doubling", 0),
-    row_of(Barrier, "bruck", 0),
+    row_of(Barrier, "linear", SAME),
+    row_of(Barrier, "double_ring", SAME),
+    row_of(Barrier, "recursive_doubling", SAME),
+    row_like("dissemination", Barrier, "bruck", BINARY),
     row_of(Barrier, "two_proc", 0),
-    row_of(Barrier, "tree", 0),
+    row_like("binomial", Barrier, "tree", 0),
     row_like("linear_nonblocking", Bcast, "basic_linear", 0),
     row_of(Bcast, "chain", SEGMENTS | FANOUT),
     row_like("chain", Bcast, "pipeline", SEGMENTS),
@@ -61,6 +64,8 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     row_of(Bcast, "knomial", SEGMENTS | SAME),
     row_of(Bcast, "scatter_allgather", SAME),
     row_of(Bcast, "scatter_allgather_ring", SAME),
+    row_of(Exscan, "linear", ORDERED | SAME),
+    row_of(Exscan, "recursive_doubling", ORDERED | SAME),
     row_like("linear", Gather, "basic_linear", 0),
     row_of(Gather, "binomial", SAME),
     row_of(Gather, "linear_sync", SEGMENTS),
@@ -79,8 +84,8 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     row_of(ReduceScatterBlock, "recursive_doubling", ORDERED | SAME),
     row_of(ReduceScatterBlock, "recursive_halving", REPLACED | SAME),
     row_of(ReduceScatterBlock, "butterfly", ORDERED | SAME),
-    row_of(Scan, "linear", ORDERED),
-    row_of(Scan, "recursive_doubling", ORDERED),
+    row_of(Scan, "linear", ORDERED | SAME),
+    row_of(Scan, "recursive_doubling", ORDERED | SAME),
     row_like("linear", Scatter, "basic_linear", 0),
     row_of(Scatter, "binomial", SAME),
     row_like("linear_nonblocking", Scatter, "linear_nb", 0),

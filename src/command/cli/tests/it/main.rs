@@ -55,6 +55,7 @@ mod slurm;
 mod stages;
 mod starts;
 mod strange;
+mod twelve;
 mod unit;
 mod unmodified;
 mod wings;

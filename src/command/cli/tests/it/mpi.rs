@@ -254,7 +254,7 @@ launcher: {local: {environment: {COLLTUNE_SHARED_MEMORY: '0'}}}
     }
 }
 
-/// Of these collectives, campaigns use only the library's own algorithms.
+/// The library's own algorithms of these collectives alone.
 const LIBRARY_ONLY: &str = "
 collectives: [alltoall, barrier, scan]
 candidates: {include: 'native:*'}

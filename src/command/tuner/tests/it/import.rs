@@ -170,18 +170,22 @@ fn a_baseline_replaces_the_default_and_tables_say_so() {
 }
 
 #[test]
-fn collectives_with_only_library_algorithms_are_imported_and_decided() {
+fn alltoall_barriers_and_scans_are_imported_and_decided() {
     let header = "collective,library,algorithm,ppn,bytes,seconds\n";
     let rows = "barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,0,1e-6\n\
-        alltoall,default,,4,64,1e-6\nalltoall,mvapich,pairwise,4,64,2e-6\n\
-        scan,default,,4,64,2e-6\nscan,mvapich,linear,4,64,1e-6\n";
+        barrier,,linear,4,,2e-6\n\
+        alltoall,default,,4,64,3e-6\nalltoall,mvapich,pairwise,4,64,2e-6\n\
+        alltoall,,pairwise,4,64,1e-6\n\
+        scan,default,,4,64,2e-6\nscan,mvapich,linear,4,64,1e-6\n\
+        exscan,default,,4,64,2e-6\nexscan,,linear,4,64,1e-6\n";
     let desk = Desk::new();
     desk.import(&format!("{header}{rows}"), &csv());
     let table = desk.analysis().table().expect("a table");
     for (collective, bytes, expected) in [
         (Collective::Barrier, 0, "mvapich:barrier/tree"),
-        (Collective::Alltoall, 64, "default"),
+        (Collective::Alltoall, 64, "alltoall/pairwise"),
         (Collective::Scan, 64, "mvapich:scan/linear"),
+        (Collective::Exscan, 64, "exscan/linear"),
     ] {
         let query = Query {
             order: RankOrder::Unknown,
@@ -196,7 +200,7 @@ fn collectives_with_only_library_algorithms_are_imported_and_decided() {
         assert!(decision.expected_seconds.is_some_and(f64::is_normal));
     }
     let again = table::Table::parse(&table.to_yaml(), "t.yaml".as_ref()).expect("read");
-    assert_eq!(again.collectives.len(), 3);
+    assert_eq!(again.collectives.len(), 4);
 }
 
 #[test]

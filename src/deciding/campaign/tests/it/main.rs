@@ -1,12 +1,12 @@
 //! Campaigns are read strictly, ask for the right work, and launches leave nothing behind.
 
+mod collectives;
 mod digest;
 mod errors;
 mod experiments;
 mod files;
 mod hosts;
 mod jobs;
-mod library_only;
 mod natives;
 mod outputs;
 mod stored;

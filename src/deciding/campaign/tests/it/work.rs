@@ -164,8 +164,9 @@ fn sizes_are_those_of_a_part_if_every_rank_has_one() {
 
 #[test]
 fn sizes_are_smaller_if_every_rank_has_a_part() {
-    let sizes = campaign("").sizes;
+    let mut sizes = campaign("collectives: all\n").sizes;
     assert_eq!(sizes.len(), Collective::SERVED.len());
+    sizes.retain(|collective, _| collective.has_data());
     for (collective, of_collective) in sizes {
         let last = if collective.is_sized_by_part() {
             1 << 20

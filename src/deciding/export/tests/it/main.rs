@@ -13,3 +13,4 @@ mod policy;
 mod released;
 mod sample;
 mod withdrawn;
+mod without_sizes;

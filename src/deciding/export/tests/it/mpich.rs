@@ -43,7 +43,7 @@ const TABLE: &str = "
 /// The own decisions of a made-up library.
 const STOCK: &str = r#"{"collective=bcast":{"comm_type=intra":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_binomial":{}},"comm_size=any":{"avg_msg_size<12288":{"algorithm=MPIR_Bcast_intra_binomial":{}},"avg_msg_size=any":{"algorithm=MPIR_Bcast_intra_scatter_ring_allgather":{}}}},"comm_type=inter":{"algorithm=MPIR_Bcast_inter_x":{}}},"collective=allreduce":{"comm_type=intra":{"algorithm=MPIR_Allreduce_intra_smp":{}},"comm_type=inter":{"algorithm=MPIR_Allreduce_inter_x":{}}},"collective=allgather":{"comm_type=intra":{"algorithm=MPIR_Allgather_intra_ring":{}}},"collective=alltoall":{"comm_type=intra":{"is_sendbuf_inplace=yes":{"algorithm=MPIR_Alltoall_intra_pairwise_sendrecv_replace":{}},"is_sendbuf_inplace=no":{"algorithm=MPIR_Alltoall_intra_brucks":{}}}},"collective=exscan":{"algorithm=MPIR_Exscan_intra_recursive_doubling":{}}}"#;
 
-const ALGORITHMS: [&str; 10] = [
+const ALGORITHMS: [&str; 11] = [
     "Bcast_intra_scatter_ring_allgather",
     "Bcast_intra_pipelined_tree",
     "Allreduce_intra_recursive_doubling",
@@ -54,6 +54,7 @@ const ALGORITHMS: [&str; 10] = [
     "Alltoall_intra_pairwise",
     "Alltoall_intra_brucks",
     "Scan_intra_recursive_doubling",
+    "Exscan_intra_recursive_doubling",
 ];
 
 /// A file that looks like a library of a release.
@@ -145,6 +146,35 @@ fn scans_use_the_rules_of_commutative_operators() {
         count("Scan_intra_recursive_doubling")
     };
     assert_eq!([chosen("recursive_doubling"), chosen("smp")], [2, 1]);
+}
+
+/// Exclusive scans have no communicators of two groups, and so no condition on them.
+#[test]
+fn exclusive_scans_are_chosen_without_a_type_of_communicators() {
+    let own = "MPIR_Exscan_intra_recursive_doubling";
+    let stock = STOCK.replace(own, "MPIR_Exscan_intra_nb");
+    let (_folder, path) = library("4.0.2", &stock);
+    let table = sample::table(
+        "mpich",
+        "4.0.2",
+        "  exscan:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        \
+         ppn: 4\n        deployment: library\n        rules:\n          - {from: 0, candidate: \
+         \"native:exscan/recursive_doubling\", speedup: 1.5, confidence: high}\n",
+    );
+    let exported = export("mpich", &table, &options(&path)).expect("exported");
+    let text: String = exported.text.split_whitespace().collect();
+    let nb = "{\"algorithm=MPIR_Exscan_intra_nb\":{}}";
+    let chosen = format!(
+        "\"collective=exscan\":{{\"comm_size<=3\":{nb},\"comm_size<=4\":{{\"algorithm={own}\":{{}}}},\
+         \"comm_size=any\":{nb}}}"
+    );
+    assert!(text.contains(&chosen), "{text}");
+    let variable = "MPIR_CVAR_EXSCAN_DEVICE_COLLECTIVE".to_owned();
+    assert!(
+        exported
+            .variables
+            .contains(&(variable, Some("0".to_owned())))
+    );
 }
 
 #[test]

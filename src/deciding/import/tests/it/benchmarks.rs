@@ -304,6 +304,16 @@ Reduce            8               8         1000         5.39        17.65      
  #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
          1000        22.93        22.94        22.93
 
+# Benchmarking Exscan
+# #processes = 8
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+           16         1000         5.39        17.66        11.63
+
+# Benchmarking Alltoallv
+# #processes = 8
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+           16         1000         5.39        17.66        11.63
+
 # All processes entering MPI_Finalize
 ";
 
@@ -320,6 +330,7 @@ fn imb_tables_have_their_processes_and_sizes() {
         ("reduce_scatter 1x2 16 float64 #1", 1859),
         ("alltoall 2x4 16 byte #1", 1764),
         ("barrier 2x4 0 byte #1", 2294),
+        ("exscan 2x4 16 float64 #1", 1766),
     ];
     let expected: Vec<_> = expected.map(|(text, time)| (text.to_owned(), time)).into();
     assert_eq!(short(&desk.samples()), expected);
@@ -328,7 +339,7 @@ fn imb_tables_have_their_processes_and_sizes() {
         .iter()
         .map(|skipped| skipped.line)
         .collect();
-    assert_eq!(skipped, [11, 27, 31], "{:?}", imported.skipped);
+    assert_eq!(skipped, [11, 27, 31, 65], "{:?}", imported.skipped);
     assert!(imported.warnings.contains(&Warning::RotatingRoot));
 }
 

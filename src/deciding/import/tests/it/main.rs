@@ -180,10 +180,10 @@ fn errors_have_line_field_and_remedy() {
         ],
     );
     check(
-        "scan,ours,linear,1,4,8,,,1,1e-6",
+        "alltoallv,ours,linear,1,4,8,,,1,1e-6",
         [
-            "algorithm: colltune has no algorithm `scan/linear` in campaigns and tables",
-            "do not use colltune's algorithms of scan yet",
+            "collective: campaigns, tables and programs do not use alltoallv yet",
+            "bcast, reduce",
         ],
     );
     check(
@@ -295,9 +295,8 @@ fn headers_name_the_columns() {
     );
 }
 
-/// A barrier has no size, and no algorithms of ours.
 #[test]
-fn a_barrier_has_no_size_and_no_algorithm_of_ours() {
+fn a_barrier_has_no_size() {
     let header = "collective,library,algorithm,ppn,bytes,seconds\n";
     let desk = Desk::new();
     desk.refusal(&format!("{header}scan,default,,4,,3e-6\n"), &csv());

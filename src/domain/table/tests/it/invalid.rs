@@ -154,7 +154,7 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 5`";
+    let help = "a table begins with `format: colltune-table 6`";
     let none = "this is not a decision table: it has no `format`";
     check("format: colltune-table 3\n", "", none, "1:1", help);
     let message = "`colltune-tables 3` is not the format of a decision table";
@@ -176,8 +176,8 @@ fn formats() {
     // The version comes first, whatever else a later format may hold.
     check(
         "colltune-table 3\nname",
-        "colltune-table 6\ntitle",
-        "the table has format version 6; this colltune reads versions up to 5",
+        "colltune-table 7\ntitle",
+        "the table has format version 7; this colltune reads versions up to 6",
         "1:9 (format)",
         "update colltune",
     );
@@ -361,6 +361,15 @@ fn names() {
         "14:3 (collectives.bcst)",
         "did you mean `bcast`?",
     );
+    for name in schedule::Collective::UNSERVED_NAMES {
+        check(
+            "bcast:\n    message",
+            &format!("{name}:\n    message"),
+            &format!("campaigns, tables and programs do not use {name} yet"),
+            &format!("14:3 (collectives.{name})"),
+            "choose one of: bcast, reduce,",
+        );
+    }
     check(
         "message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",
         "message_size: bytes of all ranks\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",

@@ -265,9 +265,19 @@ fn the_released_table_answers_queries() {
         "collective=bcast&nodes=0&ppn=2&bytes=1",
         "collective=bcast&nodes=1&ppn=2",
         "collective=barrier&nodes=1&ppn=2&bytes=1",
+        "collective=alltoallv&nodes=1&ppn=2&bytes=1",
+        "collective=exscan&nodes=1&ppn=2",
         "collective=bcast&nodes=1&ppn=2&bytes=-1",
     ] {
         site.get(&format!("{lookup}?{wrong}")).expect(422);
+    }
+    for right in [
+        "collective=barrier&nodes=1&ppn=2",
+        "collective=alltoall&nodes=1&ppn=2&bytes=1",
+        "collective=exscan&nodes=1&ppn=2&bytes=8",
+    ] {
+        let answer = site.get(&format!("{lookup}?{right}")).expect(200).json();
+        assert_eq!(answer["candidate"], "default", "{right}");
     }
     site.get(&format!("{lookup}?{question}&colour=red"))
         .expect(400);

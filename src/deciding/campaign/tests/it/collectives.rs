@@ -1,0 +1,252 @@
+//! The collectives of a campaign, those with special sizes among them.
+
+use schedule::Collective::{self, Alltoall, Barrier, Exscan, Scan};
+use vocabulary::{Candidate, Cell, CommShape, Through};
+
+use crate::errors::check;
+use crate::{campaign, parse};
+
+/// The collectives of a campaign that names none.
+const BY_DEFAULT: [Collective; 8] = [
+    Collective::Bcast,
+    Collective::Reduce,
+    Collective::Allreduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::Allgather,
+    Collective::ReduceScatter,
+    Collective::ReduceScatterBlock,
+];
+const SIMULATED: &str = "launcher: simulated\nshapes: 4x1\n";
+
+fn collectives(lines: &str) -> Vec<Collective> {
+    campaign(lines).sizes.into_keys().collect()
+}
+
+/// What files of older versions mean must not change, since stores and tables keep their digests.
+#[test]
+fn files_without_collectives_mean_what_they_always_meant() {
+    let with = |more: &[Collective]| [&BY_DEFAULT[..], more].concat();
+    let candidates = |list: &str| collectives(&format!("candidates: {list}\n"));
+    assert_eq!(collectives(""), BY_DEFAULT);
+    assert_eq!(collectives(SIMULATED), BY_DEFAULT);
+    for list in ["'*'", "{include: ['*', 'mockup:*']}", "{exclude: '*/ring'}"] {
+        assert_eq!(candidates(list), BY_DEFAULT, "{list}");
+    }
+    let scattered = [Collective::ReduceScatter, Collective::ReduceScatterBlock];
+    assert_eq!(candidates("'*/pairwise'"), scattered);
+    let natives = [Alltoall, Barrier, Scan];
+    for list in ["{include: 'native:*'}", "['*', 'native:*']"] {
+        assert_eq!(candidates(list), with(&natives), "{list}");
+    }
+    assert_eq!(
+        candidates("{include: ['*', 'native:barrier/*']}"),
+        with(&[Barrier])
+    );
+    assert_eq!(
+        candidates("{include: 'native:*', exclude: ['native:b*', 'native:*/ring']}"),
+        [&BY_DEFAULT[1..], &[Alltoall, Scan]].concat()
+    );
+    let simulated = format!("{SIMULATED}candidates: ['*', 'native:*']\n");
+    assert_eq!(collectives(&simulated), BY_DEFAULT);
+}
+
+#[test]
+fn patterns_with_the_name_of_a_collective_request_it() {
+    let candidates = |list: &str| collectives(&format!("candidates: {list}\n"));
+    for prefix in ["", "native:"] {
+        for collective in [Alltoall, Barrier, Scan, Exscan] {
+            let list = format!("'{prefix}{collective}/*'");
+            assert_eq!(candidates(&list), [collective], "{list}");
+        }
+    }
+    assert_eq!(candidates("alltoall/bruck"), [Alltoall]);
+    let simulated = format!("{SIMULATED}candidates: ['exscan/*', 'barrier/linear']\n");
+    assert_eq!(collectives(&simulated), [Barrier, Exscan]);
+}
+
+#[test]
+fn all_stands_for_every_collective() {
+    for lines in [
+        "collectives: all\n".to_owned(),
+        "collectives: [all]\n".to_owned(),
+        "collectives: [scan, all, bcast]\n".to_owned(),
+        format!("collectives: all\n{SIMULATED}"),
+        "collectives: all\ncandidates: 'native:*'\n".to_owned(),
+    ] {
+        assert_eq!(collectives(&lines), Collective::SERVED, "{lines}");
+    }
+    let every = Collective::SERVED.map(Collective::name).join(", ");
+    let listed = campaign(&format!("collectives: [{every}]\n"));
+    assert_eq!(campaign("collectives: all\n").digest(), listed.digest());
+    assert_ne!(campaign("").digest(), listed.digest());
+    // Those without a candidate are left out.
+    let few = "collectives: all\ncandidates: ['*/recursive_doubling']\n";
+    assert_eq!(
+        collectives(few),
+        [
+            Collective::Allreduce,
+            Collective::Allgather,
+            Collective::ReduceScatter,
+            Collective::ReduceScatterBlock,
+            Barrier,
+            Scan,
+            Exscan
+        ]
+    );
+    check(
+        "name: x\ncollectives: all\ncandidates: {include: '*', exclude: '*'}\n",
+        (3, 13),
+        "candidates",
+        "no algorithm for any collective is left",
+        "widen `candidates`",
+    );
+}
+
+#[test]
+fn every_collective_has_candidates() {
+    for simulated in ["", "launcher: simulated\n"] {
+        let all = campaign(&format!("collectives: all\n{simulated}shapes: 1x4\n"));
+        for cell in all.cells() {
+            let found = all.candidates(&cell, &|_| None).distinct;
+            assert!(found.iter().any(Candidate::is_ours), "{cell}: {found:?}");
+        }
+    }
+}
+
+/// Its signals have no data, but go through shared memory as well.
+#[test]
+fn a_barrier_goes_through_mpi_and_shared_memory() {
+    let barriers = campaign("collectives: barrier\nshapes: [1x4]\n");
+    let [cell] = barriers.cells()[..] else {
+        panic!("one cell: {:?}", barriers.cells());
+    };
+    assert_eq!(cell.to_string(), "barrier 1x4");
+    let ways = |cell: &Cell| {
+        let families = barriers.families(cell).into_iter();
+        let mut found: Vec<Through> = families.map(|family| family.parameters.through).collect();
+        found.sort();
+        found.dedup();
+        found
+    };
+    assert_eq!(ways(&cell), [Through::Mpi, Through::Shared]);
+    let alone = Cell {
+        shape: CommShape { nodes: 4, ppn: 1 },
+        ..cell
+    };
+    assert_eq!(ways(&alone), [Through::Mpi]);
+}
+
+#[test]
+fn a_barrier_is_one_cell_and_the_others_have_sizes() {
+    let texts = |sizes: &str| -> Vec<String> {
+        let lines =
+            format!("collectives: [scan, barrier, alltoall, exscan]\nshapes: [1x2, 1x4]\n{sizes}");
+        campaign(&lines)
+            .cells()
+            .iter()
+            .map(Cell::to_string)
+            .collect()
+    };
+    let expected = [
+        "barrier 1x2",
+        "barrier 1x4",
+        "exscan 1x2 16 bytes of float64 sum",
+        "alltoall 1x2 9 bytes a block",
+        "scan 1x2 32 bytes of float64 sum",
+        "exscan 1x4 16 bytes of float64 sum",
+        "scan 1x4 32 bytes of float64 sum",
+        "alltoall 1x4 9 bytes a block",
+    ];
+    assert_eq!(texts("sizes: {default: 9, scan: 28}\n"), expected);
+    let sizes = campaign("collectives: all\n").sizes;
+    let last = |collective| sizes[&collective].last().copied();
+    assert_eq!(last(Scan), Some(4 << 20));
+    assert_eq!(last(Exscan), Some(4 << 20));
+    assert_eq!(last(Alltoall), Some(1 << 20));
+    assert_eq!(last(Barrier), Some(0));
+}
+
+/// On many ranks the default sizes end where a rank's blocks would exceed the longest vector.
+#[test]
+fn blocks_for_many_ranks_are_short() {
+    let lines = "collectives: alltoall\nlauncher: simulated\nshapes: 1024x16\n";
+    let sizes = campaign(lines).sizes;
+    assert_eq!(sizes[&Alltoall].last(), Some(&(32 << 10)));
+}
+
+#[test]
+fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
+    for (sizes, place) in [
+        ("{barrier: 8}", (2, 9)),
+        ("{default: 8, barrier: 8}", (2, 21)),
+    ] {
+        check(
+            &format!("name: x\nsizes: {sizes}\n"),
+            place,
+            "sizes.barrier",
+            "barrier has no sizes",
+            "remove the key",
+        );
+    }
+    check(
+        "name: x\ncollectives: [bcast, scan]\ncandidates: 'bcast/*'\n",
+        (2, 22),
+        "collectives[1]",
+        "no algorithm for scan is left",
+        "widen `candidates`",
+    );
+    check(
+        "name: x\ncollectives: alltoall\nshapes: 1x4\nsizes: {alltoall: 512M}\n",
+        (4, 9),
+        "sizes.alltoall",
+        "alltoall of 536870912 bytes a block on 1x4 sends and receives a block for each rank: both vectors have \
+         2147483648 bytes, more than 1073741824",
+        "`sizes: {alltoall: 8..256M x4}`",
+    );
+    check(
+        "name: x\nsizes: {barier: 8}\n",
+        (2, 9),
+        "sizes.barier",
+        "unknown collective `barier`",
+        "",
+    );
+    check(
+        "name: x\ncollectives: al\n",
+        (2, 14),
+        "collectives",
+        "unknown collective `al`",
+        "did you mean `all`?",
+    );
+}
+
+/// Other collectives of MPI are no misspelt ones.
+#[test]
+fn collectives_that_are_not_served_are_told_apart() {
+    for name in Collective::UNSERVED_NAMES {
+        let message = format!("campaigns, tables and programs do not use {name} yet");
+        let known = "choose one of: bcast, reduce, ";
+        check(
+            &format!("name: x\ncollectives: [bcast, {name}]\n"),
+            (2, 22),
+            "collectives[1]",
+            &message,
+            known,
+        );
+        check(
+            &format!("name: x\nsizes: {{{name}: 8}}\n"),
+            (2, 9),
+            &format!("sizes.{name}"),
+            &message,
+            known,
+        );
+        check(
+            &format!("name: x\ncandidates: {{include: {name}/linear}}\n"),
+            (2, 23),
+            "candidates.include",
+            "matches no algorithm",
+            &format!("{message}; remove the pattern"),
+        );
+        assert!(parse(&format!("name: x\ncollectives: {name}\n")).is_err());
+    }
+}

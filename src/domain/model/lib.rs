@@ -36,8 +36,8 @@ pub use machine_file::write::{
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, predict, predict_best, requested_blocks};
 pub use simulate::{
-    BestBlocks, BlocksBy, Event, GoOn, Labour, Message, Segment, Setting, Simulation,
+    BestBlocks, BlocksBy, Event, ExpectedSize, GoOn, Labour, Message, Segment, Setting, Simulation,
     SimulationError, Topology, Trace, Work, best_blocks, best_blocks_while, expected_messages,
-    simulate, simulate_from, simulate_repeated, simulate_traced, simulate_while,
+    expected_size, simulate, simulate_from, simulate_repeated, simulate_traced, simulate_while,
 };
 pub use validity::InvalidMachine;

@@ -223,6 +223,9 @@ impl ClosedForm {
                 _ => form.unpipelined += time_of_each_block(part)?.seconds(1.0),
             }
         }
+        let further = schedule.combinations_besides_phases();
+        let gamma = gamma_if_combining(further > 0, tiers.node)?;
+        form.unpipelined += further as f64 * gamma * call.bytes as f64;
         Some(form)
     }
 

@@ -11,7 +11,7 @@ use crate::shape::Parts;
 use crate::vector::{PartSizes, Vector};
 use crate::{
     Algorithm, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters, Partition, Placed,
-    Rank, Shape, Span, find_algorithm,
+    Rank, Shape, Span, Translation, find_algorithm,
 };
 use thiserror::Error;
 
@@ -94,9 +94,10 @@ pub enum Unsupported {
     /// The smallest node has fewer ranks than the requested number of leaders.
     #[error("{leaders} leaders are more than the smallest node has ranks, which is {ranks}")]
     TooManyLeaders { leaders: u32, ranks: u32 },
-    /// The algorithm needs the same number of ranks on each node, or parts that are contiguous or at equal distances.
+    /// The algorithm needs the same number of ranks on each node, parts that are contiguous or at equal distances, or
+    /// consecutive ranks on each node.
     #[error(
-        "{algorithm} does not support these nodes: lanes need the same number of ranks on each node, and parts of ranks need block order, or cyclic order with the same number of ranks on each node"
+        "{algorithm} does not support these nodes: lanes need the same number of ranks on each node, and parts of ranks need block order, or cyclic order with the same number of ranks on each node; scans need consecutive ranks on each node"
     )]
     UnlikeNodes { algorithm: String },
     /// The algorithm, or the part that is named, combines out of rank order, and the operator does not commute.
@@ -263,6 +264,20 @@ impl Schedule {
         self.unordered_part().is_none()
     }
 
+    /// Renumberings of the ranks under which the programs stay the same; `None` if there are none, or none are known.
+    pub fn translation(&self) -> Option<Translation> {
+        let collective = self.algorithm.collective;
+        let has_equal_parts = collective.is_sized_by_part() || !collective.has_data();
+        (self.algorithm.translation)(&self.shape)
+            .filter(|_| has_equal_parts && !collective.is_rooted() && self.shape.ranks > 1)
+    }
+
+    /// Combinations of whole vectors, one after the other, that a rank does between and after the phases of an algorithm
+    /// that knows nodes.
+    pub fn combinations_besides_phases(&self) -> u64 {
+        phases::combinations_besides_phases(&self.shape)
+    }
+
     /// The algorithm, or its part, that combines out of order.
     fn unordered_part(&self) -> Option<&'static Algorithm> {
         let Shape {
@@ -381,7 +396,14 @@ fn choose_phases(
         });
     }
     let mut phases = [None; Phase::MOST];
-    for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
+    // A scan on one node ends there: nothing comes from others.
+    let ends_on_node = algorithm.collective.is_prefix_reduction() && nodes.node_count() == 1;
+    let all = if ends_on_node {
+        &algorithm.phases[..algorithm.phases.len().min(1)]
+    } else {
+        algorithm.phases
+    };
+    for (place, phase) in phases.iter_mut().zip(all) {
         if let Some(leaders) = parameters
             .leaders
             .filter(|leaders| nodes.smallest_node_size() < *leaders)

@@ -40,7 +40,7 @@
 //! - `round.rs`: actions, rounds, and how messages are matched.
 //! - `registry.rs`: how an algorithm is added. Each is one file in its collective's folder and one row.
 //! - `nodes.rs`, `phases.rs`: which ranks share a node, and algorithms that know it.
-//! - `alike.rs`: schedules that are carried out in the same way.
+//! - `alike.rs`: schedules that are carried out in the same way. `translation.rs`: ranks that do the same.
 
 mod alike;
 mod allgather;
@@ -76,6 +76,7 @@ mod storage;
 pub mod svg;
 pub mod text;
 pub mod timeline;
+mod translation;
 mod tree;
 mod vector;
 pub mod verify;
@@ -98,3 +99,4 @@ pub use round::{Action, Round};
 pub use run::Run;
 pub use shape::{Parts, Rank, Shape};
 pub use span::{BlockRange, Buffer, Partition, Span};
+pub use translation::Translation;

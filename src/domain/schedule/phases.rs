@@ -11,10 +11,14 @@
 //! wrong or unknown nodes, such as all ranks on one, make a schedule slower but never wrong, as long as all ranks
 //! assume the same. Phases of a single rank are left out.
 //!
+//! In a scan every node has another part of the result, and what comes from other nodes is combined with it in the end
+//! (`phases/prefix.rs`).
+//!
 //! Phases come one after the other, or overlap block by block (`phases/overlapped.rs`). Campaigns vary the algorithm of
 //! one phase, or the number of leaders, at a time, on several nodes with several ranks.
 
 mod overlapped;
+mod prefix;
 mod team;
 
 use self::overlapped::Overlapped;
@@ -51,7 +55,7 @@ pub(crate) const OVERLAPPED: Algorithm = Algorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
     /// The ranks of each group: consecutive ranks of a node, all of them if it has one leader. The leader is the root in
-    /// its group, the first rank in each other.
+    /// its group, the first rank in each other; in a scan the last one.
     Group,
     /// The leaders of each node.
     Node,
@@ -222,6 +226,17 @@ pub(crate) fn most_pieces(shape: &Shape) -> u32 {
     pieces.max().unwrap_or(1)
 }
 
+/// Combinations of whole vectors on the critical path that belong to no phase: in a scan on several nodes.
+pub(crate) fn combinations_besides_phases(shape: &Shape) -> u64 {
+    let of = shape.parts.of;
+    let is_scan = of.collective.is_prefix_reduction() && !of.phases.is_empty();
+    if is_scan && shape.nodes.node_count() > 1 {
+        prefix::combinations(shape)
+    } else {
+        0
+    }
+}
+
 /// Scratch of a rank, as [`Algorithm::scratch`].
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     RankPlan::new(shape, rank).scratch
@@ -245,6 +260,9 @@ struct RankPlan {
 impl RankPlan {
     fn new(shape: &Shape, rank: Rank) -> Self {
         let collective = shape.parts.of.collective;
+        if collective.is_prefix_reduction() {
+            return prefix::plan(shape, rank);
+        }
         let is_pipelined = shape.parts.of.is_pipelined;
         let phases = shape.parts.phases();
         let teams: Vec<_> = phases

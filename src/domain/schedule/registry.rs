@@ -12,7 +12,9 @@
 use std::fmt;
 
 use crate::program::{Names, Nothing, Program, Renamed};
-use crate::{Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape};
+use crate::{
+    Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape, Translation,
+};
 use crate::{
     allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan,
     scatter,
@@ -51,6 +53,9 @@ pub struct Algorithm {
     pub knows_nodes_itself: bool,
     /// Whether it supports these nodes, in addition to what its phases need.
     pub(crate) serves_nodes: fn(&Nodes) -> bool,
+    /// The renumberings of the ranks under which programs stay the same, if parts of the vector have one size; `None` if
+    /// there are none, or none are known.
+    pub(crate) translation: fn(&Shape) -> Option<Translation>,
     /// Whether its phases overlap: each works on a block while earlier phases work on the next ones.
     pub is_pipelined: bool,
     /// The closed form on this many ranks, at least 2, if there is one.
@@ -184,10 +189,13 @@ pub static ALGORITHMS: &[Algorithm] = &[
     scan::binomial::ALGORITHM,
     scan::recursive_doubling::ALGORITHM,
     scan::hillis_steele::ALGORITHM,
+    scan::doubly_pipelined_tree::ALGORITHM,
+    scan::leaders::ALGORITHM,
     exscan::linear::ALGORITHM,
     exscan::chain::ALGORITHM,
     exscan::recursive_doubling::ALGORITHM,
     exscan::doubling_123::ALGORITHM,
+    exscan::leaders::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
@@ -348,6 +356,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     phases: &[],
     knows_nodes_itself: false,
     serves_nodes: |_| true,
+    translation: |_| None,
     is_pipelined: false,
     cost: |_| None,
     pieces: |_| 1,

@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use model::{Link, Machine, PostAhead, Setting, Topology, simulate};
-use schedule::{Algorithm, Parameters, Request, Schedule};
+use schedule::{Parameters, Request, Schedule};
 use vocabulary::Placement;
 
 /// The number of runs of each case.
@@ -20,32 +20,39 @@ const RUNS: usize = 5;
 /// Ranks of the largest cases.
 const MILLION: u32 = 1 << 20;
 
-/// A call that is simulated: algorithm, ranks, units, and blocks, 0 if it does not take any.
-struct Case(&'static str, u32, u64, u32);
+/// A call that is simulated: algorithm, ranks, units, blocks, 0 if it does not take any, and ranks of a node.
+struct Case(&'static str, u32, u64, u32, u32);
 
-const CASES: [Case; 22] = [
-    Case("bcast/binomial", MILLION, 128, 0),
-    Case("bcast/binomial", 1 << 16, 128, 0),
-    Case("reduce/binomial", MILLION, 128, 0),
-    Case("gather/binomial", MILLION, 8, 0),
-    Case("scatter/binomial", MILLION, 8, 0),
-    Case("bcast/knomial", MILLION, 128, 0),
-    Case("bcast/mst", MILLION, 128, 0),
-    Case("bcast/binary_pipelined", MILLION, 128, 1),
-    Case("bcast/chain", 1024, 1 << 20, 1000),
-    Case("bcast/binary_pipelined", 1023, 1 << 20, 1000),
-    Case("reduce/binary_pipelined", 1023, 1 << 20, 1000),
-    Case("allreduce/dual_root", 1022, 1 << 20, 1000),
-    Case("allreduce/ring", 1024, 1 << 20, 0),
-    Case("allgather/ring", 1024, 64, 0),
-    Case("gather/linear_nonblocking", 1 << 14, 8, 0),
-    Case("gather/linear_nonblocking", 1 << 17, 8, 0),
-    Case("gather/linear_nonblocking", MILLION, 8, 0),
-    Case("scatter/linear_nonblocking", MILLION, 8, 0),
-    Case("bcast/linear_nonblocking", MILLION, 8, 0),
-    Case("bcast/linear", MILLION, 8, 0),
-    Case("allreduce/leaders", MILLION, 128, 0),
-    Case("allreduce/lanes", MILLION, 1 << 20, 0),
+const CASES: [Case; 29] = [
+    Case("bcast/binomial", MILLION, 128, 0, 16),
+    Case("bcast/binomial", 1 << 16, 128, 0, 16),
+    Case("reduce/binomial", MILLION, 128, 0, 16),
+    Case("gather/binomial", MILLION, 8, 0, 16),
+    Case("scatter/binomial", MILLION, 8, 0, 16),
+    Case("bcast/knomial", MILLION, 128, 0, 16),
+    Case("bcast/mst", MILLION, 128, 0, 16),
+    Case("bcast/binary_pipelined", MILLION, 128, 1, 16),
+    Case("bcast/chain", 1024, 1 << 20, 1000, 16),
+    Case("bcast/binary_pipelined", 1023, 1 << 20, 1000, 16),
+    Case("reduce/binary_pipelined", 1023, 1 << 20, 1000, 16),
+    Case("allreduce/dual_root", 1022, 1 << 20, 1000, 16),
+    Case("allreduce/ring", 1024, 1 << 20, 0, 16),
+    Case("allgather/ring", 1024, 64, 0, 16),
+    Case("gather/linear_nonblocking", 1 << 14, 8, 0, 16),
+    Case("gather/linear_nonblocking", 1 << 17, 8, 0, 16),
+    Case("gather/linear_nonblocking", MILLION, 8, 0, 16),
+    Case("scatter/linear_nonblocking", MILLION, 8, 0, 16),
+    Case("bcast/linear_nonblocking", MILLION, 8, 0, 16),
+    Case("bcast/linear", MILLION, 8, 0, 16),
+    Case("allreduce/leaders", MILLION, 128, 0, 128),
+    Case("allreduce/lanes", MILLION, 1 << 20, 0, 128),
+    Case("alltoall/bruck", MILLION, 8, 0, 128),
+    Case("alltoall/lanes", MILLION, 8, 0, 128),
+    Case("alltoall/linear", 9600, 8, 0, 48),
+    Case("alltoall/pairwise", 9600, 8, 0, 48),
+    Case("barrier/dissemination", MILLION, 0, 0, 128),
+    Case("scan/hillis_steele", MILLION, 128, 0, 128),
+    Case("scan/linear", MILLION, 128, 0, 128),
 ];
 
 fn machine() -> Machine {
@@ -91,7 +98,7 @@ fn contended() -> Machine {
 
 impl Case {
     fn schedule(&self) -> Result<Schedule, String> {
-        let Self(name, ranks, units, blocks) = *self;
+        let Self(name, ranks, units, blocks, _) = *self;
         let algorithm = schedule::find_algorithm(name).ok_or("not registered")?;
         let parameters = match blocks {
             0 => Parameters::default(),
@@ -106,11 +113,8 @@ impl Case {
         Schedule::new(algorithm, &request).map_err(|error| error.to_string())
     }
 
-    /// Fat nodes for the algorithms that know nodes.
     fn topology(&self) -> Topology {
-        let knows_nodes = schedule::find_algorithm(self.0).is_some_and(Algorithm::knows_nodes);
-        let per_node = if knows_nodes { 128 } else { 16 };
-        Topology::of_ranks(self.1, per_node, Placement::Block)
+        Topology::of_ranks(self.1, self.4, Placement::Block)
     }
 
     /// The seconds for making the programs of all ranks.

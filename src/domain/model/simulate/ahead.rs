@@ -50,6 +50,7 @@ impl<O: Observer> Engine<'_, O> {
     /// Whether the executor posts the receives of a rank's round with the round before it.
     fn posts_round_ahead(&self, rank: Rank, [before, this]: &mut [Round; 2]) -> bool {
         let process = self.processes.get(rank);
+        let symmetry = self.symmetry;
         for (index, round) in [
             (process.before, &mut *before),
             (process.next - 1, &mut *this),
@@ -58,11 +59,24 @@ impl<O: Observer> Engine<'_, O> {
             process.program.round(index, round);
         }
         let bytes = process.recv_bytes;
-        executor_posts_ahead(self.schedule, self.prices, rank, [before, this], bytes)
+        let may_be_ahead = |from| {
+            let (from, to) = symmetry.simulated_ends(symmetry.number_of(from), rank);
+            may_be_posted_ahead(self.prices, from, to)
+        };
+        let actual = symmetry.rank_of(rank);
+        let rounds: [&Round; 2] = [before, this];
+        executor_posts_ahead(
+            self.schedule,
+            self.prices,
+            actual,
+            rounds,
+            bytes,
+            may_be_ahead,
+        )
     }
 }
 
-fn may_be_posted_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
+pub(super) fn may_be_posted_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
     match prices.machine.post_ahead {
         PostAhead::All => true,
         PostAhead::Network => prices.message_level(from, to) == Level::Network,
@@ -70,16 +84,18 @@ fn may_be_posted_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
     }
 }
 
-/// Whether the executor posts the receives of a rank's round, of `recv_bytes` in all, with the round before it.
+/// Whether the executor posts the receives of a rank's round, of `recv_bytes` in all, with the round before it;
+/// `may_be_ahead` says whether messages from a rank may be.
 pub(super) fn executor_posts_ahead(
     schedule: &Schedule,
     prices: &Prices<'_>,
     rank: Rank,
     [before, this]: [&Round; 2],
     recv_bytes: u64,
+    may_be_ahead: impl Fn(Rank) -> bool,
 ) -> bool {
     let arriving = this.actions().iter().filter_map(|action| match action {
-        Action::Recv { from, span } => may_be_posted_ahead(prices, *from, rank).then_some(span),
+        Action::Recv { from, span } => may_be_ahead(*from).then_some(span),
         _ => None,
     });
     let bytes = |span: &Span| prices.span_bytes(schedule, span);

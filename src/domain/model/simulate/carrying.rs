@@ -87,10 +87,12 @@ impl<O: Observer> Engine<'_, O> {
         Ok(())
     }
 
-    /// The other messages of both ends in a message's round; those of a receiver that has not reached it are unknown.
-    fn message_circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
+    /// The other messages of both ends in a message's round; those of a receiver that has not reached it are unknown. It
+    /// does not matter which of two ranks that reach their rounds at the same time is run first.
+    fn message_circumstances(&mut self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
+        let is_reached = early.is_none_or(|number| self.earlies.get_mut(number).is_claimed);
         let sender = self.processes.get(from);
-        let receiver = self.processes.find_running(to).filter(|_| early.is_none());
+        let receiver = self.processes.find_running(to).filter(|_| is_reached);
         let both_ways = sender.is_both_ways() || receiver.is_some_and(Process::is_both_ways);
         Circumstances {
             exchange: both_ways,

@@ -17,7 +17,7 @@ use super::carrying::Rail;
 use super::course::Course;
 use super::flows::Flows;
 use super::offers::{Earlies, Offers};
-use super::ports::{Due, Queues, Transfer};
+use super::ports::{Due, Port, Queues, Transfer};
 use super::prices::Prices;
 use super::process::{Process, Processes};
 use super::symmetry::Symmetry;
@@ -77,6 +77,8 @@ pub(super) struct Engine<'a, O> {
     /// Messages that are ready and wait for a port.
     pub(super) queues: Queues,
     pub(super) fresh: Vec<Transfer>,
+    /// Messages that wait for another port than the one that has become free.
+    pub(super) blocked: Vec<(Transfer, Port)>,
     pub(super) offers: Offers,
     pub(super) earlies: Earlies,
     pub(super) flows: Flows,
@@ -118,6 +120,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             agenda: Agenda::new(),
             queues: Queues::default(),
             fresh: Vec::new(),
+            blocked: Vec::new(),
             offers: Offers::default(),
             earlies: Earlies::default(),
             flows: Flows::new(prices),
@@ -170,7 +173,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let groups = self.symmetry.groups;
         Ok(Simulation {
             seconds: self.finished.iter().copied().fold(0.0, f64::max),
-            finished: self.finished.repeat(groups as usize),
+            finished: self.symmetry.repeat_values(&self.finished),
             messages: self.messages * u64::from(groups),
         })
     }
@@ -205,9 +208,10 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Begins rounds until one of them has to wait for other ranks.
     fn advance_rank(&mut self, rank: Rank) -> Result<(), Halt> {
         if self.processes.is_called(rank) {
-            let program = self.course.program_of_rank(self.schedule, rank);
+            let actual = self.symmetry.rank_of(rank);
+            let program = self.course.program_of_rank(self.schedule, actual);
             self.processes
-                .start_rank(rank, program, self.course.start_of_rank(rank));
+                .start_rank(rank, program, self.course.start_of_rank(actual));
         }
         let mut round = std::mem::take(&mut self.round);
         loop {
@@ -248,6 +252,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         // The first partner ends on top.
         for action in actions.iter().rev() {
             if let Some(partner) = action_partner(action) {
+                let partner = self.symmetry.number_of(partner);
                 let (_, partner) = self.symmetry.simulated_ends(rank, partner);
                 self.call_rank(partner);
             }
@@ -263,7 +268,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn end_rank(&mut self, rank: Rank) {
         let process = self.processes.get(rank);
         if let Some((round, end)) = process.last_round() {
-            self.observer.round_ended(rank, round, end);
+            self.observer
+                .round_ended(self.symmetry.rank_of(rank), round, end);
         }
         self.finished[rank as usize] = process.ends;
         // In order of time, eager messages may still need its ports.
@@ -277,9 +283,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
         let (mut combines, mut works, mut several) = (false, false, false);
         let mut first = None;
+        let actual = self.symmetry.rank_of(rank);
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
-            self.observer.round_ended(rank, round, end);
+            self.observer.round_ended(actual, round, end);
         }
         let is_first = match self.course.calls {
             ..2 => process.next == 0,
@@ -310,7 +317,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     let bytes = bytes_of(into);
                     let seconds = self.prices.copy_seconds(bytes);
                     if (seconds > 0.0 || !works)
-                        && is_copied(self.schedule, rank, from, into, bytes)
+                        && is_copied(self.schedule, actual, from, into, bytes)
                     {
                         works = true;
                         processor = self.do_work(rank, Labour::Copy, bytes, processor, seconds)?;
@@ -330,7 +337,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             self.message_ends.push(MessageEnd {
                 is_sent,
-                partner,
+                partner: self.symmetry.number_of(partner),
                 bytes,
             });
         }
@@ -375,6 +382,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Posts the messages of a round.
     fn post_messages(&mut self, rank: Rank) -> Result<(), Halt> {
         let mut ends = std::mem::take(&mut self.message_ends);
+        let mut sent = 0;
         for MessageEnd {
             is_sent,
             partner,
@@ -382,9 +390,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         } in ends.drain(..)
         {
             if is_sent {
-                self.post_send(rank, partner, bytes)?
+                self.post_send(rank, partner, bytes, sent)?;
+                sent += 1;
             } else {
-                self.post_receive(partner, rank)?
+                self.post_receive(partner, rank)?;
             }
         }
         self.message_ends = ends;

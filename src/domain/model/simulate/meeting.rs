@@ -9,24 +9,31 @@ use super::process::NO_RANK;
 use super::trace::Observer;
 
 impl<O: Observer> Engine<'_, O> {
-    pub(super) fn post_send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
+    pub(super) fn post_send(
+        &mut self,
+        from: Rank,
+        to: Rank,
+        bytes: u64,
+        place: u32,
+    ) -> Result<(), Halt> {
         let (from, to) = self.symmetry.simulated_ends(from, to);
         let is_eager = self.prices.is_eager(from, to, bytes);
         if self.take_recv(from, to) {
-            return self.launch_message(from, to, bytes, is_eager, None);
+            return self.launch_message([from, to], bytes, place, is_eager, None);
         }
         // In order of dependency, messages are carried when both ends are known, whenever they start.
         if is_eager && self.order == Order::Time {
             let early = self.earlies.add_early();
             self.offers.put_send(from, to, Offer::Early(early));
-            return self.launch_message(from, to, bytes, true, Some(early));
+            return self.launch_message([from, to], bytes, place, true, Some(early));
         }
         let sender = self.process_mut(from);
         if sender.sends == 1 {
             sender.send_to = to;
             sender.send_bytes = bytes;
         } else {
-            self.offers.put_send(from, to, Offer::Waiting(bytes));
+            self.offers
+                .put_send(from, to, Offer::Waiting { bytes, place });
         }
         self.call_rank(to);
         Ok(())
@@ -35,9 +42,9 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn post_receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
         let (from, to) = self.symmetry.simulated_ends(from, to);
         match self.take_send(from, to) {
-            Some(Offer::Waiting(bytes)) => {
+            Some(Offer::Waiting { bytes, place }) => {
                 let is_eager = self.prices.is_eager(from, to, bytes);
-                self.launch_message(from, to, bytes, is_eager, None)?;
+                self.launch_message([from, to], bytes, place, is_eager, None)?;
             }
             Some(Offer::Early(number)) => {
                 let early = self.earlies.get_mut(number);
@@ -92,7 +99,8 @@ impl<O: Observer> Engine<'_, O> {
         match sender.sends {
             1 if sender.send_to == to => {
                 sender.send_to = NO_RANK;
-                Some(Offer::Waiting(sender.send_bytes))
+                let bytes = sender.send_bytes;
+                Some(Offer::Waiting { bytes, place: 0 })
             }
             0 | 1 => None,
             _ => self.offers.take_send(from, to),
@@ -102,9 +110,9 @@ impl<O: Observer> Engine<'_, O> {
     /// Carries a message that no other can delay, and leaves others to the agenda.
     fn launch_message(
         &mut self,
-        from: Rank,
-        to: Rank,
+        [from, to]: [Rank; 2],
         bytes: u64,
+        place: u32,
         is_eager: bool,
         early: Option<u32>,
     ) -> Result<(), Halt> {
@@ -114,8 +122,7 @@ impl<O: Observer> Engine<'_, O> {
             (receiver.began, receiver.recvs, receiver.recv_free)
         });
         let sender = self.process_mut(from);
-        let (place, sender_round) = (sender.issued, sender.next - 1);
-        sender.issued += 1;
+        let sender_round = sender.next - 1;
         let is_free = sender.sends == 1 && recvs == 1;
         let sent = sender.began;
         if self.order == Order::Dependency && self.prices.may_delay_other_rounds() {

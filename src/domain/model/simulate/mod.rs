@@ -9,8 +9,8 @@
 //! - Both ports are busy for `overhead + beta n`, after which the sender is done; the receiver has the data `alpha +
 //!   beta n` after the start. Ranks are full duplex: the two ports are independent.
 //! - A port that several messages need is granted to the one that was ready first; ties go by the sender's place on its
-//!   node, its round, sender, receiver, and order in the sender's program. A message does not hold a port while it waits
-//!   for the other one.
+//!   node, its round, order in the round, sender, and receiver. A message does not hold a port while it waits for the
+//!   other one.
 //! - The rank's processor combines and copies, one action after the other from the beginning of the round,
 //!   independently of the ports. A round ends when all its actions have ended.
 //! - The [`vocabulary::Placement`] of a message's ends determines whether it is priced as [`crate::Level::Node`] or
@@ -65,7 +65,7 @@ use thiserror::Error;
 pub use best::{BestBlocks, BlocksBy, best_blocks, best_blocks_while};
 pub use course::{simulate_from, simulate_repeated};
 pub use placement::Topology;
-pub use size::expected_messages;
+pub use size::{ExpectedSize, expected_messages, expected_size};
 pub use trace::{Event, Labour, Message, Segment, Trace, Work};
 
 use crate::{InvalidMachine, Level, Machine};
@@ -197,6 +197,10 @@ fn run_while<O: trace::Observer>(
     } else {
         Symmetry::of_alike_groups(schedule, prices, course, go_on)
     };
+    let by_nodes = symmetry
+        .numbers_by_nodes()
+        .then(|| prices.numbered_by_nodes(symmetry.ranks));
+    let numbered = by_nodes.as_ref().unwrap_or(prices);
     // Of groups that are alike only one is simulated, which is fast, and its ports stand for those of many nodes.
     let is_timed = prices.shares_ports_of_nodes() && (O::OBSERVES_MESSAGES || symmetry.groups > 1);
     let orders = if is_timed {
@@ -206,7 +210,7 @@ fn run_while<O: trace::Observer>(
     };
     for order in orders {
         let observer = (observer(), go_on);
-        let mut engine = Engine::new(schedule, prices, course, symmetry, *order, observer);
+        let mut engine = Engine::new(schedule, numbered, course, symmetry, *order, observer);
         match engine.run_programs() {
             Ok(simulation) => return Ok((simulation, engine.into_observer())),
             Err(Halt::Competition) => {}

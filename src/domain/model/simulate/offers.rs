@@ -9,8 +9,8 @@ use schedule::Rank;
 /// A send that has not been matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// Waits for its receiver, with its number of bytes.
-    Waiting(u64),
+    /// Waits for its receiver, with its number of bytes, and its place among the messages of the sender's round.
+    Waiting { bytes: u64, place: u32 },
     /// Is under way without it, with its index among the [`Early`] messages.
     Early(u32),
 }

@@ -79,6 +79,11 @@ impl Topology {
         (self.placement == Placement::Block).then_some(self.ranks_per_node)
     }
 
+    /// The number of nodes, if neighbours are on different nodes.
+    pub(crate) fn cyclic_nodes(&self) -> Option<u32> {
+        (self.placement == Placement::Cyclic).then_some(self.nodes)
+    }
+
     /// The level of all messages among the first `ranks` ranks, if it is the same for all.
     pub fn only_level(&self, ranks: u32) -> Option<Level> {
         let per_node = match self.placement {

@@ -25,20 +25,20 @@ pub(super) struct Transfer {
     /// The sender's place on its node ([`super::prices::Prices::index_in_group`]), and its round, at most [`u32::MAX`].
     /// Only set if the message goes through the agenda, since the place takes a division.
     pub(super) turn: [u32; 2],
-    /// The number of messages that the sender has sent before.
+    /// Its place among the messages that the sender sends in its round.
     pub(super) place: u32,
     /// Its index among the messages that do not wait for their receivers.
     pub(super) early: Option<u32>,
 }
 
 impl Transfer {
-    /// The key by which ports are granted, the smallest first. Places and rounds come before ranks, so that the same
-    /// messages are the first ones on nodes that are alike.
-    pub(super) fn precedence(&self) -> (u64, u64, u64, u32) {
+    /// The key by which ports are granted, the smallest first. Places on nodes, rounds, and places in rounds come before
+    /// ranks, so that the same messages are the first ones on nodes that are alike.
+    pub(super) fn precedence(&self) -> (u64, u64, u32, u64) {
         let [place, round] = self.turn;
         // The two numbers of a pair are compared at once.
         let (turn, ends) = (pack_pair(place, round), pack_pair(self.from, self.to));
-        (self.met.to_bits(), turn, ends, self.place)
+        (self.met.to_bits(), turn, self.place, ends)
     }
 }
 
@@ -49,6 +49,16 @@ pub(super) enum Port {
     Out(Rank),
     /// For receiving.
     In(Rank),
+}
+
+impl Port {
+    /// The port at the other end of a message that needs this one.
+    fn other_port(self, transfer: &Transfer) -> Self {
+        match self {
+            Self::Out(_) => Self::In(transfer.to),
+            Self::In(_) => Self::Out(transfer.from),
+        }
+    }
 }
 
 impl Hash for Port {
@@ -96,7 +106,8 @@ impl Eq for Waiting {}
 
 /// The messages that wait for a port.
 ///
-/// Most messages arrive in the order in which they are served, and are kept in a list.
+/// Most messages arrive in the order in which they are served, and are kept in a list. There they stay while their other
+/// port is busy and another message gets this one: in an alltoall a rank may have thousands of them.
 #[derive(Default)]
 pub(super) struct Queue {
     line: VecDeque<Transfer>,
@@ -118,15 +129,30 @@ impl Queue {
         }
     }
 
-    /// Takes the message that gets the port first.
-    fn pop(&mut self) -> Option<Transfer> {
-        let other = self.others.peek().map(|other| other.0.precedence());
-        let in_line = self.line.front().map(Transfer::precedence);
-        if other.is_some_and(|other| in_line.is_none_or(|in_line| other < in_line)) {
-            self.others.pop().map(|taken| taken.0)
-        } else {
-            self.line.pop_front()
+    /// Takes the message that gets the port first: the first one whose other port is free; `busy` is that port if it is
+    /// not. If there is none, all messages are moved to `blocked`, to wait for their other ports.
+    fn take_first(
+        &mut self,
+        busy: impl Fn(&Transfer) -> Option<Port>,
+        blocked: &mut Vec<(Transfer, Port)>,
+    ) -> Option<Transfer> {
+        let place = self.line.iter().position(|waiting| busy(waiting).is_none());
+        let in_line = place.map(|place| self.line[place].precedence());
+        while let Some(Waiting(other, _)) = self.others.peek().copied()
+            && in_line.is_none_or(|in_line| other.precedence() < in_line)
+        {
+            self.others.pop();
+            match busy(&other) {
+                None => return Some(other),
+                Some(port) => blocked.push((other, port)),
+            }
         }
+        if let Some(place) = place {
+            return self.line.remove(place);
+        }
+        let waiting = self.line.drain(..);
+        blocked.extend(waiting.filter_map(|transfer| Some((transfer, busy(&transfer)?))));
+        None
     }
 
     fn is_empty(&self) -> bool {
@@ -186,7 +212,7 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Takes the first of the messages that wait for a port, if it is still free.
+    /// Takes the first of the messages that wait for a port and can start, if the port is still free.
     fn wake_first_waiting(&mut self, now: f64, port: Port, woken: &mut BinaryHeap<Waiting>) {
         let Entry::Occupied(mut queue) = self.queues.entry(port) else {
             return;
@@ -194,10 +220,21 @@ impl<O: Observer> Engine<'_, O> {
         // Without a queue the rank may have ended.
         let free = port_free_at(&self.processes, port);
         if free <= now {
-            woken.extend(queue.get_mut().pop().map(|first| Waiting(first, port)));
+            let processes = &self.processes;
+            let busy = |transfer: &Transfer| {
+                let other = port.other_port(transfer);
+                (port_free_at(processes, other) > now).then_some(other)
+            };
+            let mut blocked = std::mem::take(&mut self.blocked);
+            let first = queue.get_mut().take_first(busy, &mut blocked);
+            woken.extend(first.map(|first| Waiting(first, port)));
             if queue.get().is_empty() {
                 queue.remove();
             }
+            for (transfer, other) in blocked.drain(..) {
+                self.queue_for_port(transfer, other);
+            }
+            self.blocked = blocked;
         } else if queue.get().alarm != Some(free) {
             queue.get_mut().alarm = Some(free);
             self.agenda.push(free, Due::Free(port));
@@ -249,7 +286,11 @@ mod tests {
             };
             queue.push(transfer, Port::In(1));
         }
-        let next = || queue.pop().map(|first| (first.ready, first.place));
+        let mut blocked = Vec::new();
+        let next = || {
+            let first = queue.take_first(|_| None, &mut blocked);
+            first.map(|first| (first.ready, first.place))
+        };
         let order: Vec<_> = std::iter::from_fn(next).collect();
         let expected = [
             (1.0, 4),
@@ -262,5 +303,35 @@ mod tests {
         ];
         assert_eq!(order, expected);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn messages_whose_other_port_is_busy_are_passed_over() {
+        let mut queue = Queue::default();
+        for to in 1..=3 {
+            let transfer = Transfer {
+                ready: 0.0,
+                met: 0.0,
+                bytes: 1,
+                from: 0,
+                to,
+                turn: [0, 0],
+                place: to,
+                early: None,
+            };
+            queue.push(transfer, Port::Out(0));
+        }
+        let mut blocked = Vec::new();
+        let first = queue.take_first(
+            |waiting| (waiting.to < 3).then_some(Port::In(waiting.to)),
+            &mut blocked,
+        );
+        assert_eq!(first.map(|first| first.to), Some(3));
+        // The others wait on here, unless no message takes the port.
+        assert!(blocked.is_empty() && !queue.is_empty());
+        let none = queue.take_first(|waiting| Some(Port::In(waiting.to)), &mut blocked);
+        let ports: Vec<Port> = blocked.iter().map(|(_, port)| *port).collect();
+        assert!(none.is_none() && queue.is_empty());
+        assert_eq!(ports, [Port::In(1), Port::In(2)]);
     }
 }

@@ -1,11 +1,13 @@
 //! The costs of a schedule's actions on a machine.
 
 use schedule::{Buffer, Rank, Schedule, Span};
+use vocabulary::Placement;
 
 use super::{Setting, SimulationError, Topology};
 use crate::{Level, Line, Link, Machine};
 
 /// The costs of all actions of a schedule.
+#[derive(Clone)]
 pub(super) struct Prices<'a> {
     pub(super) machine: &'a Machine,
     node: &'a Link,
@@ -244,6 +246,21 @@ impl<'a> Prices<'a> {
             Some(Level::Network) | None => self.topology.ranks_per_block()?,
         };
         (ranks > group && ranks.is_multiple_of(group)).then_some(group)
+    }
+
+    /// The number of ranks of a group where neighbours are on different nodes, if `ranks` are two or more groups.
+    pub(super) fn cyclic_group_size(&self, ranks: u32) -> Option<u32> {
+        let nodes = self.topology.cyclic_nodes()?;
+        let is_full = ranks.is_multiple_of(nodes) && nodes > 1;
+        is_full.then(|| ranks / nodes)
+    }
+
+    /// The same costs for ranks that are numbered node by node.
+    pub(super) fn numbered_by_nodes(&self, ranks_per_node: u32) -> Self {
+        Self {
+            topology: Topology::new(self.topology.nodes(), ranks_per_node, Placement::Block),
+            ..self.clone()
+        }
     }
 
     pub(super) fn nodes(&self) -> u32 {

@@ -31,8 +31,6 @@ pub(super) struct Process {
     pub(super) recv_free: f64,
     /// Transfers of the current round that have not ended.
     pub(super) waiting: u32,
-    /// Messages sent so far.
-    pub(super) issued: u32,
     /// The only rank that has sent something to it; [`NO_RANK`] before the first message.
     pub(super) source: Rank,
     /// Sends and receives of the current round. A single unmatched one is stored here, several among the offers.
@@ -64,7 +62,6 @@ impl Process {
             send_free: 0.0,
             recv_free: 0.0,
             waiting: 0,
-            issued: 0,
             source: NO_RANK,
             sends: 0,
             recvs: 0,
@@ -141,7 +138,8 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    pub(super) fn new(Symmetry { ranks, groups }: Symmetry) -> Self {
+    pub(super) fn new(symmetry: Symmetry) -> Self {
+        let Symmetry { ranks, groups, .. } = symmetry;
         Self {
             ranks,
             places: vec![UNCALLED; ranks as usize * groups.min(2) as usize],

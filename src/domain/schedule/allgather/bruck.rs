@@ -3,7 +3,7 @@
 use super::exchanging::{self, Place};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::{Collective, Cost, Round};
+use crate::{Collective, Cost, Round, Translation};
 
 /// Cost `L alpha + (p - 1) beta m` with `L = ceil(log2 p)`, for every p.
 ///
@@ -17,6 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
     formula: "L alpha + (p-1) beta m",
     cost: |ranks| Some(Cost::moving(log2_ceil(ranks).into(), u64::from(ranks) - 1)),
+    translation: |_| Some(Translation::Ranks),
     program: |shape, rank| exchanging::program(log2_ceil, exchange, shape, rank),
     ..PLAIN
 };

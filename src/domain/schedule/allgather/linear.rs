@@ -2,7 +2,7 @@
 
 use super::exchanging::{self, Place};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost, Round};
+use crate::{Collective, Cost, Round, Translation};
 
 /// Cost `(p - 1) (alpha + beta m)`. In step `i` each rank sends to the rank `i` further and receives from the rank
 /// `i` before, so no rank ever receives two messages at once.
@@ -13,6 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "folklore",
     formula: "(p-1) (alpha + beta m)",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),
+    translation: |_| Some(Translation::Ranks),
     program: |shape, rank| exchanging::program(|ranks| ranks - 1, exchange, shape, rank),
     ..PLAIN
 };

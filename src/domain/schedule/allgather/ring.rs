@@ -2,7 +2,7 @@
 
 use super::exchanging::{self, Place};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost, Round};
+use crate::{Collective, Cost, Round, Translation};
 
 /// Cost `(p - 1) (alpha + beta m)`: the fewest bytes, and all messages are between neighbours.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -12,6 +12,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
     formula: "(p-1) (alpha + beta m)",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),
+    translation: |_| Some(Translation::Ranks),
     program: |shape, rank| exchanging::program(|ranks| ranks - 1, exchange, shape, rank),
     ..PLAIN
 };

@@ -3,7 +3,9 @@
 use super::blocks_of_ranks;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span};
+use crate::{
+    Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span, Translation,
+};
 
 /// `ceil(log_k p)` rounds of up to `k - 1` messages at once; a rank sends `p m (k - 1) / k` in each. The fewest messages,
 /// at more data: for short blocks.
@@ -19,10 +21,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; radix 2: Open MPI's modified Bruck, MPICH's Brucks",
     formula: "ceil(log_k p) (alpha + (k-1)/k p beta m)",
     parameters: &[Parameter::Radix],
+    translation: |_| Some(Translation::Ranks),
     scratch,
     program: |shape, rank| Box::new(Travelling::new(shape, rank)),
     ..PLAIN
 };
+
+/// The most blocks that are put in order in one round, which bounds the memory of a round.
+const ORDERED_AT_ONCE: u32 = 4096;
 
 /// The blocks by distance.
 const BY_DISTANCE: Buffer = Buffer::Scratch(0);
@@ -106,18 +112,15 @@ impl Travelling {
 
     /// Copies the input, which begins with the block of rank 0, so that it begins with that of this rank.
     fn order_by_distance(&self, round: &mut Round) {
-        let later = self.ranks - self.rank;
-        let pieces = [(self.rank, 0, later), (0, later, self.rank)];
-        for (from, into, count) in pieces.into_iter().filter(|(_, _, count)| *count > 0) {
-            round.copy(
-                blocks_of_ranks(Buffer::Input, from, count, self.ranks),
-                blocks_of_ranks(BY_DISTANCE, into, count, self.ranks),
-            );
-        }
+        round.copy(
+            blocks_of_ranks(Buffer::Input, self.rank, self.ranks, self.ranks),
+            blocks_of_ranks(BY_DISTANCE, 0, self.ranks, self.ranks),
+        );
     }
 
-    fn order_by_source(&self, round: &mut Round) {
-        for distance in 0..self.ranks {
+    /// Copies the blocks from a distance on to the places of their sources.
+    fn order_by_source(&self, first: u32, round: &mut Round) {
+        for distance in first..self.ranks.min(first + ORDERED_AT_ONCE) {
             let source = (self.rank + (self.ranks - distance)) % self.ranks;
             round.copy(
                 blocks_of_ranks(BY_DISTANCE, distance, 1, self.ranks),
@@ -150,17 +153,18 @@ impl Travelling {
 
 impl Program for Travelling {
     fn rounds(&self) -> u64 {
-        2 + 2 * u64::from(self.digits)
+        1 + 2 * u64::from(self.digits) + u64::from(self.ranks.div_ceil(ORDERED_AT_ONCE))
     }
 
     fn round(&self, index: u64, round: &mut Round) {
         let Some(index) = index.checked_sub(1) else {
             return self.order_by_distance(round);
         };
+        if let Some(later) = index.checked_sub(2 * u64::from(self.digits)) {
+            return self.order_by_source(later as u32 * ORDERED_AT_ONCE, round);
+        }
         let place = (index / 2) as u32;
-        if place == self.digits {
-            self.order_by_source(round);
-        } else if index.is_multiple_of(2) {
+        if index.is_multiple_of(2) {
             self.pack(place, round);
         } else {
             self.exchange(place, round);

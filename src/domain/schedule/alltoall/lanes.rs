@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Nodes, Partition, Rank, Room, Round, Shape, Span};
+use crate::{Buffer, Collective, Nodes, Partition, Rank, Room, Round, Shape, Span, Translation};
 
 /// Between `n` nodes of `q` ranks, `n (n - 1) q` messages of `q m` bytes instead of `n (n - 1) q^2` of `m`, after `q - 1`
 /// messages of `n m` bytes a rank on the nodes.
@@ -19,6 +19,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
               o the overhead of a message",
     knows_nodes_itself: true,
     serves_nodes: |nodes| nodes.are_alike() && (nodes.are_consecutive() || nodes.are_cyclic()),
+    translation: |_| Some(Translation::Nodes),
     scratch: |_, _| vec![Room::WHOLE],
     program: |shape, rank| Box::new(NodeThenLane::new(shape, rank)),
     ..PLAIN

@@ -3,7 +3,7 @@
 use super::blocks_of_ranks;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Rank, Room, Round, Shape, Span};
+use crate::{Buffer, Collective, Rank, Room, Round, Shape, Span, Translation};
 
 /// Cost `alpha + (p - 1) (o + beta m)`: the port sends one message after the other, but their latencies overlap.
 ///
@@ -15,6 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "every block straight to its destination, all at once",
     source: "Open MPI's linear",
     formula: "alpha + (p-1) (o + beta m), o the overhead of a message",
+    translation: |_| Some(Translation::Ranks),
     scratch,
     program: |shape, rank| {
         Box::new(AtOnce {

@@ -10,7 +10,7 @@ pub(crate) mod lanes;
 pub(crate) mod linear;
 pub(crate) mod pairwise;
 
-/// The blocks of `count` ranks from `first`, which do not wrap around.
+/// The blocks of `count` ranks from `first`, which may wrap around.
 fn blocks_of_ranks(buffer: Buffer, first: Rank, count: u32, ranks: u32) -> Span {
     Span::blocks(buffer, Partition::parts(ranks), first.into(), count.into())
 }

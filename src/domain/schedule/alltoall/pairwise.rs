@@ -4,7 +4,7 @@ use super::blocks_of_ranks;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::relay::Arrivals;
-use crate::{Buffer, Collective, Cost, Partition, Rank, Room, Round, Shape, Span};
+use crate::{Buffer, Collective, Cost, Partition, Rank, Room, Round, Shape, Span, Translation};
 
 /// Cost `(p - 1) (alpha + beta m)`. In every step each rank sends one block and receives one: among `2^k` ranks from the
 /// rank that it sends to, otherwise from the rank as far before it as that one is after it.
@@ -19,6 +19,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner, Gropp 2005; Open MPI's and MPICH's pairwise",
     formula: "(p-1) (alpha + beta m), in place p (alpha + beta m) unless p = 2^L",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),
+    translation: |shape| {
+        if shape.ranks.is_power_of_two() {
+            Some(Translation::Bits)
+        } else {
+            (!shape.in_place).then_some(Translation::Ranks)
+        }
+    },
     scratch,
     program: |shape, rank| {
         let Shape {

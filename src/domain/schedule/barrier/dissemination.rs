@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Parameter, Rank, Round};
+use crate::{Collective, Parameter, Rank, Round, Translation};
 
 /// `ceil(log_k p)` rounds of up to `k - 1` signals at once, for every p. After `j` rounds a rank has heard of the
 /// `k^j - 1` ranks before it. With radix 2 each round has one signal.
@@ -14,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
              radix 2: MPICH's dissemination, Open MPI's bruck",
     formula: "ceil(log_k p) (alpha + (k-2) o), o the overhead of a message",
     parameters: &[Parameter::Radix],
+    translation: |_| Some(Translation::Ranks),
     program: |shape, rank| {
         Box::new(Dissemination {
             rank,

@@ -2,5 +2,6 @@
 
 pub(crate) mod chain;
 pub(crate) mod doubling_123;
+pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod recursive_doubling;

@@ -24,6 +24,8 @@ pub(super) struct Team {
     /// The root of the call, its node and its group.
     root: Rank,
     root_place: (u32, u32),
+    /// Whether the last rank of each group leads, which has the combination of all of them after a scan.
+    is_led_by_last: bool,
     /// Leaders of each node.
     leaders: u32,
     /// The node, of those that are on one.
@@ -55,16 +57,17 @@ impl Team {
         let (node, local, lane) = place(rank);
         let (root_node, _, root_lane) = place(*root);
         let first = group_start(nodes.node_size(node), *leaders, lane);
-        let leads = if (root_node, root_lane) == (node, lane) {
+        let next = group_start(nodes.node_size(node), *leaders, lane + 1);
+        let is_led_by_last = shape.parts.of.collective.is_prefix_reduction();
+        let leads = if is_led_by_last {
+            local + 1 == next
+        } else if (root_node, root_lane) == (node, lane) {
             rank == *root
         } else {
             local == first
         };
         let (takes_part, member, size) = match phase.among {
-            Among::Group => {
-                let next = group_start(nodes.node_size(node), *leaders, lane + 1);
-                (true, local - first, next - first)
-            }
+            Among::Group => (true, local - first, next - first),
             Among::Node => (leads, lane, *leaders),
             Among::RootNode => (leads && node == root_node, lane, *leaders),
             Among::Lane => (leads, node, nodes.node_count()),
@@ -75,6 +78,7 @@ impl Team {
             nodes: nodes.clone(),
             root: *root,
             root_place: (root_node, root_lane),
+            is_led_by_last,
             leaders: *leaders,
             node,
             lane,
@@ -82,6 +86,23 @@ impl Team {
             size,
         };
         (takes_part && size > 1).then(|| (team(), member))
+    }
+
+    /// All ranks of a call, for local work on whole vectors.
+    pub(super) fn of_call(shape: &Shape) -> Self {
+        Self {
+            among: Among::Group,
+            about: About::All,
+            nodes: shape.nodes.clone(),
+            root: 0,
+            root_place: (0, 0),
+            is_led_by_last: false,
+            leaders: 1,
+            node: 0,
+            lane: 0,
+            first: 0,
+            size: shape.ranks,
+        }
     }
 
     pub(super) fn size(&self) -> u32 {
@@ -92,6 +113,7 @@ impl Team {
     pub(super) fn root_member(&self) -> Rank {
         let (node, lane) = self.root_place;
         match self.among {
+            Among::Group if self.is_led_by_last => self.size - 1,
             Among::Lane => node,
             _ if node != self.node => 0,
             Among::Node | Among::RootNode => lane,
@@ -109,8 +131,12 @@ impl Team {
         }
     }
 
-    /// The leader of a group: the root, or the first rank.
+    /// The leader of a group: the root, or the first rank, or the last one.
     fn group_leader(&self, node: u32, group: u32) -> Rank {
+        if self.is_led_by_last {
+            let next = group_start(self.nodes.node_size(node), self.leaders, group + 1);
+            return self.nodes.rank_at(node, next - 1);
+        }
         if self.root_place == (node, group) {
             return self.root;
         }

@@ -33,9 +33,21 @@ pub(crate) enum SimulateError {
         name: String,
         collective: Collective,
     },
-    #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
+    #[error(
+        "the simulation of {name} on {ranks} ranks carries about {messages} messages, more than {limit}"
+    )]
     #[help("ask for fewer ranks or blocks")]
     TooLong {
+        name: String,
+        ranks: u32,
+        messages: String,
+        limit: String,
+    },
+    #[error(
+        "{name} on {ranks} ranks has about {messages} messages under way at once, more than {limit}"
+    )]
+    #[help("ask for fewer ranks")]
+    TooManyAtOnce {
         name: String,
         ranks: u32,
         messages: String,
@@ -84,12 +96,16 @@ impl SimulateError {
             self,
             Self::Simulation(SimulationError::Unsupported(_))
                 | Self::TooLong { .. }
+                | Self::TooManyAtOnce { .. }
                 | Self::NoTime { .. }
         )
     }
 
     /// Whether only the length of the simulation is at fault.
     pub(super) fn is_only_too_long(&self) -> bool {
-        matches!(self, Self::TooLong { .. } | Self::NoTime { .. })
+        matches!(
+            self,
+            Self::TooLong { .. } | Self::TooManyAtOnce { .. } | Self::NoTime { .. }
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! One algorithm in one call.
 
 use model::{
-    BlocksBy, GoOn, Level, Machine, Prediction, Setting, Simulation, Tiers, Topology, Trace,
-    best_blocks_while, expected_messages, predict, predict_best, simulate_traced, simulate_while,
+    BlocksBy, ExpectedSize, GoOn, Level, Machine, Prediction, Setting, Simulation, Tiers, Topology,
+    Trace, best_blocks_while, expected_size, predict, predict_best, simulate_traced,
+    simulate_while,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
@@ -12,8 +13,10 @@ use super::super::schedule::whole_units;
 use super::SimulateError;
 use super::rows::SimulationRow;
 
-/// The most messages of a simulation.
+/// The most messages that a simulation carries.
 const MOST_MESSAGES: f64 = 5e8;
+/// The most messages that are under way at once, which fit into the memory of a laptop.
+const MOST_AT_ONCE: f64 = 17e6;
 /// The most ranks, which fit into the memory of a laptop.
 const MOST_RANKS: u32 = 1 << 24;
 /// The most messages, combinations and copies that are recorded.
@@ -189,7 +192,7 @@ impl CommonCall<'_> {
         )
     }
 
-    /// About the number of messages of a point's simulation; `None` if the call is not supported.
+    /// About the number of messages that a point's simulation carries; `None` if the call is not supported.
     pub(super) fn expected_messages(&self, point: SimulationPoint) -> Option<f64> {
         let mut request = self.build_request(point).ok()?;
         let takes_blocks = point.algorithm.takes(Parameter::Blocks);
@@ -198,7 +201,7 @@ impl CommonCall<'_> {
             request.parameters.blocks = best.map(|best| Blocks::Count(best.blocks));
         }
         let schedule = Schedule::new(point.algorithm, &request).ok()?;
-        Some(expected_messages(&schedule))
+        Some(expected_size(&schedule, &self.setting_at(point)).messages)
     }
 
     /// The schedule, and the source of its number of blocks. Searches for that number as long as `go_on` says so.
@@ -211,17 +214,17 @@ impl CommonCall<'_> {
         let mut request = self.build_request(point)?;
         let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
-        refuse_long_simulation(&schedule)?;
+        let setting = self.setting_at(point);
+        refuse_large_simulation(&schedule, &setting)?;
         if request.parameters.blocks.is_some() {
             return Ok((schedule, Some("given")));
         }
-        let Some(best) = best_blocks_while(algorithm, &request, &self.setting_at(point), go_on)?
-        else {
+        let Some(best) = best_blocks_while(algorithm, &request, &setting, go_on)? else {
             return Ok((schedule, None));
         };
         request.parameters.blocks = Some(Blocks::Count(best.blocks));
         let best_schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
-        refuse_long_simulation(&best_schedule)?;
+        refuse_large_simulation(&best_schedule, &setting)?;
         let by = match best.by {
             BlocksBy::Lemma => "lemma",
             BlocksBy::Search => "search",
@@ -277,16 +280,29 @@ impl CommonCall<'_> {
     }
 }
 
-/// Refuses simulations that would take very long.
-fn refuse_long_simulation(schedule: &Schedule) -> Result<(), SimulateError> {
-    let messages = expected_messages(schedule);
-    if messages <= MOST_MESSAGES {
-        return Ok(());
+/// Refuses simulations that would take very long, or too much memory.
+fn refuse_large_simulation(
+    schedule: &Schedule,
+    setting: &Setting<'_>,
+) -> Result<(), SimulateError> {
+    let ExpectedSize { messages, at_once } = expected_size(schedule, setting);
+    let name = || schedule.algorithm().name();
+    let ranks = schedule.shape().ranks;
+    if messages > MOST_MESSAGES {
+        return Err(SimulateError::TooLong {
+            name: name(),
+            ranks,
+            messages: format!("{messages:.0e}"),
+            limit: format!("{MOST_MESSAGES:.0e}"),
+        });
     }
-    Err(SimulateError::TooLong {
-        name: schedule.algorithm().name(),
-        ranks: schedule.shape().ranks,
-        messages: format!("{messages:.0e}"),
-        limit: format!("{MOST_MESSAGES:.0e}"),
-    })
+    if at_once > MOST_AT_ONCE {
+        return Err(SimulateError::TooManyAtOnce {
+            name: name(),
+            ranks,
+            messages: format!("{at_once:.0e}"),
+            limit: format!("{MOST_AT_ONCE:.0e}"),
+        });
+    }
+    Ok(())
 }

@@ -80,8 +80,8 @@ proptest! {
     }
 }
 
-/// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, or works on
-/// parts that are not contiguous.
+/// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, works on parts
+/// that are not contiguous, or scans nodes whose ranks are not consecutive.
 fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -> bool {
     let fewest = (0..nodes.node_count())
         .map(|node| nodes.node_size(node))
@@ -94,6 +94,9 @@ fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -
         algorithm.knows_nodes_itself || algorithm.phases.iter().any(|p| p.about == About::Own);
     let parts_differ = algorithm.collective == Collective::ReduceScatter;
     let is_cyclic = nodes.are_cyclic() && nodes.are_alike() && !parts_differ;
+    if algorithm.collective.is_prefix_reduction() && !nodes.are_consecutive() {
+        return true;
+    }
     let has_lanes = nodes.are_alike() || !is_lanes;
     !has_lanes || has_parts && !nodes.are_consecutive() && !is_cyclic
 }
@@ -297,6 +300,8 @@ fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive
         "reduce_scatter/leaders",
         "reduce_scatter_block/leaders",
         "reduce_scatter_block/lanes",
+        "scan/leaders",
+        "exscan/leaders",
     ] {
         let found = find_algorithm(name).unwrap();
         let of = |placed| Request {
@@ -310,7 +315,9 @@ fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive
         let collective = found.collective;
         let algorithm = name.to_owned();
         let expected = match collective {
-            Collective::ReduceScatter => Unsupported::UnlikeNodes { algorithm },
+            Collective::ReduceScatter | Collective::Scan | Collective::Exscan => {
+                Unsupported::UnlikeNodes { algorithm }
+            }
             _ => Unsupported::Unordered { algorithm },
         };
         assert_eq!(cyclic.unwrap_err(), expected);

@@ -26,4 +26,5 @@ mod script;
 mod slots;
 mod textbook;
 mod timelines;
+mod translation;
 mod two_trees;

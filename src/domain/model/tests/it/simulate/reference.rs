@@ -17,6 +17,7 @@ use vocabulary::Placement;
 #[derive(Default)]
 struct Message {
     bytes: u64,
+    /// Its place among the messages that the sender sends in its round.
     place: usize,
     /// Its sender's round.
     round: u64,
@@ -68,7 +69,6 @@ struct Slow<'a> {
     messages: BTreeMap<(Rank, Rank, usize), Message>,
     /// Sends and receives posted by each pair.
     posted: BTreeMap<(Rank, Rank), [usize; 2]>,
-    issued: usize,
     /// The time at which each rail of a node's port is free for sending, or for receiving.
     nodes: BTreeMap<(u32, bool), Vec<f64>>,
     /// Whether messages that are the only ones of their rounds meet no others: then they start as soon as
@@ -234,12 +234,11 @@ impl Slow<'_> {
         let posted = &mut self.posted.entry((from, to)).or_default()[side];
         let key = (from, to, *posted);
         *posted += 1;
-        self.issued += 1;
         let message = self.messages.entry(key).or_default();
         if side == 0 {
             *message = Message {
                 bytes,
-                place: self.issued,
+                place: self.processes[from as usize].sends.len(),
                 round: self.processes[from as usize].next,
                 sent: Some(began),
                 awaited: message.awaited,
@@ -283,7 +282,7 @@ impl Slow<'_> {
                 None => self.is_apart && message.is_only == [true; 2],
             };
             let turn = (self.place(from), message.round);
-            can_start.then_some((ready, turn, from, to, message.place, *key))
+            can_start.then_some((ready, turn, message.place, from, to, *key))
         };
         let all = self.messages.iter().filter_map(ready);
         let first = all.min_by(|a, b| a.partial_cmp(b).unwrap());
@@ -405,7 +404,6 @@ fn slowly(
         processes: (0..ranks).map(process).collect(),
         messages: BTreeMap::new(),
         posted: BTreeMap::new(),
-        issued: 0,
         nodes: BTreeMap::new(),
         is_apart,
     };

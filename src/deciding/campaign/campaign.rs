@@ -126,6 +126,9 @@ pub struct ParameterGrid {
     pub predicted: bool,
     /// Radices of trees, ascending.
     pub radix: Vec<u32>,
+    /// Numbers of requests that a rank may have under way, ascending; `None` for the defaults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_requests: Option<Vec<u32>>,
     /// Ids of inner reduces of compositions.
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.
@@ -133,6 +136,16 @@ pub struct ParameterGrid {
     /// The named transports of messages within nodes; `None` for the defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<Vec<Through>>,
+}
+
+impl ParameterGrid {
+    /// The numbers of requests that are tried by default.
+    pub const MAX_REQUESTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+    /// The numbers of requests that are tried.
+    pub fn max_requests(&self) -> &[u32] {
+        self.max_requests.as_deref().unwrap_or(&Self::MAX_REQUESTS)
+    }
 }
 
 /// The conditions under which a candidate is repeated no further within a launch. Serialized in digests of campaigns:

@@ -251,6 +251,7 @@ impl Campaign {
                 .composition_parameters(algorithm, cell.shape.ppn)
                 .into_iter();
             let inner = compositions.flat_map(|inner| self.with_radices(algorithm, cell, inner));
+            let inner = inner.flat_map(|inner| self.with_requests(algorithm, cell, inner));
             let inner = inner.flat_map(|parameters| self.with_transports(cell, parameters));
             families.extend(inner.map(|parameters| Family {
                 algorithm,
@@ -345,6 +346,27 @@ impl Campaign {
             ..inner.clone()
         };
         self.parameters.radix.iter().map(with).collect()
+    }
+
+    /// The parameters with every number of requests, if the algorithm has one. A rank has no more messages than there are
+    /// other ranks.
+    fn with_requests(
+        &self,
+        algorithm: &Algorithm,
+        cell: &Cell,
+        inner: Parameters,
+    ) -> Vec<Parameters> {
+        if !algorithm.uses(Parameter::MaxRequests, &inner.in_units(1)) {
+            return vec![inner];
+        }
+        let most = cell.shape.ranks().saturating_sub(1).max(1);
+        let numbers = self.parameters.max_requests().iter();
+        let numbers: BTreeSet<u32> = numbers.map(|number| (*number).min(most)).collect();
+        let with = |number| Parameters {
+            max_requests: Some(number),
+            ..inner.clone()
+        };
+        numbers.into_iter().map(with).collect()
     }
 }
 

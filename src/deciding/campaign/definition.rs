@@ -227,6 +227,7 @@ pub(crate) struct ParametersDefinition {
     pub(crate) block_bytes: Option<OneOrMany<Scalar>>,
     pub(crate) predicted: Option<bool>,
     pub(crate) radix: Option<OneOrMany<u32>>,
+    pub(crate) max_requests: Option<OneOrMany<u32>>,
     pub(crate) reduce: Option<OneOrMany<Scalar>>,
     pub(crate) bcast: Option<OneOrMany<Scalar>>,
     pub(crate) through: Option<OneOrMany<Scalar>>,

@@ -70,6 +70,9 @@ pub(crate) enum Problem {
     )]
     #[help("a tree's nodes have up to one child less than the radix on each level")]
     Radix { radix: u32 },
+    #[error("a rank needs at least one request to send or receive anything")]
+    #[help("give the requests that a rank may have under way, as in `max_requests: [4, 32]`")]
+    NoRequests,
     #[error("this list is empty")]
     #[help("name at least one entry, or remove the key to get its default")]
     EmptyList,

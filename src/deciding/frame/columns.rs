@@ -135,7 +135,7 @@ const fn other_column(name: &'static str, meaning: &'static str, values: Values)
 }
 
 /// All columns, in their order. No name is a reserved word of SQL.
-pub const COLUMNS: [SampleColumn; 41] = [
+pub const COLUMNS: [SampleColumn; 42] = [
     text_column("store", "path of the store, as it was given", |run| {
         known_text(&run.launch.store)
     }),
@@ -293,6 +293,11 @@ pub const COLUMNS: [SampleColumn; 41] = [
         "leaders_per_node",
         "parameter of the candidate: ranks of a node that exchange data with other nodes",
         |run| run.parameters().leaders_per_node.map(u64::from),
+    ),
+    integer_column(
+        "max_requests",
+        "parameter of the candidate: sends, and receives, of a rank that may be under way at the same time",
+        |run| run.parameters().max_requests.map(u64::from),
     ),
     integer_column(
         "segment_bytes",

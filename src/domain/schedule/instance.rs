@@ -91,6 +91,9 @@ pub enum Unsupported {
     /// The algorithm has no leaders on each node.
     #[error("the number of leaders must be at least 1")]
     ZeroLeaders,
+    /// No message could be sent.
+    #[error("the number of requests under way must be at least 1")]
+    ZeroRequests,
     /// The smallest node has fewer ranks than the requested number of leaders.
     #[error("{leaders} leaders are more than the smallest node has ranks, which is {ranks}")]
     TooManyLeaders { leaders: u32, ranks: u32 },
@@ -173,6 +176,10 @@ impl Schedule {
             Some(0) => return Err(Unsupported::ZeroLeaders),
             leaders => phases::leaders_of_node(algorithm, leaders, &nodes),
         };
+        let max_requests = match parameters.max_requests {
+            Some(0) => return Err(Unsupported::ZeroRequests),
+            given => given.unwrap_or(Parameters::DEFAULT_MAX_REQUESTS),
+        };
         let parts = Parts {
             of: algorithm,
             reduce: find_part(Collective::Reduce, parameters.reduce)?,
@@ -188,6 +195,7 @@ impl Schedule {
             parts,
             nodes,
             leaders,
+            max_requests,
         };
         shape.blocks = match parameters.blocks {
             Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),

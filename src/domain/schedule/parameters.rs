@@ -20,11 +20,13 @@ pub enum Parameter {
     Network,
     /// The number of ranks of each node that exchange data with other nodes, of an algorithm that knows nodes.
     Leaders,
+    /// The number of messages that a rank sends, and of those that it receives, at the same time.
+    MaxRequests,
 }
 
 impl Parameter {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Blocks,
         Self::Radix,
         Self::Reduce,
@@ -32,6 +34,7 @@ impl Parameter {
         Self::Node,
         Self::Network,
         Self::Leaders,
+        Self::MaxRequests,
     ];
 }
 
@@ -45,6 +48,7 @@ impl fmt::Display for Parameter {
             Self::Node => "node",
             Self::Network => "network",
             Self::Leaders => "leaders_per_node",
+            Self::MaxRequests => "max_requests",
         })
     }
 }
@@ -71,7 +75,8 @@ impl Blocks {
 }
 
 /// Values of parameters. An absent one has the algorithm's default: one block, radix 4, binomial trees, the first of
-/// [`crate::Phase::choices`] within and between nodes, and one leader a node.
+/// [`crate::Phase::choices`] within and between nodes, one leader a node, and
+/// [`Parameters::DEFAULT_MAX_REQUESTS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters<'a> {
     /// The division of the vector.
@@ -88,6 +93,8 @@ pub struct Parameters<'a> {
     pub network: Option<&'a str>,
     /// Leaders of each node, at most as many as the smallest node has ranks.
     pub leaders: Option<u32>,
+    /// At most this many sends, and as many receives, of a rank are under way at the same time; at least 1.
+    pub max_requests: Option<u32>,
 }
 
 impl Parameters<'_> {
@@ -96,6 +103,10 @@ impl Parameters<'_> {
 
     /// The radix of a tree for which none is given.
     pub const DEFAULT_RADIX: u32 = 4;
+
+    /// The requests of each kind that a rank has under way if no number is given: those of MPICH's scattered alltoall
+    /// (`MPIR_CVAR_ALLTOALL_THROTTLE`).
+    pub const DEFAULT_MAX_REQUESTS: u32 = 32;
 
     /// The default of the inner reduce or broadcast.
     pub const DEFAULT_PART: &'static str = "binomial";
@@ -118,6 +129,7 @@ impl Parameters<'_> {
             self.node.map(|_| Parameter::Node),
             self.network.map(|_| Parameter::Network),
             self.leaders.map(|_| Parameter::Leaders),
+            self.max_requests.map(|_| Parameter::MaxRequests),
         ]
         .into_iter()
         .flatten()

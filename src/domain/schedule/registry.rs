@@ -174,6 +174,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::leaders::ALGORITHM.for_collective(Collective::ReduceScatterBlock),
     reduce_scatter::lanes::ALGORITHM,
     alltoall::linear::ALGORITHM,
+    alltoall::batched::ALGORITHM,
     alltoall::pairwise::ALGORITHM,
     alltoall::bruck::ALGORITHM,
     alltoall::lanes::ALGORITHM,

@@ -26,6 +26,8 @@ pub struct Shape {
     pub nodes: Nodes,
     /// Ranks of each node that exchange data with other nodes, of an algorithm that knows nodes.
     pub leaders: u32,
+    /// Sends, and receives, of a rank that may be under way at the same time, at least 1.
+    pub max_requests: u32,
 }
 
 /// The inner algorithms of a composition.

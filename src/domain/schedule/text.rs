@@ -25,6 +25,10 @@ pub fn schedule_headline(schedule: &Schedule) -> String {
             Parameter::Reduce => write!(line, ", {}", shape.parts.reduce),
             Parameter::Bcast => write!(line, ", {}", shape.parts.bcast),
             Parameter::Leaders => write!(line, ", {}", count_with_noun(shape.leaders, "leader")),
+            Parameter::MaxRequests => {
+                let requests = count_with_noun(shape.max_requests, "request");
+                write!(line, ", at most {requests} at once")
+            }
             Parameter::Node | Parameter::Network => {
                 let named = |(phase, _): &(&Phase, _)| phase.named_by == Some(*parameter);
                 let parts = shape.parts.phases().filter(named);

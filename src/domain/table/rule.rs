@@ -17,7 +17,7 @@ pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
 const THROUGH: &str = "through";
 
 /// The parameters by their names in files and in the registry.
-pub(crate) const PARAMETERS: [(&str, Parameter); 8] = [
+pub(crate) const PARAMETERS: [(&str, Parameter); 9] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
     ("radix", Parameter::Radix),
@@ -26,6 +26,7 @@ pub(crate) const PARAMETERS: [(&str, Parameter); 8] = [
     ("node", Parameter::Node),
     ("network", Parameter::Network),
     ("leaders_per_node", Parameter::Leaders),
+    ("max_requests", Parameter::MaxRequests),
 ];
 
 /// The domain of an entry's rules.
@@ -78,6 +79,7 @@ macro_rules! names_candidate {
             node: Option<String>,
             network: Option<String>,
             leaders_per_node: Option<u32>,
+            max_requests: Option<u32>,
             segment_bytes: Option<strict_yaml::Scalar>,
             fanout: Option<u32>,
             through: Option<vocabulary::Through>,
@@ -102,6 +104,7 @@ macro_rules! names_candidate {
                     node: self.node.clone(),
                     network: self.network.clone(),
                     leaders_per_node: check_nonzero(place, "leaders_per_node", self.leaders_per_node)?,
+                    max_requests: check_nonzero(place, "max_requests", self.max_requests)?,
                     segment_bytes: check_size(place, "segment_bytes", self.segment_bytes.as_ref())?,
                     fanout: check_nonzero(place, "fanout", self.fanout)?,
                     through: self.through.unwrap_or_default(),

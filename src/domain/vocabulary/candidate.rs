@@ -232,6 +232,9 @@ pub struct Parameters {
     /// Ranks of each node that exchange data with other nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaders_per_node: Option<u32>,
+    /// Sends, and receives, of a rank that may be under way at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_requests: Option<u32>,
     /// Size of a native algorithm's pipeline segment in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bytes: Option<u64>,
@@ -301,6 +304,7 @@ impl Parameters {
             ("node", self.node.clone()),
             ("network", self.network.clone()),
             ("leaders_per_node", self.leaders_per_node.map(number)),
+            ("max_requests", self.max_requests.map(number)),
             ("segment_bytes", self.segment_bytes.map(format_bytes)),
             ("fanout", self.fanout.map(number)),
             ("through", through.map(|through| through.name().to_owned())),
@@ -323,6 +327,7 @@ impl Parameters {
             node: self.node.as_deref(),
             network: self.network.as_deref(),
             leaders: self.leaders_per_node,
+            max_requests: self.max_requests,
         }
     }
 }

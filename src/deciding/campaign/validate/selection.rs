@@ -152,6 +152,8 @@ impl Validator<'_> {
             block_bytes: self.check_size_list(&field.key("block_bytes"), &block_bytes)?,
             predicted: given.predicted.unwrap_or(true),
             radix: self.check_radices(&field.key("radix"), given.radix)?,
+            max_requests: self
+                .check_max_requests(&field.key("max_requests"), given.max_requests)?,
             reduce: self.check_inner_algorithms(
                 &field.key("reduce"),
                 given.reduce,
@@ -195,6 +197,26 @@ impl Validator<'_> {
             radices.insert(radix);
         }
         Ok(radices.into_iter().collect())
+    }
+
+    /// Numbers of requests: ascending, each once; `None` if they are the defaults.
+    fn check_max_requests(
+        &self,
+        field: &Field,
+        given: Option<OneOrMany<u32>>,
+    ) -> Checked<Option<Vec<u32>>> {
+        let Some(given) = given else {
+            return Ok(None);
+        };
+        let mut numbers = BTreeSet::new();
+        for (index, &number) in self.nonempty_entries(field, &given)?.iter().enumerate() {
+            if number == 0 {
+                return Err(self.value_error(&field.index(index), Problem::NoRequests));
+            }
+            numbers.insert(number);
+        }
+        let numbers: Vec<u32> = numbers.into_iter().collect();
+        Ok((numbers != ParameterGrid::MAX_REQUESTS).then_some(numbers))
     }
 
     /// Ids of one collective's algorithms.

@@ -43,6 +43,7 @@ struct colltune_choice {
     const char *node;
     const char *network;
     uint32_t leaders_per_node;
+    uint32_t max_requests;
     uint64_t segment_bytes;
     uint32_t fanout;
     const char *through; /* what carries messages within a node: 0 for MPI, or \"shared\" */
@@ -96,7 +97,7 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
                                                             enum colltune_operator operators,
                                                             enum colltune_deployment deployment)
 {
-    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const struct colltune_entry *best = 0, *entry;
     const struct colltune_choice *choice;
     uint32_t low, high;

@@ -138,7 +138,7 @@ fn header_text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
         _ = writeln!(text, "    {{{}}},", choice_fields(rule));
     }
     // Arrays must not be empty.
-    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
     text += "static const struct colltune_entry colltune_entries[] = {\n";
     let mut first = 0;
     for (collective, entries) in &table.collectives {
@@ -204,6 +204,7 @@ fn choice_fields(rule: &Rule) -> String {
         node,
         network,
         leaders_per_node,
+        max_requests,
         segment_bytes,
         fanout,
         through,
@@ -222,6 +223,7 @@ fn choice_fields(rule: &Rule) -> String {
         text(node),
         text(network),
         leaders_per_node.unwrap_or(0).to_string(),
+        max_requests.unwrap_or(0).to_string(),
         format!("UINT64_C({})", segment_bytes.unwrap_or(0)),
         fanout.unwrap_or(0).to_string(),
         text((!through.is_mpi()).then(|| through.name().to_owned())),

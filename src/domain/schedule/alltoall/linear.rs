@@ -3,7 +3,7 @@
 use super::blocks_of_ranks;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Rank, Room, Round, Shape, Span, Translation};
+use crate::{Buffer, Collective, Rank, Room, Round, Shape, Translation};
 
 /// Cost `alpha + (p - 1) (o + beta m)`: the port sends one message after the other, but their latencies overlap.
 ///
@@ -17,13 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "alpha + (p-1) (o + beta m), o the overhead of a message",
     translation: |_| Some(Translation::Ranks),
     scratch,
-    program: |shape, rank| {
-        Box::new(AtOnce {
-            rank,
-            ranks: shape.ranks,
-            in_place: shape.in_place,
-        })
-    },
+    program: |shape, rank| program(shape, rank, shape.ranks),
     ..PLAIN
 };
 
@@ -32,15 +26,26 @@ fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
     shape.in_place.then_some(Room::WHOLE).into_iter().collect()
 }
 
-struct AtOnce {
+/// The program of a rank that starts up to `at_once` sends, and as many receives, in a round.
+pub(super) fn program(shape: &Shape, rank: Rank, at_once: u32) -> Box<dyn Program> {
+    Box::new(InBatches {
+        rank,
+        ranks: shape.ranks,
+        in_place: shape.in_place,
+        at_once,
+    })
+}
+
+struct InBatches {
     rank: Rank,
     ranks: u32,
     in_place: bool,
+    at_once: u32,
 }
 
-impl Program for AtOnce {
+impl Program for InBatches {
     fn rounds(&self) -> u64 {
-        1 + u64::from(self.in_place)
+        u64::from((self.ranks - 1).div_ceil(self.at_once)) + u64::from(self.in_place)
     }
 
     fn round(&self, index: u64, round: &mut Round) {
@@ -50,12 +55,16 @@ impl Program for AtOnce {
         } else {
             Buffer::Input
         };
-        if self.in_place && index == 0 {
-            return round.copy(Span::whole(Buffer::Input), Span::whole(source));
+        let Some(batch) = index.checked_sub(self.in_place.into()) else {
+            let all = |buffer| blocks_of_ranks(buffer, 0, self.ranks, self.ranks);
+            return round.copy(all(Buffer::Input), all(source));
+        };
+        if batch == 0 {
+            let own = [Buffer::Input, Buffer::Output].map(|buffer| block(buffer, self.rank));
+            round.copy(own[0], own[1]);
         }
-        let own = [Buffer::Input, Buffer::Output].map(|buffer| block(buffer, self.rank));
-        round.copy(own[0], own[1]);
-        for distance in 1..self.ranks {
+        let first = 1 + batch as u32 * self.at_once;
+        for distance in first..first.saturating_add(self.at_once).min(self.ranks) {
             let to = (self.rank + distance) % self.ranks;
             let from = (self.rank + (self.ranks - distance)) % self.ranks;
             round.send(to, block(source, to));

@@ -5,6 +5,7 @@
 
 use crate::{Buffer, Partition, Rank, Span};
 
+pub(crate) mod batched;
 pub(crate) mod bruck;
 pub(crate) mod lanes;
 pub(crate) mod linear;

@@ -21,6 +21,9 @@ pub struct Grid {
 /// The tested radices: every form of node, and the radices in use.
 const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
 
+/// The numbers of requests that are tried: one message at a time, and batches that do and do not divide the others.
+const MAX_REQUESTS: [u32; 4] = [1, 2, 3, 16];
+
 /// The numbers of leaders that are tried, in addition to one.
 const LEADERS: [u32; 3] = [2, 3, 4];
 
@@ -118,7 +121,7 @@ impl Grid {
         placements
     }
 
-    /// Every inner algorithm of a composition, with every block count and radix that has an effect.
+    /// Every inner algorithm of a composition, with every block count, radix and number of requests that has an effect.
     pub fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let mut all = Vec::new();
         for given in all_compositions(algorithm) {
@@ -136,12 +139,20 @@ impl Grid {
             } else {
                 vec![None]
             };
+            let requests: Vec<Option<u32>> = if takes(Parameter::MaxRequests) {
+                MAX_REQUESTS.map(Some).to_vec()
+            } else {
+                vec![None]
+            };
             for &blocks in &block_choices {
-                all.extend(radices.iter().map(|&radix| Parameters {
-                    blocks,
-                    radix,
-                    ..given
-                }));
+                for &radix in &radices {
+                    all.extend(requests.iter().map(|&max_requests| Parameters {
+                        blocks,
+                        radix,
+                        max_requests,
+                        ..given
+                    }));
+                }
             }
         }
         all

@@ -195,6 +195,10 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                 parameters.leaders_per_node =
                     Some(1 + dice.below(3) as u32).filter(|_| dice.below(2) > 0);
             }
+            Parameter::MaxRequests => {
+                parameters.max_requests =
+                    Some(1 + dice.below(5) as u32).filter(|_| dice.below(3) > 0);
+            }
             Parameter::Node | Parameter::Network => {
                 let choices: Vec<_> = algorithm.choices_for(*parameter).collect();
                 let id = (*dice.pick(&choices)).to_owned();

@@ -57,6 +57,9 @@ pub(crate) struct ParameterArgs {
     /// Ranks of each node that exchange data with other nodes [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     leaders_per_node: Option<u32>,
+    /// Sends, and receives, of a rank that may be under way at the same time [default: 32]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    max_requests: Option<u32>,
 }
 
 impl ParameterArgs {
@@ -69,6 +72,7 @@ impl ParameterArgs {
             node: self.node.as_deref(),
             network: self.network.as_deref(),
             leaders: self.leaders_per_node,
+            max_requests: self.max_requests,
         }
     }
 }

@@ -105,7 +105,7 @@ impl ScheduleShowArgs {
     }
 
     fn to_output(&self, schedule: &Schedule) -> ScheduleShowOutput {
-        use schedule::Parameter::{Bcast, Leaders, Network, Node, Radix, Reduce};
+        use schedule::Parameter::{Bcast, Leaders, MaxRequests, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
         let part_of_phase = |parameter| {
             let mut phases = shape.parts.phases();
@@ -129,6 +129,7 @@ impl ScheduleShowArgs {
             node: part_of_phase(Node),
             network: part_of_phase(Network),
             leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
+            max_requests: algorithm.takes(MaxRequests).then_some(shape.max_requests),
             nodes: ranks_by_node(&shape.nodes),
             blocks: finest.as_ref().map_or(1, Vec::len),
             block_units: self.units.and(finest),
@@ -190,6 +191,8 @@ pub(in crate::commands) struct ScheduleShowOutput {
     network: Option<&'static str>,
     /// The number of ranks of each node that exchange data with other nodes.
     leaders_per_node: Option<u32>,
+    /// The number of sends, and of receives, of a rank that may be under way at the same time.
+    max_requests: Option<u32>,
     /// The ranks on each node.
     nodes: Vec<Vec<Rank>>,
     /// Blocks of the finest cut of the vector.

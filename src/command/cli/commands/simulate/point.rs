@@ -94,6 +94,7 @@ impl CommonCall<'_> {
             node: given.node.filter(|_| takes(Parameter::Node)),
             network: given.network.filter(|_| takes(Parameter::Network)),
             leaders: given.leaders.filter(|_| takes(Parameter::Leaders)),
+            max_requests: given.max_requests.filter(|_| takes(Parameter::MaxRequests)),
         }
     }
 

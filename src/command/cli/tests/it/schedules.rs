@@ -125,6 +125,7 @@ fn show_prints_rounds() {
             "collective",
             "in_place",
             "leaders_per_node",
+            "max_requests",
             "network",
             "node",
             "nodes",

@@ -13,6 +13,7 @@ fn the_digest_does_not_depend_on_notation() {
         "# why\nsizes: [64, 8, 8]   # order\nlaunches: 6\n",
         "sizes: 8..64 x8\n",
         "sizes:\n  default: 8..64 x8\n",
+        "sizes: [8, 64]\nparameters: {max_requests: [32, 16, 8, 4, 2, 1]}\n",
         "sizes: [8, 64]\nlibrary: {name: auto}\nshapes: [1x4, 1x2, 1x3]\nbudget: 600s\n",
     ] {
         assert_eq!(campaign(same).digest(), plain, "{same}");
@@ -98,6 +99,7 @@ fn every_key_makes_a_difference() {
         "candidates: {exclude: allreduce/ring}\n",
         "parameters: {block_bytes: 1K}\n",
         "parameters: {predicted: false}\n",
+        "parameters: {max_requests: 4}\n",
         "parameters: {bcast: chain}\n",
         "parameters: {through: mpi}\n",
         "parameters: {through: [mpi, shared]}\n",

@@ -507,6 +507,26 @@ fn radices_are_those_of_trees() {
 }
 
 #[test]
+fn requests_are_at_least_one_and_kept_once() {
+    for (numbers, column, field) in [
+        ("0", 28, "parameters.max_requests"),
+        ("[2, 0]", 32, "parameters.max_requests[1]"),
+    ] {
+        check(
+            &format!("name: x\nparameters: {{max_requests: {numbers}}}\n"),
+            (2, column),
+            field,
+            "at least one request",
+            "`max_requests: [4, 32]`",
+        );
+    }
+    let given = crate::campaign("parameters: {max_requests: [8, 2, 8]}\n");
+    assert_eq!(given.parameters.max_requests(), [2, 8]);
+    let default = crate::campaign("").parameters;
+    assert_eq!(default.max_requests(), [1, 2, 4, 8, 16, 32]);
+}
+
+#[test]
 fn results_go_to_three_files() {
     let check = |keys: &str, column: usize, field: &str, message: &str, help: &str| {
         let text = format!("name: x\noutput: {{{keys}}}\n");

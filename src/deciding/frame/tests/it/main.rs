@@ -89,6 +89,7 @@ fn rows_have_all_that_the_store_knows_and_nulls_for_the_rest() {
         ("node", "-"),
         ("network", "-"),
         ("leaders_per_node", "-"),
+        ("max_requests", "-"),
         ("segment_bytes", "-"),
         ("fanout", "-"),
         ("through", "- - shared shared shared shared shared"),

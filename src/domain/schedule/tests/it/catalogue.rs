@@ -137,6 +137,45 @@ fn a_radix_is_from_2_to_64() {
 }
 
 #[test]
+fn requests_limit_the_messages_of_a_round() {
+    let with = |max_requests| Request {
+        parameters: Parameters {
+            max_requests,
+            ..Parameters::default()
+        },
+        ..Request::among_ranks(6)
+    };
+    let batched = find_algorithm("alltoall/batched").unwrap();
+    refused(
+        "alltoall/batched",
+        with(Some(0)),
+        &Unsupported::ZeroRequests,
+    );
+    let not_taken = Unsupported::Parameter {
+        algorithm: "alltoall/linear".into(),
+        parameter: Parameter::MaxRequests,
+    };
+    refused("alltoall/linear", with(Some(2)), &not_taken);
+    for (max_requests, expected) in [
+        (Some(1), vec![1, 1, 1, 1, 1]),
+        (Some(2), vec![2, 2, 1]),
+        (Some(5), vec![5]),
+        (Some(u32::MAX), vec![5]),
+        (None, vec![5]),
+    ] {
+        let program = schedule(batched, &with(max_requests)).program(3);
+        let sends = (0..program.rounds()).map(|index| {
+            let mut round = schedule::Round::default();
+            program.round(index, &mut round);
+            let actions = round.actions().iter();
+            let sends = actions.filter(|action| matches!(action, schedule::Action::Send { .. }));
+            sends.count()
+        });
+        assert_eq!(sends.collect::<Vec<_>>(), expected, "{max_requests:?}");
+    }
+}
+
+#[test]
 fn a_reduce_scatter_needs_one_count_per_rank_with_the_right_sum() {
     let with = |counts| Request {
         units: 6,

@@ -8,9 +8,9 @@ use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use printable::{Plain, is_unprintable};
 
 use crate::commands::{
-    backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
-    fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, samples,
-    schedule, schema, serve, simulate, tune, validate,
+    audit, backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain,
+    export, fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run,
+    samples, schedule, schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -63,6 +63,7 @@ pub(crate) use verbs;
 verbs! {
     Console:
     Doctor(doctor::DoctorArgs),
+    Audit(audit::AuditArgs),
     Init(init::InitArgs),
     Plan(plan::PlanArgs),
     Tune(tune::TuneArgs),

@@ -41,6 +41,11 @@ pub(crate) enum CliError {
     #[kind(transparent)]
     #[help(_0.help().or_else(|| not_a_store_help(_0)))]
     Tuner(TunerError),
+    /// Settings could not be examined.
+    #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
+    Audit(#[from] tuner::AuditError),
     #[error(transparent)]
     #[kind(transparent)]
     #[help(transparent)]

@@ -22,6 +22,7 @@
 //!    report are the same, bit for bit, for the same store.
 
 mod analysis;
+mod audit;
 mod context;
 mod doctor;
 mod error;
@@ -48,6 +49,10 @@ mod verdicts;
 mod view;
 
 pub use analysis::{CampaignAnalysis, DecisionOverrides};
+pub use audit::{
+    AuditError, AuditReport, AuditRequest, AuditedFinding, AuditedSource, audit_settings,
+    known_formats,
+};
 pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
 pub use error::TunerError;

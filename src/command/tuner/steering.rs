@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use environment::variables;
-use libraries::{Effect, KnownSettings, LibraryName, NoEffect, RulesFileEffect, SettingRole};
+use libraries::{
+    Effect, ExaminedRelease, KnownSettings, LibraryName, NoEffect, RulesFileEffect, SettingRole,
+    SteeringFormat,
+};
 use vocabulary::Library;
 
 use crate::{DriverFound, LibrarySetting};
@@ -222,8 +225,16 @@ impl LibraryAnswers {
         file.map_or(named.value, String::as_str)
     }
 
-    /// The settings files that the library reads, the most important first.
+    /// The settings files that the library reads, the most important first, read as the library does.
     fn read_settings_files(&self) -> Vec<SettingsFile> {
+        let Some(format) = settings_format(self.name) else {
+            return Vec::new();
+        };
+        let release = ExaminedRelease {
+            version: &self.library.version,
+            variables: None,
+            assume_commutative: false,
+        };
         let lists = self
             .all
             .iter()
@@ -231,15 +242,10 @@ impl LibraryAnswers {
         let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
         let read = paths.filter_map(|path| {
             let text = files::read_text(Path::new(path)).ok()?;
-            let lines = text
-                .lines()
-                .filter(|line| !line.trim_start().starts_with('#'));
-            let lines = lines.filter_map(|line| line.split_once('='));
-            let lines =
-                lines.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+            let set = (format.examine)(&release, &text).assignments.into_iter();
             Some(SettingsFile {
                 path: path.to_owned(),
-                lines: lines.collect(),
+                lines: set.map(|set| (set.name, set.value)).collect(),
             })
         });
         read.collect()
@@ -332,19 +338,8 @@ impl LibraryAnswers {
     fn find_misnamed_variables(&self, given: &BTreeMap<String, String>) -> Vec<String> {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let foreign = names.filter(|name| !given.contains_key(name));
-        let steering = || {
-            let all = self.all.keys();
-            all.filter(|known| self.name.steering_setting(known).is_some())
-        };
         let sentence = |written: String| {
-            let own = |known: &&String| {
-                let variable = self.name.environment_variable(known);
-                known.contains('_')
-                    && [*known, &variable]
-                        .iter()
-                        .any(|name| name.eq_ignore_ascii_case(&written))
-            };
-            let known = steering().find(own)?;
+            let known = self.name.misnamed_setting(&written, &self.all)?;
             let variable = self.name.environment_variable(known);
             Some(format!(
                 "{written} has no effect: {} reads {variable}. Correct the name.",
@@ -370,6 +365,13 @@ impl LibraryAnswers {
             )
         })
     }
+}
+
+/// The format of the files that list a library's settings; `None` if it reads none.
+pub(crate) fn settings_format(library: LibraryName) -> Option<&'static SteeringFormat> {
+    let setting = library.facts().files_setting?;
+    let mut formats = library.steering_formats().iter();
+    formats.find(|format| format.is_named_by(setting))
 }
 
 /// A settings file of a library.

@@ -9,6 +9,8 @@ pub struct Facts {
     pub name: &'static str,
     /// Its name for people; its description of itself, `MPI_Get_library_version`, begins with it.
     pub title: &'static str,
+    /// A release, as an example of how versions are written.
+    pub example_version: &'static str,
     /// Its own algorithms with properties that the library does not report.
     pub algorithms: &'static [LibraryAlgorithm],
     /// The export formats that it reads, each with the first major version that does.

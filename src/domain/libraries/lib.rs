@@ -5,9 +5,12 @@
 //! as unordered, and have no equivalents.
 
 mod algorithm;
+mod assignments;
 mod equivalents;
 mod facts;
+mod findings;
 mod forcing;
+mod json;
 mod launching;
 mod mpich;
 pub mod openmpi;
@@ -20,13 +23,20 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use schedule::Collective;
 use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
+pub use assignments::{
+    AssignmentSource, environment_assignments, examine_assignments, values_in_force,
+};
 pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
+pub use findings::{
+    Assignment, ExaminedRelease, FindingKind, SteeringFinding, SteeringFindings, SteeringFormat,
+};
 pub use forcing::{NamedEffect, effect_of_name};
 pub use launching::{LaunchRanks, NodeSource};
 pub use placing::{Placing, STEP_SIZE_VARIABLE, STEP_WITH_LIBRARY, placing_of_name};
@@ -159,6 +169,41 @@ pub trait MpiLibrary: Debug + Sync {
     /// cannot be read.
     fn rules_file(&self, setting: &str, version: &str, text: Result<&str, &str>)
     -> RulesFileEffect;
+
+    /// The formats of files that steer its collectives, in the order in which a text is tried.
+    fn steering_formats(&self) -> &'static [SteeringFormat];
+
+    /// The configuration files that it reads unless told otherwise, the most important first, given the user's home and the
+    /// launcher.
+    fn default_settings_files(
+        &self,
+        _home: Option<&Path>,
+        _launcher: Option<&Path>,
+    ) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The control variables of a release that is not installed, as far as they are known and concern collectives, with
+    /// their built-in values where these matter.
+    fn known_settings(&self, _version: &str) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// Whether the library may have a control variable of this name that [`Self::known_settings`] lacks.
+    fn may_have_setting(&self, _control_variable: &str) -> bool {
+        true
+    }
+
+    /// Adds what is wrong with the values of settings, given the values of all settings.
+    fn examine_values(
+        &self,
+        _release: &ExaminedRelease<'_>,
+        _source: AssignmentSource,
+        _assignments: &[Assignment],
+        _all: &BTreeMap<String, String>,
+        _found: &mut SteeringFindings,
+    ) {
+    }
 
     /// Whether an environment variable is deployed with a rules file, besides the one that names the file, so that the
     /// library applies the rules.

@@ -1,7 +1,10 @@
 //! MPICH: its `MPIR_CVAR` variables, its launcher Hydra.
 
+mod adjust;
 mod algorithms;
 mod rules_files;
+mod selection;
+mod settings;
 mod steering;
 
 use std::collections::BTreeMap;
@@ -11,7 +14,8 @@ use schedule::Collective;
 use vocabulary::{Cell, Parameters, Placement};
 
 use crate::{
-    Facts, LaunchRanks, MpiLibrary, NodeSource, RulesFileEffect, Serving, SteeringSetting,
+    Assignment, AssignmentSource, ExaminedRelease, Facts, LaunchRanks, MpiLibrary, NodeSource,
+    RulesFileEffect, Serving, SteeringFindings, SteeringFormat, SteeringSetting,
 };
 
 /// MPICH.
@@ -32,6 +36,7 @@ const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 const FACTS: Facts = Facts {
     name: "mpich",
     title: "MPICH",
+    example_version: "4.0.2",
     algorithms: &algorithms::ALGORITHMS,
     formats: &[(0, "mpich")],
     tells_operators_apart: true,
@@ -107,10 +112,33 @@ impl MpiLibrary for Mpich {
     fn rules_file(
         &self,
         setting: &str,
-        _version: &str,
+        version: &str,
         text: Result<&str, &str>,
     ) -> RulesFileEffect {
-        rules_files::effect_of_file(setting, text)
+        rules_files::effect_of_file(setting, version, text)
+    }
+
+    fn steering_formats(&self) -> &'static [SteeringFormat] {
+        &rules_files::FORMATS
+    }
+
+    fn known_settings(&self, version: &str) -> BTreeMap<String, String> {
+        settings::known_settings(version)
+    }
+
+    fn may_have_setting(&self, control_variable: &str) -> bool {
+        settings::may_have_setting(control_variable)
+    }
+
+    fn examine_values(
+        &self,
+        release: &ExaminedRelease<'_>,
+        _source: AssignmentSource,
+        assignments: &[Assignment],
+        _all: &BTreeMap<String, String>,
+        found: &mut SteeringFindings,
+    ) {
+        settings::examine_values(release, assignments, found);
     }
 
     fn goes_with_rules(&self, variable: &str) -> bool {

@@ -1,17 +1,27 @@
 //! Open MPI: its component `coll/tuned`, its MCA variables, its mpirun.
 
 mod algorithms;
+mod classic;
 mod components;
+mod han_rules;
+mod numbers;
+mod parameters;
+mod rows;
 mod rules_files;
+mod rules_json;
+mod settings;
 mod steering;
+mod tuned;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use vocabulary::{Cell, Parameters, Placement};
 
 use crate::{
-    Facts, LaunchRanks, MpiLibrary, NodeSource, RulesFileEffect, Serving, SteeringSetting,
+    Assignment, AssignmentSource, ExaminedRelease, Facts, LaunchRanks, MpiLibrary, NodeSource,
+    RulesFileEffect, Serving, SteeringFindings, SteeringFormat, SteeringSetting,
 };
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, algorithm_limits, serves_ranks};
@@ -50,6 +60,7 @@ const LAYERS: [(&str, &str, &str, &[&str]); 3] = [
 const FACTS: Facts = Facts {
     name: "openmpi",
     title: "Open MPI",
+    example_version: "4.1.4",
     algorithms: &algorithms::ALGORITHMS,
     formats: &[(0, "openmpi"), (6, "openmpi-json")],
     tells_operators_apart: false,
@@ -120,14 +131,46 @@ impl MpiLibrary for OpenMpi {
     ) -> RulesFileEffect {
         match text {
             Err(why) => RulesFileEffect::Ignored(format!("it cannot be read: {why}")),
-            Ok(text) if setting == FACTS.rules_setting => {
-                rules_files::effect_of_tuned_file(version, text)
-            }
-            Ok(text) if text.trim().is_empty() => {
-                RulesFileEffect::Ignored("it is empty".to_owned())
-            }
-            Ok(_) => RulesFileEffect::Read(None),
+            Ok(text) => rules_files::effect_of_file(setting, version, text),
         }
+    }
+
+    fn steering_formats(&self) -> &'static [SteeringFormat] {
+        &rules_files::FORMATS
+    }
+
+    /// In distributions, the site's file lies in `/etc/openmpi`.
+    fn default_settings_files(&self, home: Option<&Path>, launcher: Option<&Path>) -> Vec<PathBuf> {
+        let name = "openmpi-mca-params.conf";
+        let mut files = Vec::new();
+        files.extend(home.map(|home| home.join(".openmpi/mca-params.conf")));
+        let prefix = launcher.and_then(Path::parent).and_then(Path::parent);
+        files.extend(prefix.map(|prefix| prefix.join("etc").join(name)));
+        files.push(Path::new("/etc/openmpi").join(name));
+        files
+    }
+
+    fn known_settings(&self, version: &str) -> BTreeMap<String, String> {
+        settings::known_settings(version)
+    }
+
+    fn may_have_setting(&self, control_variable: &str) -> bool {
+        settings::may_have_setting(control_variable)
+    }
+
+    fn examine_values(
+        &self,
+        release: &ExaminedRelease<'_>,
+        source: AssignmentSource,
+        assignments: &[Assignment],
+        all: &BTreeMap<String, String>,
+        found: &mut SteeringFindings,
+    ) {
+        let name_of = |assignment: &Assignment| match source {
+            AssignmentSource::Parameters => Some(assignment.name.clone()),
+            AssignmentSource::Environment => self.control_variable(&assignment.name),
+        };
+        parameters::examine_values(release, assignments, all, name_of, found);
     }
 
     /// `coll` is deployed with rules files, to exclude the [`components`] that come before `tuned`.

@@ -71,7 +71,7 @@ impl SteeringSetting {
 }
 
 /// Whether a name has a pattern, in which each `*` stands for any text.
-fn has_pattern(name: &str, pattern: &str) -> bool {
+pub(crate) fn has_pattern(name: &str, pattern: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };
@@ -298,6 +298,27 @@ impl LibraryName {
         }
         let idle = known.all.and_then(|all| self.idle_component(variable, all));
         idle.map_or(Effect::Steers, |idle| Effect::Nothing(NoEffect::Idle(idle)))
+    }
+
+    /// The steering setting among `all` whose name an environment variable has without the library's prefix, or in other
+    /// letters, so that the library does not read it.
+    pub fn misnamed_setting<'a>(
+        self,
+        variable: &str,
+        all: &'a BTreeMap<String, String>,
+    ) -> Option<&'a str> {
+        let is_meant = |known: &&String| {
+            let correct = self.environment_variable(known);
+            known.contains('_')
+                && correct != variable
+                && [*known, &correct]
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(variable))
+        };
+        let mut steering = all
+            .keys()
+            .filter(|known| self.steering_setting(known).is_some());
+        steering.find(is_meant).map(String::as_str)
     }
 
     /// The settings among `all` that steer collectives and whose names resemble `name`: of which it is a part, or the

@@ -32,7 +32,8 @@ pub(crate) struct SchemaArgs {
 type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, and `error` for the output of verbs that fail.
-const ANSWERS: [VerbSchema; 22] = [
+const ANSWERS: [VerbSchema; 23] = [
+    ("audit", schema_of::<tuner::AuditReport>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
     ("decide", schema_of::<decide::Rules>),

@@ -1,20 +1,75 @@
 //! Selection files as MPICH reads them: after an error it ends the program.
-//!
-//! Seen in 4.0.2, and from the sources of 4.0 to 5.0: `csel.c`, `csel_container.c`.
 
-use schedule::Collective;
-use serde_json::Value;
-
+use super::selection::{Layer, examine_selection, is_selection_file};
 use crate::RulesFileEffect::{self, EndsPrograms, Read};
+use crate::findings::{ExaminedRelease, FindingKind, SteeringFindings, SteeringFormat};
 
 /// The part of the names of settings for files that decide inside nodes.
 const INSIDE_NODES: &str = "_POSIX_";
 
-/// The file that decides about the library's own algorithms, which must have an entry for every collective.
+/// The file that decides about the library's own algorithms.
 const COMPLETE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
+/// The formats, each tried before those below it.
+pub(super) const FORMATS: [SteeringFormat; 4] = [
+    SteeringFormat {
+        name: "mpich-ch4",
+        title: "selection file of compositions",
+        settings: &[
+            "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE_GPU",
+        ],
+        recognises: |text| is_selection_file(text, Layer::Compositions),
+        examine: |release, text| examine_selection(release, text, Layer::Compositions),
+    },
+    SteeringFormat {
+        name: "mpich-posix",
+        title: "selection file of algorithms within nodes",
+        settings: &[
+            "MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE",
+            "MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE_GPU",
+        ],
+        recognises: |text| is_selection_file(text, Layer::WithinNodes),
+        examine: |release, text| examine_selection(release, text, Layer::WithinNodes),
+    },
+    SteeringFormat {
+        name: "mpich-trees",
+        title: "selection file of named trees",
+        settings: &["MPIR_CVAR_COLL_SELECTION_JSON_FILE"],
+        recognises: is_file_of_trees,
+        examine: |_, _| {
+            let mut found = SteeringFindings::default();
+            found.note(
+                None,
+                FindingKind::NotSupported,
+                "no release reads files of named trees (`name=...`, `call=...`), which are proposed for a later \
+                 one; colltune cannot examine them",
+            );
+            found
+        },
+    },
+    SteeringFormat {
+        name: "mpich",
+        title: "selection file of algorithms",
+        settings: &[COMPLETE],
+        recognises: |text| is_selection_file(text, Layer::Algorithms),
+        examine: |release, text| examine_selection(release, text, Layer::Algorithms),
+    },
+];
+
+/// Whether a text has trees with names, or calls them.
+fn is_file_of_trees(text: &str) -> bool {
+    let blank_free: String = text.split_whitespace().collect();
+    let has = |key: &str| blank_free.contains(key);
+    blank_free.starts_with('{') && (has("\"name=") || has("\"call="))
+}
+
 /// What the library does with a file, given its text or the reason why it cannot be read.
-pub(super) fn effect_of_file(setting: &str, text: Result<&str, &str>) -> RulesFileEffect {
+pub(super) fn effect_of_file(
+    setting: &str,
+    version: &str,
+    text: Result<&str, &str>,
+) -> RulesFileEffect {
     // Most builds leave messages inside nodes to their network's library.
     if setting.contains(INSIDE_NODES) {
         return Read(Some(
@@ -25,38 +80,21 @@ pub(super) fn effect_of_file(setting: &str, text: Result<&str, &str>) -> RulesFi
         Ok(text) => text,
         Err(why) => return EndsPrograms(format!("the file cannot be read: {why}")),
     };
-    let root: Value = match serde_json::from_str(text) {
-        Ok(root) => root,
-        Err(error) => return EndsPrograms(format!("the file is not JSON: {error}")),
+    let release = ExaminedRelease {
+        version,
+        variables: None,
+        assume_commutative: true,
     };
-    if !root.is_object() {
-        return EndsPrograms("the file has no object of JSON".to_owned());
-    }
-    if setting == COMPLETE {
-        let mut found = Vec::new();
-        add_collectives(&root, &mut found);
-        let is_missing =
-            |collective: &&Collective| !found.iter().any(|name| name == collective.name());
-        let missing = Collective::SERVED;
-        let missing: Vec<_> = missing
-            .iter()
-            .filter(is_missing)
-            .map(|of| of.name())
-            .collect();
-        if !missing.is_empty() {
-            return EndsPrograms(format!("the file has no entry for {}", missing.join(", ")));
-        }
-    }
-    Read(None)
-}
-
-/// Collects the collectives that the keys of a file and of its parts name.
-fn add_collectives(value: &Value, found: &mut Vec<String>) {
-    for (key, inner) in value.as_object().into_iter().flatten() {
-        let key: String = key.split_whitespace().collect();
-        if let Some(name) = key.strip_prefix("collective=") {
-            found.push(name.to_owned());
-        }
-        add_collectives(inner, found);
-    }
+    let layer = if setting == COMPLETE {
+        Layer::Algorithms
+    } else {
+        Layer::Compositions
+    };
+    let found = examine_selection(&release, text, layer);
+    found.dropping().map_or(Read(None), |finding| {
+        let place = finding
+            .line
+            .map_or_else(String::new, |line| format!("line {line}: "));
+        EndsPrograms(format!("{place}{}", finding.message))
+    })
 }

@@ -223,6 +223,15 @@ fn project(place: &Place) {
         NIGHT.replace("night", "quickstart"),
     );
     place.write("tuning/simulated-fat-tree.yaml", FAT_TREE);
+    // What a site may already have.
+    place.write(
+        "site/rules.conf",
+        "1 # collective\n7 # bcast\n1 1 1\n0 6 0 0\n",
+    );
+    place.write(
+        "site/openmpi-mca-params.conf",
+        "coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = site/rules.conf\n",
+    );
 }
 
 /// Runs the commands of one kind of all chapters, in the order in which `docs/campaigns.md` comes first.

@@ -1,6 +1,7 @@
 //! Exported files at work in real libraries: the right algorithm runs in every range, at its ends and
 //! next to them, in place and not, and results are right for operators that do not commute too.
 
+mod audited;
 mod command;
 pub(crate) mod launch;
 mod mpich;

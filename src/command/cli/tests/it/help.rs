@@ -4,6 +4,7 @@ use crate::run::Place;
 
 const VERBS: &[&str] = &[
     "doctor",
+    "audit",
     "init",
     "plan",
     "tune",

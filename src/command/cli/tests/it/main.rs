@@ -4,6 +4,7 @@
 
 mod agreement;
 mod answers;
+mod audited;
 mod backups;
 mod between;
 mod browser;

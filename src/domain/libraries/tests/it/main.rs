@@ -1,5 +1,6 @@
 //! The known properties of MPI libraries, and that no other crate contains them.
 
+mod audited;
 mod equivalents;
 mod facts;
 mod forcing;

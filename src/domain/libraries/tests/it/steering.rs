@@ -317,7 +317,12 @@ fn mpich_ends_programs_over_faulty_files() {
     check(1, Ok("{}"), "");
     check(2, Err("No such file"), "");
     let names = schedule::Collective::SERVED;
-    let rows = names.map(|of| format!("\"collective = {}\": {{}}", of.name()));
+    let rows = names.map(|of| {
+        format!(
+            "\"collective = {}\": {{\"algorithm=MPIR_A\": {{}}}}",
+            of.name()
+        )
+    });
     let complete = format!("{{\"comm_type=intra\": {{{}}}}}", rows.join(", "));
     check(0, Ok(&complete), "");
 }

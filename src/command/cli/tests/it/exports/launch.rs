@@ -88,6 +88,25 @@ impl Library {
         command: &[&Path],
         environment: &[(&str, OsString)],
     ) -> String {
+        let ended = self.start(place, flags, ranks, command, environment);
+        let text = ended.out + &ended.err;
+        assert!(
+            ended.status.success(),
+            "{}, {ranks} ranks: {text}",
+            ended.status
+        );
+        text
+    }
+
+    /// Runs a program on some ranks to its end, however it ends.
+    pub(super) fn start(
+        &self,
+        place: &Place,
+        flags: &[&str],
+        ranks: u32,
+        command: &[&Path],
+        environment: &[(&str, OsString)],
+    ) -> process::ProgramResult {
         let mut launch = Command::new(&self.mpirun);
         launch
             .args(flags)
@@ -98,13 +117,6 @@ impl Library {
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        let ended = process::run_to_end(&mut launch, PATIENCE);
-        let text = ended.out + &ended.err;
-        assert!(
-            ended.status.success(),
-            "{}, {ranks} ranks: {text}",
-            ended.status
-        );
-        text
+        process::run_to_end(&mut launch, PATIENCE)
     }
 }

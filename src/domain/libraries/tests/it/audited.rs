@@ -1,0 +1,156 @@
+//! Files as sites post them, rewritten, with their faults: each is found at its line, and nothing else is.
+
+use std::collections::BTreeMap;
+
+use libraries::{
+    Assignment, AssignmentSource, ExaminedRelease, LibraryName, SteeringFindings,
+    environment_assignments, examine_assignments, find_library,
+};
+
+fn read(file: &str) -> String {
+    let path = format!("{}/tests/corpus/{file}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("readable")
+}
+
+fn release(version: &str) -> ExaminedRelease<'_> {
+    ExaminedRelease {
+        version,
+        variables: None,
+        assume_commutative: false,
+    }
+}
+
+fn library(name: &str) -> LibraryName {
+    find_library(name).expect("known")
+}
+
+/// What is wrong with a text, in the format that it looks like.
+fn examine_text(of: &str, version: &str, text: &str) -> SteeringFindings {
+    let library = library(of);
+    let mut formats = library.steering_formats().iter();
+    let format = formats
+        .find(|format| (format.recognises)(text))
+        .expect("a known format");
+    let release = release(version);
+    let mut found = (format.examine)(&release, text);
+    if format.name == "openmpi-parameters" {
+        let given = std::mem::take(&mut found.assignments);
+        let settings = settings(library, &release, AssignmentSource::Parameters, &given);
+        found.all.extend(settings.all);
+        found
+            .all
+            .sort_by_key(|finding| (finding.line, finding.kind));
+    }
+    found
+}
+
+fn settings(
+    library: LibraryName,
+    release: &ExaminedRelease<'_>,
+    source: AssignmentSource,
+    given: &[Assignment],
+) -> SteeringFindings {
+    examine_assignments(library, release, source, given, &BTreeMap::new())
+}
+
+/// Lines, 0 for the whole file, and kinds.
+fn lines_and_kinds(found: &SteeringFindings) -> String {
+    let all = found.all.iter();
+    let all: Vec<String> = all
+        .map(|finding| format!("{} {}", finding.line.unwrap_or(0), finding.kind.id()))
+        .collect();
+    all.join(", ")
+}
+
+#[track_caller]
+fn check(of: &str, version: &str, file: &str, expected: &str) {
+    let found = examine_text(of, version, &read(file));
+    assert_eq!(
+        lines_and_kinds(&found),
+        expected,
+        "{file} for {version}: {:#?}",
+        found.all
+    );
+}
+
+#[track_caller]
+fn has_message(found: &SteeringFindings, line: usize, part: &str) {
+    let mut at_line = found
+        .all
+        .iter()
+        .filter(|finding| finding.line == Some(line));
+    assert!(
+        at_line.any(|finding| finding.message.contains(part)),
+        "{part}: {:#?}",
+        found.all
+    );
+}
+
+#[test]
+fn correct_files_have_no_faults() {
+    for version in ["4.0.7", "4.1.4", "4.1.8", "5.0.10"] {
+        check("openmpi", version, "classic-good.conf", "");
+    }
+    check("openmpi", "5.0.10", "han-good.conf", "15 remark");
+    check(
+        "openmpi",
+        "4.1.8",
+        "classic-version-2.conf",
+        "1 remark, 5 remark",
+    );
+}
+
+#[test]
+fn faults_of_classic_files_are_found_at_their_lines() {
+    let octal = examine_text("openmpi", "4.1.4", &read("classic-octal.conf"));
+    has_message(&octal, 7, "`08192` is read as 0 and 8192");
+    has_message(&octal, 8, "`64K` is read as 64");
+    let count = examine_text("openmpi", "4.1.4", &read("classic-count.conf"));
+    has_message(&count, 9, "since the number of rows in line 6 is too small");
+    let rest = examine_text("openmpi", "4.1.4", &read("classic-rest.conf"));
+    assert_eq!(lines_and_kinds(&rest), "7 no-effect");
+    has_message(&rest, 7, "since line 1 counts 1 collective");
+    let fifth = examine_text("openmpi", "4.1.4", &read("classic-fifth-column.conf"));
+    has_message(&fifth, 6, "the fifth number of this row");
+}
+
+#[test]
+fn settings_in_scripts_are_examined() {
+    let text = read("job.sh");
+    let examine = |of: &str, version: &str| {
+        let library = library(of);
+        let given = environment_assignments(&text, library.facts().variable_prefix);
+        settings(
+            library,
+            &release(version),
+            AssignmentSource::Environment,
+            &given,
+        )
+    };
+    let open_mpi = examine("openmpi", "4.1.4");
+    has_message(&open_mpi, 3, "has no setting `OMPI_MCA_use_dynamic_rules`");
+    has_message(
+        &open_mpi,
+        4,
+        "reads it only with OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+    );
+    has_message(
+        &open_mpi,
+        5,
+        "Open MPI reads OMPI_MCA_coll_tuned_use_dynamic_rules",
+    );
+    has_message(
+        &open_mpi,
+        11,
+        "OMPI_MCA_coll_tuned_reduce_algorithm has no effect",
+    );
+    let mpich = examine("mpich", "4.0.2");
+    has_message(&mpich, 6, "overlaps 0-4096 before");
+    has_message(&mpich, 7, "no collective is called `ALLREDUSE`");
+    has_message(&mpich, 8, "cannot be `binomal`");
+    has_message(
+        &mpich,
+        10,
+        "reads it only with MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
+    );
+}

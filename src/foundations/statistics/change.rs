@@ -62,7 +62,7 @@ pub struct ChangeRule {
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct LevelChange {
     /// The index of the first value of the new level.
     pub first: usize,
     /// The index of the value with which the change was found.
@@ -77,7 +77,7 @@ pub struct Change {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SeriesChanges {
     /// The changes, in order. Further values never alter them.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
     /// The index of the value with which a new level may have begun, if the newest values only suggest a change:
     /// further values will show whether it is one.
     pub suspected_from: Option<usize>,
@@ -125,7 +125,7 @@ impl ChangeDetector {
     /// The change that the newest value shows, if it shows one; `level_start` is the index at which the level before
     /// begins ([`SeriesChanges::level_start`]). A caller that looks at each new value finds what
     /// [`ChangeDetector::find_changes`] finds.
-    pub fn look_at_newest(&self, values: &[f64], level_start: usize) -> Option<Change> {
+    pub fn look_at_newest(&self, values: &[f64], level_start: usize) -> Option<LevelChange> {
         let level = values.get(level_start..)?;
         let is_change = |limits: &TailLimits| self.test_tail(level, limits);
         if !self.finding.iter().any(is_change) {
@@ -133,7 +133,7 @@ impl ChangeDetector {
         }
         let length = find_new_level(level)?;
         let (before, after) = split_tail(level, length);
-        Some(Change {
+        Some(LevelChange {
             first: values.len() - length,
             found_at: values.len() - 1,
             before: median(before)?,

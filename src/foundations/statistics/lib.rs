@@ -7,7 +7,7 @@ mod sign;
 
 use serde::Serialize;
 
-pub use change::{Change, ChangeDetector, ChangeRule, FEWEST_OF_LEVEL, SeriesChanges};
+pub use change::{ChangeDetector, ChangeRule, FEWEST_OF_LEVEL, LevelChange, SeriesChanges};
 pub use sequential::sequential_median_interval;
 pub use sign::{holm_rejections, sign_test, values_for_sign_test};
 

@@ -12,7 +12,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use nights::{
-    FoundShifts, Noise, Random, SERIES, WEEK, YEAR, count_false_findings, find_shifts, nightly_rule,
+    FoundShifts, NightNoise, Random, SERIES, WEEK, YEAR, count_false_findings, find_shifts,
+    nightly_rule,
 };
 use statistics::ChangeDetector;
 
@@ -34,10 +35,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut is_good = true;
     for deviation in [0.01, USUAL, 0.05, 0.10] {
         for slow_nights in [0.0, 0.05] {
-            let noise = Noise {
+            let noise = NightNoise {
                 slow_nights,
                 slow_by: 0.3,
-                ..Noise::normal(deviation)
+                ..NightNoise::normal(deviation)
             };
             let found = count_false_findings(&detector, noise, years, SEEDS[0]);
             let a_year = found as f64 / years as f64;
@@ -51,7 +52,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     println!("{SHIFTS} series with a shift of 10 %, seed {}:", SEEDS[1]);
     for deviation in [USUAL, 0.05, 0.10] {
-        let noise = Noise::normal(deviation);
+        let noise = NightNoise::normal(deviation);
         let some_night = |random: &mut Random| random.between(30, YEAR);
         let found = find_shifts(&detector, noise, SHIFTS, SEEDS[1], some_night);
         let (week, month) = (

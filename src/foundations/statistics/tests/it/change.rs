@@ -1,12 +1,13 @@
 //! Change points: of series with known changes, with drifts, with outliers, and without any.
 
-use statistics::{Change, ChangeDetector, ChangeRule, SeriesChanges};
+use statistics::{ChangeDetector, ChangeRule, LevelChange, SeriesChanges};
 
 use crate::nights::{
-    FoundShifts, Noise, Random, SHIFT, WEEK, YEAR, count_false_findings, find_shifts, nightly_rule,
+    FoundShifts, NightNoise, Random, SHIFT, WEEK, YEAR, count_false_findings, find_shifts,
+    nightly_rule,
 };
 
-const USUAL: Noise = Noise::normal(0.03);
+const USUAL: NightNoise = NightNoise::normal(0.03);
 
 fn detector() -> ChangeDetector {
     ChangeDetector::new(nightly_rule())
@@ -124,7 +125,7 @@ fn equal_values_missing_ones_and_short_series_show_nothing() {
     let mut rounded = vec![1.0; 60];
     rounded.extend([2.0; 30]);
     // Without noise, five nights suffice.
-    let expected = Change {
+    let expected = LevelChange {
         first: 60,
         found_at: 64,
         before: 1.0,
@@ -137,7 +138,7 @@ fn equal_values_missing_ones_and_short_series_show_nothing() {
 
 #[test]
 fn changes_that_do_not_matter_are_not_told() {
-    let mut values = Noise::normal(0.002).series(YEAR, &mut Random(23));
+    let mut values = NightNoise::normal(0.002).series(YEAR, &mut Random(23));
     for value in &mut values[100..] {
         *value += 0.04;
     }
@@ -158,7 +159,7 @@ fn changes_that_do_not_matter_are_not_told() {
 #[test]
 fn series_without_changes_rarely_have_findings() {
     let detector = detector();
-    let slow_nights = Noise {
+    let slow_nights = NightNoise {
         slow_nights: 0.05,
         slow_by: 0.3,
         ..USUAL

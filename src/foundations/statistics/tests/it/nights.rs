@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use statistics::{Change, ChangeDetector, ChangeRule};
+use statistics::{ChangeDetector, ChangeRule, LevelChange};
 
 /// Nights of a year.
 pub(crate) const YEAR: usize = 365;
@@ -53,7 +53,7 @@ impl Random {
 
 /// The noise of a series.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Noise {
+pub(crate) struct NightNoise {
     /// The standard deviation of a night.
     pub(crate) deviation: f64,
     /// The share of nights that are slow as a whole.
@@ -62,7 +62,7 @@ pub(crate) struct Noise {
     pub(crate) slow_by: f64,
 }
 
-impl Noise {
+impl NightNoise {
     /// Normally distributed noise.
     pub(crate) const fn normal(deviation: f64) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Noise {
 /// The number of findings in years of series that do not change.
 pub(crate) fn count_false_findings(
     detector: &ChangeDetector,
-    noise: Noise,
+    noise: NightNoise,
     years: u64,
     seed: u64,
 ) -> usize {
@@ -116,7 +116,7 @@ pub(crate) struct FoundShifts {
 /// upwards and half downwards, and ends four weeks later.
 pub(crate) fn find_shifts(
     detector: &ChangeDetector,
-    noise: Noise,
+    noise: NightNoise,
     series: usize,
     seed: u64,
     history: impl Fn(&mut Random) -> usize,
@@ -134,7 +134,7 @@ pub(crate) fn find_shifts(
             *value += shift;
         }
         let found = detector.find_changes(&values).changes;
-        let is_shift = |change: &&Change| {
+        let is_shift = |change: &&LevelChange| {
             change.found_at >= begins && (change.after > change.before) == (shift > 0.0)
         };
         let first = found.iter().find(is_shift);

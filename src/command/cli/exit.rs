@@ -7,6 +7,7 @@
 //! | 2 | bad usage or input | unknown option; error in a campaign or table; missing, damaged or newer store, or another file in its place; output that cannot be written |
 //! | 3 | unfit environment | no MPI library, launcher or measuring program; failing launcher; other version than a table's; full disk; store or address in use; unreachable service |
 //! | 4 | internal error | a bug in colltune |
+//! | 5 | the machine became slower | only of `check`: choices are slower than in the table where the default is, too |
 //! | 130 | interrupted | SIGINT or SIGTERM; all measurements so far are stored |
 //!
 //! `run` exits with the exit code of its command, or with 128 plus the number of the signal that ended it. `remote
@@ -24,6 +25,9 @@ use vocabulary::ErrorKind;
 use crate::console::{MOST_CHARACTERS, print_diagnostic, print_json_error};
 use crate::error::CliError;
 
+/// The exit code of [`Answer::SlowerMachine`].
+const SLOWER_MACHINE: u8 = answers::SLOWER_MACHINE_CODE as u8;
+
 /// The answer of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -33,6 +37,8 @@ pub(crate) enum Answer {
     No,
     /// This machine cannot be measured.
     Unfit,
+    /// The library or the machine became slower than when a table was made.
+    SlowerMachine,
     /// The user's program was run, and ended with this exit code.
     Program(u8),
 }
@@ -104,6 +110,7 @@ pub(crate) fn run_guarded(
     let kind = match panic::catch_unwind(command) {
         Ok(Ok(Answer::Program(code))) => return ExitCode::from(code),
         Ok(Ok(Answer::Good)) => return ExitCode::SUCCESS,
+        Ok(Ok(Answer::SlowerMachine)) => return ExitCode::from(SLOWER_MACHINE),
         Ok(Err(error)) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
         Ok(Ok(Answer::No)) => ErrorKind::No,
         Ok(Ok(Answer::Unfit)) => ErrorKind::Environment,

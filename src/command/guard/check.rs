@@ -15,7 +15,7 @@ use vocabulary::{Candidate, Warning};
 
 use crate::point::cells_to_measure;
 use crate::suspects::{SuspectRatios, decide_suspects, is_suspicious};
-use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point, Rivals};
+use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point, Rivals, TestedOn};
 
 /// Options of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ pub struct Finding {
     /// Whether the candidate is significantly slower.
     #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before this could be decided.
+    /// Whether this could not be decided, because time was up or the machine was busy with other work.
     #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }
@@ -78,7 +78,7 @@ pub enum PointState {
     Regression,
     /// The choice was not measured in the time given.
     NotMeasured,
-    /// Time was up before a suspicion was decided.
+    /// A suspicion could not be decided, because time was up or the machine was busy.
     Undecided,
     /// Times vary too much to exclude a loss.
     Inconclusive,
@@ -111,6 +111,20 @@ pub struct CheckedPoint {
     pub is_inconclusive: bool,
     /// The message of the choice's failure; null if it did not fail.
     pub broken: Option<String>,
+    /// Whether other work was running on the machine, so that no suspicion is decided.
+    #[serde(skip)]
+    pub was_busy: bool,
+}
+
+/// What the default's time shows about a choice that became slower than it was in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slowdown {
+    /// The default became slower, too: the library or the machine did.
+    Everything,
+    /// The default did not become slower: the algorithm did.
+    Algorithm,
+    /// The default's time does not show which.
+    Unclear,
 }
 
 impl CheckedPoint {
@@ -124,7 +138,17 @@ impl CheckedPoint {
         self.findings.iter().filter(|finding| finding.is_confirmed)
     }
 
-    /// Whether time was up before a suspicion could be confirmed.
+    /// Whether the choice became slower only because everything did: it is slower than its time in the table, as the
+    /// default is, and not slower than the default or the runner-up. Then the table is right, and the machine is slow.
+    pub fn is_slower_machine(&self) -> bool {
+        let is_shown = |finding: &Finding| {
+            finding.against == Baseline::Recorded
+                && self.judge_slowdown(finding) == Slowdown::Everything
+        };
+        self.is_regression() && self.broken.is_none() && self.confirmed_findings().all(is_shown)
+    }
+
+    /// Whether a suspicion could not be decided.
     pub fn is_undecided(&self) -> bool {
         let mut findings = self.findings.iter();
         !self.is_regression() && findings.any(|finding| finding.is_undecided)
@@ -201,6 +225,9 @@ impl CheckedPoint {
         };
         let takes = format!("{chosen} takes {ratio:.2} times {other}");
         match (finding.is_confirmed, against) {
+            (false, _) if self.was_busy => {
+                format!("{takes}, but other work was running, so this may be its effect")
+            }
             (false, _) => format!("{takes}, but there were too few further launches to decide"),
             (true, Baseline::Recorded) => {
                 let because = self.explain_slowdown(finding);
@@ -213,23 +240,49 @@ impl CheckedPoint {
         }
     }
 
+    /// Whether the algorithm or everything became slower, as far as the default's time shows it.
+    fn judge_slowdown(&self, finding: &Finding) -> Slowdown {
+        match self.default_drift() {
+            None => Slowdown::Unclear,
+            Some(_) if self.point.keeps_default() => Slowdown::Everything,
+            // The default's drift is nearer to that of the chosen candidate than to 1.
+            Some(drift) if drift > finding.ratio.sqrt() => Slowdown::Everything,
+            Some(drift) if drift <= finding.bound => Slowdown::Algorithm,
+            Some(_) => Slowdown::Unclear,
+        }
+    }
+
     /// A clause that says whether the algorithm or everything became slower, if the default's time shows it.
     fn explain_slowdown(&self, finding: &Finding) -> String {
         let Some(drift) = self.default_drift() else {
             return String::new();
         };
         let default = format!("the default takes {drift:.2} times its time in the table");
-        if self.point.keeps_default() {
-            ": the library or the machine became slower".to_owned()
-        } else if drift > finding.ratio.sqrt() {
-            // The default's drift is nearer to that of the chosen candidate than to 1.
-            format!(": the library or the machine became slower, as {default}")
-        } else if drift <= finding.bound {
-            format!(": this algorithm became slower, as {default}")
-        } else {
-            format!("; {default}")
+        match self.judge_slowdown(finding) {
+            Slowdown::Everything if self.point.keeps_default() => {
+                ": the library or the machine became slower".to_owned()
+            }
+            Slowdown::Everything => {
+                format!(": the library or the machine became slower, as {default}")
+            }
+            Slowdown::Algorithm => format!(": this algorithm became slower, as {default}"),
+            Slowdown::Unclear => format!("; {default}"),
         }
     }
+}
+
+/// The answer of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckVerdict {
+    /// No point is a regression.
+    Holds,
+    /// At some point the choice fails, another candidate is faster, or the chosen algorithm alone became slower.
+    Wrong,
+    /// Choices are slower than their times in the table only where the default is, too: the library or the machine
+    /// became slower, and nothing shows that another choice would be better.
+    SlowerMachine,
+    /// It is not known whether the table holds.
+    Unknown,
 }
 
 /// The result of a check.
@@ -244,6 +297,8 @@ pub struct Checked {
     pub further_launches: u32,
     /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
+    /// As [`LaunchTimes::tested_on`], of the first launches.
+    pub tested_on: Option<TestedOn>,
 }
 
 impl Checked {
@@ -257,6 +312,19 @@ impl Checked {
     pub fn count_decided(&self) -> usize {
         let points = self.points.iter();
         points.filter(|point| point.is_decided()).count()
+    }
+
+    /// The answer.
+    pub fn verdict(&self) -> CheckVerdict {
+        let mut regressions = self.points.iter().filter(|point| point.is_regression());
+        match self.still_holds() {
+            None => CheckVerdict::Unknown,
+            Some(true) => CheckVerdict::Holds,
+            Some(false) if regressions.all(CheckedPoint::is_slower_machine) => {
+                CheckVerdict::SlowerMachine
+            }
+            Some(false) => CheckVerdict::Wrong,
+        }
     }
 
     /// Whether no point is a regression; `None` if none is known to be and a suspicion is undecided, or if no point is
@@ -299,7 +367,8 @@ impl Question<'_> {
 /// Measures points again, with the default and the runners-up, and finds regressions: choices that fail, or that are
 /// significantly slower (with [`crate::LEVEL`] over all points) than the default, the runner-up or their time in the
 /// table, by more than the options tolerate. Probes have neither a runner-up nor a time in the table, and are compared
-/// with the default only.
+/// with the default only. If other work was running on the machine, no suspicion is decided, and only failures are
+/// regressions.
 ///
 /// # Errors
 /// If nothing can be launched, or nothing was measured; if ranks were placed in another order than the table's at all
@@ -328,6 +397,7 @@ pub fn check_points(
         },
         measurer,
     )?;
+    let busy = first.busy.clone().max(decision.times.busy.clone());
     // The ratio that is told is that of the launches that decided, if there were any.
     let findings = suspects.iter().enumerate().filter_map(|(index, question)| {
         let ratios = &decision.ratios[index];
@@ -336,8 +406,9 @@ pub fn check_points(
             ratio: median(ratios).or_else(|| median(&question.launch_ratios(&first)))?,
             bound: question.bound,
             launches: ratios.len() as u32,
-            is_confirmed: decision.confirmed[index],
-            is_undecided: decision.undecided[index],
+            is_confirmed: decision.confirmed[index] && busy.is_none(),
+            is_undecided: decision.undecided[index]
+                || (decision.confirmed[index] && busy.is_some()),
         };
         Some((question.point, finding))
     });
@@ -360,7 +431,8 @@ pub fn check_points(
         points: checked,
         misplaced,
         further_launches: decision.launches,
-        busy: first.busy.max(decision.times.busy),
+        busy,
+        tested_on: first.tested_on,
     })
 }
 
@@ -422,6 +494,7 @@ fn checked_point(
         launches: times.map_or(0, |times| times.launch_medians(cell, &point.chosen).len()) as u32,
         findings,
         broken: broken.map(|broken| broken.message.clone()),
+        was_busy: rounds.iter().any(|round| round.busy.is_some()),
         point: point.clone(),
     }
 }

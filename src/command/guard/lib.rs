@@ -40,10 +40,12 @@ mod validate_table;
 pub use activation::Activation;
 pub use alternating::AlternatingMeasurer;
 pub use caller::{LaunchWatch, TestCaller, TestWarning};
-pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, PointState, check_points};
+pub use check::{
+    Baseline, CheckOptions, CheckVerdict, Checked, CheckedPoint, Finding, PointState, check_points,
+};
 pub use check_table::{CheckOutcome, CheckRequest, check_table};
 pub use error::GuardError;
-pub use measurer::{FailedCandidate, LaunchMeasurer, LaunchTimes, Measurer, Misplaced};
+pub use measurer::{FailedCandidate, LaunchMeasurer, LaunchTimes, Measurer, Misplaced, TestedOn};
 pub use point::{Point, PointKind, table_points};
 pub use probes::{Probing, add_probes};
 pub use repair::{

@@ -12,6 +12,7 @@ use statistics::median;
 use store::Store;
 use tuner::{MeasurementContext, Observer, TunerError, measure_cells};
 use vocabulary::{CampaignProgress, Candidate, Cell, CommShape, RankOrder, Sample, Warning};
+use wire::Environment;
 
 use crate::{GuardError, Point};
 
@@ -28,6 +29,39 @@ pub struct LaunchTimes {
     pub orders: BTreeMap<CommShape, RankOrder>,
     /// The warning of the launch during which most other work was running; `None` if there was none.
     pub busy: Option<Warning>,
+    /// What was measured; `None` if no launch has told.
+    pub tested_on: Option<TestedOn>,
+}
+
+/// The machine and the library that launches found, without what differs from one launch to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestedOn {
+    /// The CPU model of rank 0's host.
+    pub cpu: String,
+    /// The kernel of rank 0's host.
+    pub kernel: String,
+    /// The first line of `MPI_Get_library_version`.
+    pub library_text: String,
+    /// The library's transports, if it reports them.
+    pub transports: Vec<String>,
+}
+
+impl TestedOn {
+    fn from_environment(environment: &Environment) -> Self {
+        let Environment {
+            cpu,
+            kernel,
+            library_text,
+            transports,
+            ..
+        } = environment.clone();
+        Self {
+            cpu,
+            kernel,
+            library_text,
+            transports,
+        }
+    }
 }
 
 /// A point that cannot be judged because its rules were made for another order of ranks on their nodes.
@@ -65,8 +99,12 @@ impl LaunchTimes {
             Some((key, summary.launch_medians))
         });
         let store = Store::open(&at.campaign.output.store)?;
-        let launches = store.environments(&at.library)?.into_iter();
-        let warnings = launches.flat_map(|(_, start)| start.environment.warnings);
+        let launches = store.environments(&at.library)?;
+        let newest = launches.last();
+        let tested_on = newest.map(|(_, start)| TestedOn::from_environment(&start.environment));
+        let warnings = launches
+            .into_iter()
+            .flat_map(|(_, start)| start.environment.warnings);
         Ok(Self {
             medians: medians.collect(),
             broken,
@@ -76,6 +114,7 @@ impl LaunchTimes {
             busy: warnings
                 .filter(|warning| matches!(warning, Warning::BusyMachine { .. }))
                 .max(),
+            tested_on,
         })
     }
 
@@ -119,6 +158,7 @@ impl LaunchTimes {
         self.is_out_of_time |= later.is_out_of_time;
         self.orders.extend(later.orders);
         self.busy = self.busy.take().max(later.busy);
+        self.tested_on = later.tested_on.or(self.tested_on.take());
     }
 
     /// The medians of a candidate; empty if it was not measured.

@@ -7,7 +7,7 @@ use vocabulary::{Candidate, Warning};
 
 use crate::point::cells_to_measure;
 use crate::suspects::{SuspectRatios, decide_suspects, fewest_launches};
-use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point};
+use crate::{GuardError, LaunchTimes, Measurer, Misplaced, Point, TestedOn};
 
 /// Options of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +119,8 @@ pub struct Validated {
     pub further_launches: u32,
     /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
+    /// As [`LaunchTimes::tested_on`], of the first launches.
+    pub tested_on: Option<TestedOn>,
 }
 
 impl Validated {
@@ -168,6 +170,7 @@ pub fn validate_points(
             misplaced: Vec::new(),
             further_launches: 0,
             busy: None,
+            tested_on: None,
         });
     }
     let mut first = measurer.measure(
@@ -211,6 +214,7 @@ pub fn validate_points(
         misplaced,
         further_launches: decision.launches,
         busy: first.busy.max(decision.times.busy),
+        tested_on: first.tested_on,
     })
 }
 

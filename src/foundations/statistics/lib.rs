@@ -1,11 +1,13 @@
 //! Rank-based statistics, which assume nothing about the distribution of times.
 
+mod change;
 pub mod clock;
 mod sequential;
 mod sign;
 
 use serde::Serialize;
 
+pub use change::{ChangeDetector, ChangeRule, FEWEST_OF_LEVEL, LevelChange, SeriesChanges};
 pub use sequential::sequential_median_interval;
 pub use sign::{holm_rejections, sign_test, values_for_sign_test};
 

@@ -29,9 +29,9 @@ pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
 pub use outcomes::{
-    CheckFindings, CheckedPoints, JudgementCounts, MadeTable, MeasuredDeployment, PointVerdict,
-    ReportOutcome, Speedups, TableVerdict, TunedFiles, ValidateFindings, ValidatedPoints,
-    without_points,
+    CheckFindings, CheckedPoints, JudgementCounts, MadeTable, MeasuredDeployment, MeasuredMachine,
+    PointVerdict, ReportOutcome, SLOWER_MACHINE_CODE, Speedups, TableVerdict, TrendOutcome,
+    TrendPoint, TunedFiles, ValidateFindings, ValidatedPoints, without_points,
 };
 pub use page::Page;
 pub use problem::ProblemAnswer;

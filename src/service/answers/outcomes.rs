@@ -104,6 +104,62 @@ impl JudgementCounts {
     }
 }
 
+/// The machine and the library that a validation or check has measured: what must be the same for times of different
+/// nights to be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default)]
+#[schemars(!default)]
+pub struct MeasuredMachine {
+    /// The CPU model; empty if unknown.
+    pub cpu: String,
+    /// The kernel; empty if unknown.
+    pub kernel: String,
+    /// The first line of `MPI_Get_library_version`; empty if unknown.
+    pub library_text: String,
+    /// The library's transports; empty if it does not report them.
+    pub transports: Vec<String>,
+}
+
+/// What is read of a validation or a check for trends: the same keys in both outcomes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct TrendOutcome {
+    /// `NAME-VERSION` of the library that was measured.
+    pub library: String,
+    /// The way in which a validation put the table's choices in place; empty in outcomes of checks.
+    pub via: String,
+    /// What was measured; `None` in outcomes of earlier versions.
+    pub machine: Option<MeasuredMachine>,
+    /// Warnings about the launches: other work that was running.
+    pub warnings: Vec<String>,
+    /// The points.
+    pub points: Vec<TrendPoint>,
+}
+
+/// What is read of a point for trends. Keys that are lacking leave the point out.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct TrendPoint {
+    /// Name of the collective.
+    pub collective: String,
+    /// Nodes.
+    pub nodes: u32,
+    /// Ranks per node.
+    pub ppn: u32,
+    /// Size of the call in bytes.
+    pub bytes: u64,
+    /// The operators of the entry of the table.
+    pub operators: String,
+    /// The reason for measuring at this size; `probe` if it was drawn at random.
+    pub place: String,
+    /// The full name of the table's choice.
+    pub chosen: String,
+    /// The time of the table's choice.
+    pub seconds: Option<f64>,
+    /// The time of the library's default.
+    pub default_seconds: Option<f64>,
+}
+
 /// The points of a validation.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ValidatedPoints<P> {
@@ -162,10 +218,20 @@ impl Default for PointVerdict {
 
 /// The answer of `colltune check`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TableVerdict {
-    /// Whether the table holds; null if time was up while a point was still suspect, or before any was decided.
+    /// Whether the table holds; null if a point remained suspect, because time was up or other work was running, or if no
+    /// point was decided.
     pub holds: Option<bool>,
+    /// Whether `holds` is false only because the library or the machine became slower: choices are slower than their
+    /// times in the table where the default is, too, and nothing shows that another choice would be better.
+    pub slower_machine: bool,
 }
+
+/// The exit code of `colltune check` if the library or the machine became slower, but the table is not shown to be
+/// wrong.
+pub const SLOWER_MACHINE_CODE: i32 = 5;
 
 /// What is read of the outcome of `colltune check`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -235,7 +301,10 @@ mod tests {
         };
         assert_eq!(written_and_read::<Speedups>(&speedups), speedups);
         assert_eq!(written_and_read::<JudgementCounts>(&COUNTS), COUNTS);
-        let verdict = TableVerdict { holds: Some(false) };
+        let verdict = TableVerdict {
+            holds: Some(false),
+            slower_machine: true,
+        };
         assert_eq!(written_and_read::<TableVerdict>(&verdict), verdict);
         let point = PointVerdict {
             regression: true,
@@ -337,7 +406,7 @@ mod tests {
         let checked_points = CheckedPoints {
             points: vec![outcome_of(point, json!({}), json!({"broken": null}))],
         };
-        let verdict = TableVerdict { holds: None };
+        let verdict = TableVerdict::default();
         let checked = outcome_of(verdict, json!({}), checked_points);
         let found_check = CheckFindings::deserialize(&checked).expect("readable");
         assert_eq!(found_check.verdict, verdict);
@@ -370,6 +439,7 @@ mod tests {
             schema_of::<ValidatedPoints<u32>>(),
             schema_of::<CheckedPoints<PointVerdict>>(),
             schema_of::<PointVerdict>(),
+            schema_of::<TableVerdict>(),
         ] {
             let properties = schema.as_value()["properties"].as_object().expect("keys");
             let required = schema.as_value()["required"].as_array().expect("keys");

@@ -3,8 +3,8 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use answers::{CheckedPoints, PointVerdict, TableVerdict};
-use guard::{CheckOutcome, CheckRequest, CheckedPoint, PointState, check_table};
+use answers::{CheckedPoints, MeasuredMachine, PointVerdict, TableVerdict};
+use guard::{CheckOutcome, CheckRequest, CheckVerdict, CheckedPoint, PointState, check_table};
 use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
@@ -13,8 +13,8 @@ use vocabulary::units::format_counted;
 
 use super::campaign::search_paths;
 use super::guarded::{
-    PointParts, TableArgs, describe_misplaced, describe_probes, point_name, seconds_or_dash,
-    warn_of_load,
+    PointParts, TableArgs, describe_misplaced, describe_probes, measured_machine, point_name,
+    seconds_or_dash, warn_of_load,
 };
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -32,9 +32,11 @@ use crate::values;
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
 ///
-/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 this cannot be determined, for
-/// example because the library has another version than the table's, or because time was up while a point was still
-/// suspect; the remedy is then a larger --budget.
+/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 5 its choices are slower than their
+/// times in the table only where the default is slower, too: the library or the machine became slower, and the table is
+/// not shown to be wrong; 3 this cannot be determined, for example because the library has another version than the
+/// table's, because other work was running on the machine while a point seemed slower, or because time was up while a
+/// point was still suspect; the remedy is then a larger --budget.
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -106,10 +108,11 @@ impl CheckArgs {
             console.warn(format_args!("{sentence}."));
         }
         self.print_results(&found, console)?;
-        Ok(match outcome.checked.still_holds() {
-            Some(true) => Answer::Good,
-            Some(false) => Answer::No,
-            None => Answer::Unfit,
+        Ok(match outcome.checked.verdict() {
+            CheckVerdict::Holds => Answer::Good,
+            CheckVerdict::Wrong => Answer::No,
+            CheckVerdict::SlowerMachine => Answer::SlowerMachine,
+            CheckVerdict::Unknown => Answer::Unfit,
         })
     }
 
@@ -133,7 +136,7 @@ impl CheckArgs {
 /// The states of points at which it is not shown whether the table holds, with the words for their number.
 const UNSETTLED: [(PointState, &str); 3] = [
     (PointState::NotMeasured, "not measured in the time given"),
-    (PointState::Undecided, "still suspect when time was up"),
+    (PointState::Undecided, "still suspect"),
     (
         PointState::Inconclusive,
         "nothing shown, since times vary too much to exclude a loss",
@@ -154,17 +157,28 @@ impl CheckResults<'_> {
         let wrong = checked.count_points_in(PointState::Regression);
         let decided = checked.count_decided();
         let (library, decided_points) = (self.library, format_counted(decided, "point"));
-        match checked.still_holds() {
-            Some(true) => {
+        match checked.verdict() {
+            CheckVerdict::Holds => {
                 format!("The table holds at {decided_points} measured with {library}{remarks}.")
             }
-            Some(false) => format!(
+            CheckVerdict::Wrong => format!(
                 "The table does not hold at {wrong} of {decided_points} measured with {library}{remarks}."
             ),
-            None => format!(
-                "It could not be determined whether the table holds with {library}: points decided: {decided}{remarks}. \
-                 Give the launches more time with `--budget`."
+            CheckVerdict::SlowerMachine => format!(
+                "The library or the machine became slower: at {wrong} of {decided_points} measured with {library} both the \
+                 table's choice and the default are slower than in the table{remarks}. No other choice is shown to be \
+                 better."
             ),
+            CheckVerdict::Unknown => {
+                let remedy = match &checked.busy {
+                    Some(_) => "Stop other work on the machine, and check again",
+                    None => "Give the launches more time with `--budget`",
+                };
+                format!(
+                    "It could not be determined whether the table holds with {library}: points decided: \
+                     {decided}{remarks}. {remedy}."
+                )
+            }
         }
     }
 
@@ -189,6 +203,8 @@ pub(super) struct CheckOutput<'a> {
     found: &'a CheckResults<'a>,
     #[serde(flatten)]
     verdict: TableVerdict,
+    /// What was measured; null if no launch has told.
+    machine: Option<MeasuredMachine>,
     /// Launches that decided about suspects.
     further_launches: u32,
     /// Warnings about the launches, as sentences: other work that was running.
@@ -225,7 +241,9 @@ impl<'a> CheckOutput<'a> {
             found,
             verdict: TableVerdict {
                 holds: found.outcome.checked.still_holds(),
+                slower_machine: found.outcome.checked.verdict() == CheckVerdict::SlowerMachine,
             },
+            machine: measured_machine(found.outcome.checked.tested_on.as_ref()),
             further_launches: found.outcome.checked.further_launches,
             warnings: found
                 .outcome
@@ -260,8 +278,9 @@ impl<'a> CheckedParts<'a> {
 }
 
 /// The state of a point in a word or two.
-const fn state_label(state: PointState) -> &'static str {
-    match state {
+fn state_label(checked: &CheckedPoint) -> &'static str {
+    match checked.state() {
+        PointState::Regression if checked.is_slower_machine() => "SLOWER",
         PointState::Regression => "WRONG",
         PointState::NotMeasured => "not measured",
         PointState::Undecided => "undecided",
@@ -273,7 +292,7 @@ const fn state_label(state: PointState) -> &'static str {
 fn point_row(checked: &CheckedPoint) -> [String; 7] {
     [
         point_name(&checked.point),
-        state_label(checked.state()).to_owned(),
+        state_label(checked).to_owned(),
         checked.point.chosen.to_string(),
         seconds_or_dash(checked.seconds),
         seconds_or_dash(checked.point.recorded.map(|recorded| recorded.seconds)),

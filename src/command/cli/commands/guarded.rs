@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use answers::MeasuredMachine;
 use guard::{
     GuardError, LaunchWatch, Misplaced, NamedSources, Point, PointKind, Probing, Sources,
-    TestCaller, TestSetupOptions, TestWarning,
+    TestCaller, TestSetupOptions, TestWarning, TestedOn,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -240,6 +241,22 @@ pub(super) fn describe_misplaced(misplaced: &[Misplaced]) -> Vec<String> {
         )
     });
     sentences.collect()
+}
+
+/// What was measured, for JSON.
+pub(super) fn measured_machine(tested_on: Option<&TestedOn>) -> Option<MeasuredMachine> {
+    let TestedOn {
+        cpu,
+        kernel,
+        library_text,
+        transports,
+    } = tested_on?.clone();
+    Some(MeasuredMachine {
+        cpu,
+        kernel,
+        library_text,
+        transports,
+    })
 }
 
 /// A point for JSON.

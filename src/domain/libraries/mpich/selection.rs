@@ -225,7 +225,7 @@ pub(super) fn examine_selection(
     } = examined;
     if layer == Layer::Algorithms {
         let is_missing = |of: &&Collective| !entries.iter().any(|name| name == of.name());
-        let measured = Collective::MEASURED;
+        let measured = Collective::SERVED;
         let missing: Vec<_> = measured
             .iter()
             .filter(is_missing)

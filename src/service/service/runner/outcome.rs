@@ -1,6 +1,6 @@
 //! Evaluation of a child's outcome.
 
-use answers::{CheckFindings, ValidateFindings, without_points};
+use answers::{CheckFindings, TableVerdict, ValidateFindings, without_points};
 use serde::Deserialize;
 use serde_json::Value;
 use vocabulary::CampaignProgress;
@@ -111,11 +111,16 @@ fn describe_validation(findings: ValidateFindings) -> String {
 }
 
 fn describe_check(findings: CheckFindings) -> String {
-    let holds = findings.verdict.holds == Some(true);
+    let TableVerdict {
+        holds,
+        slower_machine,
+    } = findings.verdict;
     let counts = PointCounts::from_check(findings);
     let (slower, judged) = (counts.slower, counts.format_judged());
-    let found = if holds {
+    let found = if holds == Some(true) {
         format!("the table holds at {judged}")
+    } else if slower_machine {
+        format!("the library or the machine became slower, at {slower} of {judged}")
     } else {
         format!("the table does not hold at {slower} of {judged}")
     };

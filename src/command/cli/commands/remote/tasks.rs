@@ -1,4 +1,4 @@
-use answers::{LogPart, Page, Task, TaskState};
+use answers::{LogPart, Page, SLOWER_MACHINE_CODE, Task, TaskState};
 use client::{Ask, Following, encode_query, follow_task};
 use report::text_table;
 use serde::Serialize;
@@ -195,7 +195,8 @@ pub(super) fn follow_to_end(asking: &RemoteSession, id: u64) -> Result<Answer, C
 
 fn exit_code_of_task(task: &Task) -> u8 {
     match (task.state, task.exit_code) {
-        (TaskState::Done, Some(code @ 0..=1)) => u8::from(code == 1),
+        (TaskState::Done, Some(1)) => 1,
+        (TaskState::Done, Some(SLOWER_MACHINE_CODE)) => SLOWER_MACHINE_CODE as u8,
         (TaskState::Done, _) => 0,
         (TaskState::Failed, Some(code @ (2 | 4))) => code.unsigned_abs().try_into().unwrap_or(3),
         _ => 3,

@@ -1,6 +1,6 @@
 //! The results of a validation as text, Markdown and JSON.
 
-use answers::{JudgementCounts, MeasuredDeployment, Speedups, ValidatedPoints};
+use answers::{JudgementCounts, MeasuredDeployment, MeasuredMachine, Speedups, ValidatedPoints};
 use guard::{Judgement, TableChanges, Validated, ValidatedPoint, fewest_launches};
 use report::{TextTable, markdown_prose, text_table};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use statistics::{Interval, PairedRatio};
 use vocabulary::units::format_counted;
 
 use super::super::guarded::{
-    PointParts, describe_misplaced, describe_probes, point_name, seconds_or_dash,
+    PointParts, describe_misplaced, describe_probes, measured_machine, point_name, seconds_or_dash,
 };
 
 /// The results of a validation.
@@ -188,6 +188,7 @@ impl ValidationResults {
                 undecided: validated.count_judged("undecided"),
                 not_measured: validated.count_judged("not_measured"),
             },
+            machine: measured_machine(validated.tested_on.as_ref()),
             further_launches: validated.further_launches,
             warnings: validated.busy.iter().map(ToString::to_string).collect(),
             other_order: describe_misplaced(&validated.misplaced),
@@ -211,6 +212,8 @@ pub(in crate::commands) struct ValidateOutput<'a> {
     speedups: Speedups,
     #[serde(flatten)]
     counts: JudgementCounts,
+    /// What was measured; null if no launch has told.
+    machine: Option<MeasuredMachine>,
     /// Launches that decided about suspects.
     further_launches: u32,
     /// Warnings about the launches, as sentences: other work that was running.

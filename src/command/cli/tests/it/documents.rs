@@ -245,13 +245,15 @@ fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usi
             command.args(["-euc", line]).current_dir(place.path(""));
             environment(&mut command);
             let ended = testkit::process::run_to_end(&mut command, Duration::from_secs(100));
-            // These may find that the table does not hold, or on a noisy machine that a point stays undecided (3).
+            // These may find that the table does not hold, that the machine became slower (5), or on a busy or noisy
+            // machine that a point stays undecided (3).
             let may_say_no = ["colltune validate ", "colltune check "];
             let judges = may_say_no.iter().any(|verb| line.starts_with(verb));
             let has_judged = judges && ended.out.contains("point ");
             let good = match ended.status.code() {
                 Some(0) => true,
                 Some(1) => judges,
+                Some(5) => has_judged && line.starts_with("colltune check "),
                 Some(3) => has_judged && ended.out.contains("undecided"),
                 _ => false,
             };

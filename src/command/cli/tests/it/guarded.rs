@@ -116,15 +116,18 @@ fn a_table_that_holds_passes_its_check() {
         "further_launches",
         "holds",
         "library",
+        "machine",
         "other_order",
         "points",
         "runners_up",
         "seed",
+        "slower_machine",
         "table",
         "warnings",
     ];
     assert_eq!(keys(&found), expected);
     assert_eq!(found["holds"], true);
+    assert_eq!(found["slower_machine"], false);
     assert_eq!(found["runners_up"], serde_json::Value::Null);
     assert_eq!(found["seed"], 7);
     let (probes, points): (Vec<_>, Vec<_>) = found["points"]

@@ -88,7 +88,13 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     ];
     let strict = [&check[..], &["--materiality", "0.2"]].concat();
     let checked = run(&place, &strict);
-    assert_eq!(checked.code, Some(1), "{checked:?}");
+    // Beside other work, which `check` warns of, it decides nothing.
+    let expected = if checked.err.contains("machine was busy") {
+        3
+    } else {
+        1
+    };
+    assert_eq!(checked.code, Some(expected), "{checked:?}");
     let slower = "pipeline[segment_bytes=256] takes";
     assert!(checked.out.contains(slower), "{}", checked.out);
 

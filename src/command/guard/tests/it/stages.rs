@@ -1,8 +1,8 @@
 //! First launches, suspects, and their confirmation.
 
 use guard::{
-    Baseline, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
-    ValidateOptions, check_points, table_points, validate_points,
+    Baseline, CheckOptions, CheckVerdict, Checked, CheckedPoint, GuardError, Judgement, Misplaced,
+    Point, PointState, Rivals, ValidateOptions, check_points, table_points, validate_points,
 };
 use table::Deployment;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
@@ -106,6 +106,18 @@ fn a_slower_algorithm_is_distinguished_from_a_slower_machine() {
         machine.contains("the library or the machine became slower"),
         "{machine}"
     );
+    let verdict = |factor: fn(&Candidate) -> f64| {
+        let (found, _) = checked(|_, candidate, _| factor(candidate));
+        assert_eq!(found.still_holds(), Some(false), "{found:?}");
+        found.verdict()
+    };
+    assert_eq!(verdict(|_| 1.2), CheckVerdict::SlowerMachine);
+    // One algorithm that alone became slower makes the table wrong, whatever else did.
+    let one_more = |candidate: &Candidate| match candidate.id() {
+        "b" => 1.9,
+        _ => 1.2,
+    };
+    assert_eq!(verdict(one_more), CheckVerdict::Wrong);
     // Both are slower, the algorithm far more.
     let both = reasons(|_, candidate, _| match candidate {
         Candidate::Default => 1.3,
@@ -440,6 +452,39 @@ fn times_that_vary_too_much_show_nothing() {
     let wide: Vec<u64> = wide.map(|point| point.point.cell.bytes).collect();
     assert_eq!(wide, [4096]);
     assert!(checked.busy.is_some());
+    // What seems slower may be so because of the other work; a failure is none of its effects.
+    let busily = |take: fn(&Candidate) -> Take| {
+        let mut busy_script =
+            Script::new(move |_: &Cell, candidate: &Candidate, _| take(candidate));
+        busy_script.load_percent = Some(250);
+        let busy = check_points(&all(), &Rivals::default(), &mut busy_script, &CHECK);
+        busy.expect("checked")
+    };
+    let slower = busily(|candidate| {
+        Take::Seconds(if *candidate == Candidate::Default {
+            1.0
+        } else {
+            2.0
+        })
+    });
+    assert_eq!(slower.verdict(), CheckVerdict::Unknown);
+    assert_eq!(slower.count_points_in(PointState::Regression), 0);
+    let open = slower
+        .points
+        .iter()
+        .flat_map(|point| point.open_suspicions());
+    let open: Vec<String> = open.collect();
+    assert!(!open.is_empty(), "{slower:?}");
+    assert!(
+        open.iter()
+            .all(|why| why.contains("other work was running")),
+        "{open:?}"
+    );
+    let broken = busily(|candidate| match candidate {
+        Candidate::Default => Take::Seconds(1.0),
+        _ => Take::Fails,
+    });
+    assert_eq!(broken.verdict(), CheckVerdict::Wrong);
     // Nothing is said about a machine without other work.
     let quiet = check_points(
         &unrecorded,

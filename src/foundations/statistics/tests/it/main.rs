@@ -1,5 +1,7 @@
 //! Statistics of values with known results.
 
+mod change;
+mod nights;
 mod sign;
 
 use statistics::{clock, geometric_mean};

@@ -91,9 +91,11 @@ fn a_missing_executable_is_tried_again() {
 fn results_of_validations_are_stored() {
     let outcome = r#"{"deployment":"colltune","slower":1,"broken":1,"faster":2,"too_few_launches":1,"points":[{},{},{},{},{},{}]}"#;
     let held = r#"{"holds":true,"points":[{"regression":false,"broken":null}]}"#;
+    let slower = r#"{"holds":false,"slower_machine":true,"library":"openmpi-4.1.4","machine":{"cpu":"c","kernel":"6.1"},"points":[{"regression":true,"collective":"bcast","nodes":1,"ppn":2,"bytes":64,"operators":"any","place":"measured","chosen":"bcast/chain","seconds":2e-6,"default_seconds":3e-6}]}"#;
     let mut bed = Bed::new(&format!(
         "case $1 in tune) end;;\nvalidate) echo '{{\"event\":\"outcome\",\"outcome\":{outcome}}}'; exit 1;;\n\
-         check) echo '{{\"event\":\"outcome\",\"outcome\":{held}}}';; esac"
+         check) if [ $n -lt 4 ]; then echo '{{\"event\":\"outcome\",\"outcome\":{held}}}';\n\
+         else echo '{{\"event\":\"outcome\",\"outcome\":{slower}}}'; exit 5; fi;; esac"
     ));
     let id = bed.tune("small");
     let made = bed.ended(id).made.unwrap();
@@ -115,6 +117,14 @@ fn results_of_validations_are_stored() {
     );
     let check = bed.submit(&of_table(TaskKind::Check)).task.id;
     assert!(bed.ended(check).reason.contains("holds"));
+    let slower_check = bed.submit(&of_table(TaskKind::Check)).task.id;
+    let slower_task = bed.ended(slower_check);
+    assert_eq!(
+        (slower_task.state, slower_task.exit_code),
+        (TaskState::Done, Some(5))
+    );
+    let became = "the library or the machine became slower, at 1 of 1 point";
+    assert_eq!(slower_task.reason, became);
     let kept = bed.service().list_validations("local", &made).unwrap();
     let told: Vec<_> = kept
         .iter()

@@ -276,8 +276,8 @@ fn the_released_table_answers_queries() {
         "collective=alltoall&nodes=1&ppn=2&bytes=1",
         "collective=exscan&nodes=1&ppn=2&bytes=8",
     ] {
-        let answer = site.get(&format!("{lookup}?{right}")).expect(200).json();
-        assert_eq!(answer["candidate"], "default", "{right}");
+        let unmeasured = site.get(&format!("{lookup}?{right}")).expect(200).json();
+        assert_eq!(unmeasured["candidate"], "default", "{right}");
     }
     site.get(&format!("{lookup}?{question}&colour=red"))
         .expect(400);

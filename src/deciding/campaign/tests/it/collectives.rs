@@ -198,7 +198,7 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
     );
     check(
         "name: x\ncollectives: alltoall\nshapes: 1x4\nsizes: {alltoall: 512M}\n",
-        (4, 9),
+        (4, 19),
         "sizes.alltoall",
         "alltoall of 536870912 bytes a block on 1x4 sends and receives a block for each rank: both vectors have \
          2147483648 bytes, more than 1073741824",

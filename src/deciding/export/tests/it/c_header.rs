@@ -143,7 +143,7 @@ fn the_compiled_header_answers_like_lookup() {
             };
             let query = Query {
                 order: ORDERS[order],
-                collective: Collective::SERVED[random.usize(0..11)],
+                collective: Collective::SERVED[random.usize(0..Collective::SERVED.len())],
                 shape: CommShape { nodes, ppn },
                 bytes,
                 operators: if random.bool() {

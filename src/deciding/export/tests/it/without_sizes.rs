@@ -43,7 +43,7 @@ fn classic_rules_have_one_row_where_sizes_are_not_seen() {
         found.map(|row| row.algorithm)
     };
     assert_eq!(
-        [0, 1, 399, 400, 1 << 30].map(|bytes| row(Alltoall, bytes)),
+        [0, 4, 399, 400, 1 << 30].map(|bytes| row(Alltoall, bytes)),
         [0, 3, 3, 2, 2].map(Some)
     );
     assert_eq!(row(Barrier, 0), Some(6));
@@ -73,7 +73,7 @@ fn rules_in_json_name_them() {
     };
     assert_eq!(
         rules(Alltoall),
-        ["0 0", "1 \"modified_bruck\"", "400 \"pairwise\""]
+        ["0 0", "4 \"modified_bruck\"", "400 \"pairwise\""]
     );
     assert_eq!(rules(Barrier), ["0 \"tree\""]);
     assert_eq!(rules(Exscan), ["0 \"recursive_doubling\""]);

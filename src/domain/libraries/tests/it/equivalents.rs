@@ -86,6 +86,44 @@ fn equivalents_have_the_same_parameters() {
     check("other", 8, "bcast/binomial", none(), None);
 }
 
+/// Libraries' Bruck and dissemination have radix 2, ours 4 unless told otherwise.
+#[test]
+fn exchanges_by_digits_are_equivalent_with_radix_2() {
+    let found = |library, ppn, algorithm, radix| {
+        let parameters = Parameters {
+            radix,
+            ..Parameters::default()
+        };
+        found(library, ppn, algorithm, parameters)
+    };
+    for (library, algorithm, native) in [
+        (
+            "openmpi",
+            "alltoall/bruck",
+            "native:alltoall/modified_bruck",
+        ),
+        ("openmpi", "barrier/dissemination", "native:barrier/bruck"),
+        ("mpich", "alltoall/bruck", "native:alltoall/brucks"),
+        (
+            "mpich",
+            "barrier/dissemination",
+            "native:barrier/dissemination",
+        ),
+    ] {
+        assert_eq!(
+            found(library, 8, algorithm, Some(2)).as_deref(),
+            Some(native)
+        );
+        for other in [None, Some(4)] {
+            assert_eq!(found(library, 8, algorithm, other), None, "{algorithm}");
+        }
+        // Between two ranks all radices are the same.
+        assert_eq!(found(library, 2, algorithm, None).as_deref(), Some(native));
+    }
+    let exscan = found("openmpi", 8, "exscan/linear", None);
+    assert_eq!(exscan.as_deref(), Some("native:exscan/linear"));
+}
+
 #[test]
 fn our_equivalents_are_in_the_registry() {
     let mut count = 0;
@@ -99,7 +137,7 @@ fn our_equivalents_are_in_the_registry() {
             count += 1;
         }
     }
-    assert_eq!(count, 37);
+    assert_eq!(count, 54);
     for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
         assert!(schedule::find_algorithm(name).is_some(), "{name}");
     }

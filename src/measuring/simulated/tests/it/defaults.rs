@@ -1,7 +1,7 @@
 //! The simulated library's default choices, recognised by their times.
 
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
 use crate::bench::{Bench, ours};
 
@@ -25,7 +25,13 @@ fn every_call_has_a_default_that_supports_it() {
     let launcher = Bench::new(Vec::new()).launcher();
     for collective in Collective::SERVED {
         for shape in [(1, 2), (1, 7), (2, 8), (3, 5), (8, 8), (9, 7)] {
-            for bytes in [8, 256, 4 << 10, 64 << 10, 1 << 20] {
+            let all = [8, 256, 4 << 10, 64 << 10, 1 << 20];
+            let sizes = if collective.has_data() {
+                &all[..]
+            } else {
+                &[0]
+            };
+            for &bytes in sizes {
                 let cell = cell(collective, shape, bytes);
                 let seconds = launcher.noise_free_seconds(&cell, &Candidate::Default);
                 assert!(seconds.is_some(), "{cell}");
@@ -68,7 +74,7 @@ fn thresholds_count_the_whole_vector() {
         assert_eq!(default, of(expected), "{expected} in {cell}");
         assert_ne!(default, of(other), "{other} in {cell}");
     };
-    use Collective::{Allgather, Allreduce, Bcast, Reduce, ReduceScatterBlock};
+    use Collective::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatterBlock};
     let [tree, halves, ring] = ["binomial", "scatter_allgather", "scatter_allgather_ring"];
     check(Bcast, (1, 8), 12287, [tree, halves]);
     check(Bcast, (1, 8), 12288, [halves, tree]);
@@ -86,6 +92,23 @@ fn thresholds_count_the_whole_vector() {
     check(Allgather, (4, 4), 32 << 10, ["ring", "recursive_doubling"]);
     check(Allgather, (4, 4), 31 << 10, ["recursive_doubling", "ring"]);
     check(Allgather, (5, 4), 1024, ["bruck", "ring"]);
+    // Of an alltoall, the block counts.
+    check(Alltoall, (1, 7), 1, ["linear", "pairwise"]);
+    check(Alltoall, (1, 7), 32 << 10, ["linear", "pairwise"]);
+    check(Alltoall, (1, 7), (32 << 10) + 1, ["pairwise", "linear"]);
+    check(Alltoall, (2, 8), 257, ["linear", "pairwise"]);
+    check(Alltoall, (2, 8), 64 << 10, ["pairwise", "linear"]);
+    let bruck = Candidate::Ours {
+        algorithm: "alltoall/bruck".to_owned(),
+        parameters: Parameters {
+            radix: Some(2),
+            ..Parameters::default()
+        },
+    };
+    let short = cell(Alltoall, (2, 8), 256);
+    let [default, travelling] =
+        [Candidate::Default, bruck].map(|of| launcher.noise_free_seconds(&short, &of));
+    assert!(default.is_some() && default == travelling);
     let [pairwise, recursive_halving] = ["pairwise", "recursive_halving"];
     check(
         ReduceScatterBlock,

@@ -122,8 +122,8 @@ fn a_barrier_goes_through_mpi_and_shared_memory() {
         panic!("one cell: {:?}", barriers.cells());
     };
     assert_eq!(cell.to_string(), "barrier 1x4");
-    let ways = |cell: &Cell| {
-        let families = barriers.families(cell).into_iter();
+    let ways = |of: &Cell| {
+        let families = barriers.families(of).into_iter();
         let mut found: Vec<Through> = families.map(|family| family.parameters.through).collect();
         found.sort();
         found.dedup();

@@ -57,6 +57,12 @@ macro_rules! call_by {
                     Collective::Barrier => ffi::$barrier(on),
                     Collective::Scan => ffi::$scan(send, recv, count, datatype, operator, on),
                     Collective::Exscan => ffi::$exscan(send, recv, count, datatype, operator, on),
+                    // Their arguments are not those of a `RawCall`.
+                    Collective::Alltoallv
+                    | Collective::Alltoallw
+                    | Collective::Allgatherv
+                    | Collective::Gatherv
+                    | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
                 }
             }
         }
@@ -132,6 +138,12 @@ impl RawCall {
                 Collective::Barrier => ffi::PMPI_Barrier(on),
                 Collective::Scan => ffi::PMPI_Scan(send, recv, count, datatype, operator, on),
                 Collective::Exscan => ffi::PMPI_Exscan(send, recv, count, datatype, operator, on),
+                // Their arguments are not those of a `RawCall`.
+                Collective::Alltoallv
+                | Collective::Alltoallw
+                | Collective::Allgatherv
+                | Collective::Gatherv
+                | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
             }
         }
     }
@@ -186,7 +198,12 @@ impl RawCall {
                 Collective::Alltoall
                 | Collective::Barrier
                 | Collective::Scan
-                | Collective::Exscan => ffi::MPI_ERR_OTHER as c_int,
+                | Collective::Exscan
+                | Collective::Alltoallv
+                | Collective::Alltoallw
+                | Collective::Allgatherv
+                | Collective::Gatherv
+                | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
             }
         }
     }
@@ -323,7 +340,15 @@ pub unsafe fn redirect_collective(collective: Collective, function: *const c_voi
         Collective::Allgather => &ALLGATHER.address,
         Collective::ReduceScatter => &REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+        Collective::Alltoall
+        | Collective::Barrier
+        | Collective::Scan
+        | Collective::Exscan
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => {
             return;
         }
     };
@@ -346,7 +371,15 @@ pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
         Collective::Allgather => &LARGE_ALLGATHER.address,
         Collective::ReduceScatter => &LARGE_REDUCE_SCATTER.address,
         Collective::ReduceScatterBlock => &LARGE_REDUCE_SCATTER_BLOCK.address,
-        Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+        Collective::Alltoall
+        | Collective::Barrier
+        | Collective::Scan
+        | Collective::Exscan
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => {
             return;
         }
     };

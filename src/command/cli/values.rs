@@ -6,7 +6,7 @@ use answers::{Scope, TaskKind};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
-use schedule::{Collective, UnknownCollective};
+use schedule::{Collective, Distribution, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
 use vocabulary::bounds::{Bounds, NODES, RANKS, SHARE};
@@ -53,6 +53,11 @@ pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
 pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
     PossibleValuesParser::new(Collective::ALL.map(Collective::name))
         .try_map(|name| Collective::from_name(&name).ok_or(UnknownCollective(name)))
+}
+
+/// The distributions of irregular calls.
+pub(crate) fn distribution_parser() -> impl TypedValueParser<Value = Distribution> {
+    named_value_parser(Distribution::ALL, Distribution::name)
 }
 
 /// One of these values, by its name.

@@ -5,8 +5,8 @@
 //!
 //! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
 //! and programs use those of [`Collective::SERVED`] so far. Of alltoall, barrier and scan they use the library's
-//! default and its own algorithms ([`Collective::MEASURED`]). Exscan can only be shown, proved and simulated so far. A
-//! barrier has no data: one cell of 0 bytes.
+//! default and its own algorithms ([`Collective::MEASURED`]). Exscan and the irregular collectives, whose parts or blocks
+//! may differ in length, can only be shown, proved and simulated so far. A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,11 +45,21 @@ pub enum Collective {
     Scan,
     /// `MPI_Exscan`: rank r gets the combination of the vectors of ranks 0 to r - 1, in rank order; rank 0 gets nothing.
     Exscan,
+    /// `MPI_Alltoallv`: an alltoall whose blocks may differ in length.
+    Alltoallv,
+    /// `MPI_Alltoallw`: the same with a datatype for each block.
+    Alltoallw,
+    /// `MPI_Allgatherv`: an allgather whose contributions may differ in length.
+    Allgatherv,
+    /// `MPI_Gatherv`: a gather whose contributions may differ in length.
+    Gatherv,
+    /// `MPI_Scatterv`: a scatter whose parts may differ in length.
+    Scatterv,
 }
 
 impl Collective {
     /// Every collective.
-    pub const ALL: [Collective; 12] = [
+    pub const ALL: [Collective; 17] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -62,6 +72,11 @@ impl Collective {
         Self::Barrier,
         Self::Scan,
         Self::Exscan,
+        Self::Alltoallv,
+        Self::Alltoallw,
+        Self::Allgatherv,
+        Self::Gatherv,
+        Self::Scatterv,
     ];
 
     /// The collectives whose algorithms campaigns, tables and programs use ([`Collective::is_served`]).
@@ -107,6 +122,11 @@ impl Collective {
             Self::Barrier => "barrier",
             Self::Scan => "scan",
             Self::Exscan => "exscan",
+            Self::Alltoallv => "alltoallv",
+            Self::Alltoallw => "alltoallw",
+            Self::Allgatherv => "allgatherv",
+            Self::Gatherv => "gatherv",
+            Self::Scatterv => "scatterv",
         }
     }
 
@@ -120,7 +140,15 @@ impl Collective {
     pub const fn is_served(self) -> bool {
         !matches!(
             self,
-            Self::Alltoall | Self::Barrier | Self::Scan | Self::Exscan
+            Self::Alltoall
+                | Self::Barrier
+                | Self::Scan
+                | Self::Exscan
+                | Self::Alltoallv
+                | Self::Alltoallw
+                | Self::Allgatherv
+                | Self::Gatherv
+                | Self::Scatterv
         )
     }
 
@@ -133,20 +161,25 @@ impl Collective {
     pub const fn is_rooted(self) -> bool {
         matches!(
             self,
-            Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter
+            Self::Bcast
+                | Self::Reduce
+                | Self::Gather
+                | Self::Scatter
+                | Self::Gatherv
+                | Self::Scatterv
         )
     }
 
     /// Whether only the root gets a result.
     pub const fn has_result_only_at_root(self) -> bool {
-        matches!(self, Self::Reduce | Self::Gather)
+        matches!(self, Self::Reduce | Self::Gather | Self::Gatherv)
     }
 
     /// Whether a rank's result is its part of the vector.
     pub const fn has_part_only(self) -> bool {
         matches!(
             self,
-            Self::Scatter | Self::ReduceScatter | Self::ReduceScatterBlock
+            Self::Scatter | Self::Scatterv | Self::ReduceScatter | Self::ReduceScatterBlock
         )
     }
 
@@ -176,7 +209,7 @@ impl Collective {
 
     /// Whether a call's length is that of one rank's part of the vector: its contribution to a
     /// gather or an allgather, its result of a scatter or a `reduce_scatter_block`, the block that
-    /// it gives to one rank in an alltoall. Otherwise it is that of the whole vector.
+    /// it gives to one rank in an alltoall, on average in an alltoallv. Otherwise it is that of the whole vector.
     pub const fn is_sized_by_part(self) -> bool {
         matches!(
             self,
@@ -185,7 +218,22 @@ impl Collective {
                 | Self::Allgather
                 | Self::ReduceScatterBlock
                 | Self::Alltoall
+                | Self::Alltoallv
+                | Self::Alltoallw
         )
+    }
+
+    /// Whether the parts of the vector may differ in length, so that a call has a count for each rank.
+    pub const fn has_part_counts(self) -> bool {
+        matches!(
+            self,
+            Self::ReduceScatter | Self::Allgatherv | Self::Gatherv | Self::Scatterv
+        )
+    }
+
+    /// Whether the blocks from each rank to each may differ in length, so that a call has a count for each pair of ranks.
+    pub const fn has_block_counts(self) -> bool {
+        matches!(self, Self::Alltoallv | Self::Alltoallw)
     }
 }
 
@@ -206,7 +254,7 @@ impl Collective {
     /// The pre-condition: the buffer that holds a rank's contribution, and what it holds.
     pub fn precondition(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
         let has_data = match self {
-            Self::Bcast | Self::Scatter => rank == shape.root,
+            Self::Bcast | Self::Scatter | Self::Scatterv => rank == shape.root,
             _ => self.has_data(),
         };
         let held = if has_data {
@@ -225,9 +273,9 @@ impl Collective {
         let Shape { ranks, root, .. } = *shape;
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
-            Self::Bcast | Self::Scatter => Held::Ranks(root, root),
-            Self::Gather | Self::Allgather => Held::Parts,
-            Self::Alltoall => Held::PartsForRank,
+            Self::Bcast | Self::Scatter | Self::Scatterv => Held::Ranks(root, root),
+            Self::Gather | Self::Gatherv | Self::Allgather | Self::Allgatherv => Held::Parts,
+            Self::Alltoall | Self::Alltoallv | Self::Alltoallw => Held::PartsForRank,
             Self::Barrier => Held::Undefined,
             Self::Scan => Held::Ranks(0, rank),
             Self::Exscan => rank
@@ -256,18 +304,30 @@ impl Collective {
             (Self::Bcast, _) => [None, whole(output)],
             (Self::Reduce, true) if is_root => [whole(output), whole(output)],
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
-            (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
-            (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
+            (
+                Self::Allreduce | Self::Scan | Self::Alltoall | Self::Alltoallv | Self::Alltoallw,
+                in_place,
+            ) => [whole(if in_place { output } else { input }), whole(output)],
             // Rank 0 has no result: its receive buffer may be absent, and in place it must stay as it is.
             (Self::Exscan, true) => [whole(output), whole(output).filter(|_| rank > 0)],
             (Self::Exscan, false) => [whole(input), whole(output).filter(|_| rank > 0)],
             (Self::Barrier, _) => [None, None],
-            (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
-            (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
-            (Self::Scatter, true) if is_root => [whole(input), inside(input, at_part, part)],
-            (Self::Scatter, _) => [whole(input).filter(|_| is_root), own(output, part)],
-            (Self::Allgather, true) => [inside(output, at_part, part), whole(output)],
-            (Self::Allgather, false) => [own(input, part), whole(output)],
+            (Self::Gather | Self::Gatherv, true) if is_root => {
+                [inside(output, at_part, part), whole(output)]
+            }
+            (Self::Gather | Self::Gatherv, _) => {
+                [own(input, part), whole(output).filter(|_| is_root)]
+            }
+            (Self::Scatter | Self::Scatterv, true) if is_root => {
+                [whole(input), inside(input, at_part, part)]
+            }
+            (Self::Scatter | Self::Scatterv, _) => {
+                [whole(input).filter(|_| is_root), own(output, part)]
+            }
+            (Self::Allgather | Self::Allgatherv, true) => {
+                [inside(output, at_part, part), whole(output)]
+            }
+            (Self::Allgather | Self::Allgatherv, false) => [own(input, part), whole(output)],
             (Self::ReduceScatter | Self::ReduceScatterBlock, true) => {
                 [whole(output), own(output, part)]
             }

@@ -71,7 +71,15 @@ impl Case<'_> {
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 [whole, if is_in_place { whole } else { self.part(rank) }]
             }
-            Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan => {
+            Collective::Alltoall
+            | Collective::Barrier
+            | Collective::Scan
+            | Collective::Exscan
+            | Collective::Alltoallv
+            | Collective::Alltoallw
+            | Collective::Allgatherv
+            | Collective::Gatherv
+            | Collective::Scatterv => {
                 panic!("{collective} has no algorithms that programs use")
             }
         }

@@ -195,8 +195,18 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             recv: data,
         },
         (_, None)
-        | (Collective::Alltoall | Collective::Barrier | Collective::Scan | Collective::Exscan, _) =>
-        {
+        | (
+            Collective::Alltoall
+            | Collective::Barrier
+            | Collective::Scan
+            | Collective::Exscan
+            | Collective::Alltoallv
+            | Collective::Alltoallw
+            | Collective::Allgatherv
+            | Collective::Gatherv
+            | Collective::Scatterv,
+            _,
+        ) => {
             return None;
         }
         (Collective::Reduce, Some(operator)) => Arguments::Reduce {

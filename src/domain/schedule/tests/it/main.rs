@@ -10,6 +10,7 @@ mod export;
 mod faults;
 mod grid;
 mod house;
+mod irregular;
 mod lengths;
 mod levels;
 mod memory;

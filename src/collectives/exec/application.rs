@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use schedule::{Algorithm, Placed, Request, Schedule};
+use schedule::{Algorithm, Distribution, Placed, Request, Schedule};
 use vocabulary::Parameters;
 
 use crate::combiner::Combiner;
@@ -74,6 +74,7 @@ impl ApplicationCall {
                 Arguments::ReduceScatter { counts, .. } => Some(counts),
                 _ => None,
             },
+            distribution: Distribution::Uniform,
             parameters: parameters.in_units(unit_bytes),
             placed: Placed::On(communicator.nodes()),
         };

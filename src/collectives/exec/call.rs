@@ -1,6 +1,6 @@
 //! Calls of collectives.
 
-use schedule::{Collective, Nodes, Placed, Request, Schedule};
+use schedule::{Collective, Distribution, Nodes, Placed, Request, Schedule};
 use vocabulary::{Cell, Datatype, Operator, Parameters};
 
 use crate::ExecError;
@@ -77,6 +77,7 @@ impl Call {
             commutative: self.operator.is_none_or(Operator::commutes),
             units: self.bytes / unit_bytes,
             counts: None,
+            distribution: Distribution::Uniform,
             parameters: parameters.in_units(unit_bytes),
             placed: Placed::On(nodes),
         };
@@ -90,11 +91,21 @@ impl Call {
         match self.collective {
             Collective::Bcast | Collective::Barrier => 0,
             Collective::Scatter if is_root => self.bytes_of_all_ranks(ranks),
-            Collective::Scatter => 0,
-            Collective::Reduce | Collective::Gather if is_root && self.in_place => 0,
+            Collective::Scatterv if is_root => self.bytes,
+            Collective::Scatter | Collective::Scatterv => 0,
+            Collective::Reduce | Collective::Gather | Collective::Gatherv
+                if is_root && self.in_place =>
+            {
+                0
+            }
             Collective::Reduce | Collective::Gather => self.bytes,
+            Collective::Gatherv => self.part_bytes(rank, ranks),
             _ if self.in_place => 0,
-            Collective::ReduceScatterBlock | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
+            Collective::Allgatherv => self.part_bytes(rank, ranks),
+            Collective::ReduceScatterBlock
+            | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::Alltoallw => self.bytes_of_all_ranks(ranks),
             Collective::Allreduce
             | Collective::Allgather
             | Collective::ReduceScatter
@@ -114,17 +125,24 @@ impl Call {
             Collective::Exscan => self.bytes,
             Collective::Reduce if is_root => self.bytes,
             Collective::Gather if is_root => self.bytes_of_all_ranks(ranks),
-            Collective::Reduce | Collective::Gather => 0,
-            Collective::Scatter if is_root && self.in_place => 0,
+            Collective::Gatherv if is_root => self.bytes,
+            Collective::Reduce | Collective::Gather | Collective::Gatherv => 0,
+            Collective::Scatter | Collective::Scatterv if is_root && self.in_place => 0,
             Collective::Scatter => self.bytes,
-            Collective::Allgather | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
+            Collective::Allgatherv => self.bytes,
+            Collective::Allgather
+            | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::Alltoallw => self.bytes_of_all_ranks(ranks),
             Collective::ReduceScatter if self.in_place => self.bytes,
-            Collective::ReduceScatter => {
-                self.part_elements(rank, ranks) * self.datatype.size_bytes()
-            }
+            Collective::ReduceScatter | Collective::Scatterv => self.part_bytes(rank, ranks),
             Collective::ReduceScatterBlock if self.in_place => self.bytes_of_all_ranks(ranks),
             Collective::ReduceScatterBlock => self.bytes,
         }
+    }
+
+    fn part_bytes(&self, rank: u32, ranks: u32) -> u64 {
+        self.part_elements(rank, ranks) * self.datatype.size_bytes()
     }
 
     fn bytes_of_all_ranks(&self, ranks: u32) -> u64 {
@@ -132,7 +150,7 @@ impl Call {
     }
 
     /// The number of elements in a rank's part of a `reduce_scatter`: as even as possible, the larger parts first.
-    pub(crate) fn part_elements(&self, rank: u32, ranks: u32) -> u64 {
+    pub fn part_elements(&self, rank: u32, ranks: u32) -> u64 {
         let (elements, ranks) = (self.bytes / self.datatype.size_bytes(), u64::from(ranks));
         elements / ranks + u64::from(u64::from(rank) < elements % ranks)
     }

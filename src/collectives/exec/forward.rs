@@ -57,6 +57,12 @@ macro_rules! call_by {
                     Collective::Barrier => ffi::$barrier(on),
                     Collective::Scan => ffi::$scan(send, recv, count, datatype, operator, on),
                     Collective::Exscan => ffi::$exscan(send, recv, count, datatype, operator, on),
+                    // Their arguments are not those of a `RawCall`.
+                    Collective::Alltoallv
+                    | Collective::Alltoallw
+                    | Collective::Allgatherv
+                    | Collective::Gatherv
+                    | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
                 }
             }
         }
@@ -134,6 +140,12 @@ impl RawCall {
                 Collective::Exscan => {
                     EXSCAN.as_function()(send, recv, count, datatype, operator, on)
                 }
+                // Their arguments are not those of a `RawCall`.
+                Collective::Alltoallv
+                | Collective::Alltoallw
+                | Collective::Allgatherv
+                | Collective::Gatherv
+                | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
             }
         }
     }
@@ -195,6 +207,11 @@ impl RawCall {
                 }
                 // It has no counts, so there is only one function.
                 Collective::Barrier => BARRIER.as_function()(on),
+                Collective::Alltoallv
+                | Collective::Alltoallw
+                | Collective::Allgatherv
+                | Collective::Gatherv
+                | Collective::Scatterv => ffi::MPI_ERR_OTHER as c_int,
             }
         }
     }
@@ -397,6 +414,11 @@ pub unsafe fn redirect_collective(collective: Collective, function: *const c_voi
         Collective::Barrier => &BARRIER.address,
         Collective::Scan => &SCAN.address,
         Collective::Exscan => &EXSCAN.address,
+        Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => return,
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }
@@ -422,6 +444,11 @@ pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
         Collective::Exscan => &LARGE_EXSCAN.address,
         // It has no counts.
         Collective::Barrier => return,
+        Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => return,
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }

@@ -144,5 +144,10 @@ fn mpi_name(collective: Collective) -> &'static str {
         Collective::Barrier => "MPI_Barrier",
         Collective::Scan => "MPI_Scan",
         Collective::Exscan => "MPI_Exscan",
+        Collective::Alltoallv => "MPI_Alltoallv",
+        Collective::Alltoallw => "MPI_Alltoallw",
+        Collective::Allgatherv => "MPI_Allgatherv",
+        Collective::Gatherv => "MPI_Gatherv",
+        Collective::Scatterv => "MPI_Scatterv",
     }
 }

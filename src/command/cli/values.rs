@@ -7,7 +7,7 @@ use answers::{Scope, TaskKind};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
-use schedule::{Collective, UnknownCollective};
+use schedule::{Collective, Distribution, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
 use vocabulary::bounds::{Bounds, NODES, RANKS, SHARE};
@@ -64,7 +64,7 @@ impl TypedValueParser for CollectiveParser {
         value: &OsStr,
     ) -> Result<Collective, clap::Error> {
         let parse = |name: String| -> Result<Collective, UnknownCollective> { name.parse() };
-        let is_unserved = Collective::UNSERVED_NAMES.iter().any(|name| value == *name);
+        let is_unserved = Collective::unserved().any(|known| value == known.name());
         if is_unserved {
             let any = StringValueParser::new().try_map(parse);
             any.parse_ref(command, argument, value)
@@ -87,6 +87,11 @@ impl TypedValueParser for CollectiveParser {
 pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
     PossibleValuesParser::new(Collective::ALL.map(Collective::name))
         .try_map(|name| Collective::from_name(&name).ok_or(UnknownCollective(name)))
+}
+
+/// The distributions of irregular calls.
+pub(crate) fn distribution_parser() -> impl TypedValueParser<Value = Distribution> {
+    named_value_parser(Distribution::ALL, Distribution::name)
 }
 
 /// One of these values, by its name.

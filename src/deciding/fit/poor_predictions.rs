@@ -140,7 +140,7 @@ fn action_sizes(
             ))
         };
         let bytes = |span: &Span| {
-            let units = schedule.span_units(span);
+            let units = schedule.span_units(rank, span);
             units.saturating_mul(cell.datatype.size_bytes())
         };
         let program = schedule.program(rank);

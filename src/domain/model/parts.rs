@@ -66,7 +66,12 @@ pub(crate) fn parts_of_call(
         }]),
         (true, true) => Some(vec![reduce, bcast]),
         // The phases before a broadcast of everything, or after a reduce to one rank.
-        (false, true) if algorithm.collective == Collective::Allgather => {
+        (false, true)
+            if matches!(
+                algorithm.collective,
+                Collective::Allgather | Collective::Allgatherv
+            ) =>
+        {
             Some(vec![binomial(Collective::Gather)?, bcast])
         }
         (true, false) if !algorithm.collective.is_rooted() => {
@@ -132,7 +137,7 @@ pub(crate) fn root_block_seconds(
     let block = Schedule::new(schedule.algorithm(), &request).ok()?;
     let program = block.program(shape.root);
     let node = |rank: schedule::Rank| shape.nodes.place_of_rank(rank).0;
-    let bytes = |span: &Span| (block.span_units(span) * call.unit_bytes.max(1)) as f64;
+    let bytes = |span: &Span| (block.span_units(shape.root, span) * call.unit_bytes.max(1)) as f64;
     // For sending, receiving and combining: seconds for messages, and for their bytes.
     let mut work = [[0.0; 2]; 3];
     let mut round = Round::default();

@@ -4,7 +4,8 @@
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
 //! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
-//! and programs use those of [`Collective::SERVED`]. A barrier has no data: one cell of 0 bytes.
+//! and programs use those of [`Collective::SERVED`]; the irregular ones, whose parts or blocks may differ in length, can
+//! only be shown, proved and simulated so far. A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,11 +44,21 @@ pub enum Collective {
     Scan,
     /// `MPI_Exscan`: rank r gets the combination of the vectors of ranks 0 to r - 1, in rank order; rank 0 gets nothing.
     Exscan,
+    /// `MPI_Alltoallv`: an alltoall whose blocks may differ in length.
+    Alltoallv,
+    /// `MPI_Alltoallw`: the same with a datatype for each block.
+    Alltoallw,
+    /// `MPI_Allgatherv`: an allgather whose contributions may differ in length.
+    Allgatherv,
+    /// `MPI_Gatherv`: a gather whose contributions may differ in length.
+    Gatherv,
+    /// `MPI_Scatterv`: a scatter whose parts may differ in length.
+    Scatterv,
 }
 
 impl Collective {
     /// Every collective.
-    pub const ALL: [Collective; 12] = [
+    pub const ALL: [Collective; 17] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -60,6 +71,11 @@ impl Collective {
         Self::Barrier,
         Self::Scan,
         Self::Exscan,
+        Self::Alltoallv,
+        Self::Alltoallw,
+        Self::Allgatherv,
+        Self::Gatherv,
+        Self::Scatterv,
     ];
 
     /// The collectives that campaigns, tables and programs use.
@@ -78,16 +94,6 @@ impl Collective {
         Self::Exscan,
     ];
 
-    /// The names of MPI's other blocking collectives (MPI 4.0, chapter 6), which campaigns, tables and programs do not use
-    /// yet. Errors tell them apart from words that name no collective.
-    pub const UNSERVED_NAMES: [&'static str; 5] = [
-        "alltoallv",
-        "alltoallw",
-        "allgatherv",
-        "gatherv",
-        "scatterv",
-    ];
-
     /// The name used in files and on the command line: MPI's, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,12 +109,22 @@ impl Collective {
             Self::Barrier => "barrier",
             Self::Scan => "scan",
             Self::Exscan => "exscan",
+            Self::Alltoallv => "alltoallv",
+            Self::Alltoallw => "alltoallw",
+            Self::Allgatherv => "allgatherv",
+            Self::Gatherv => "gatherv",
+            Self::Scatterv => "scatterv",
         }
     }
 
     /// The collective with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// The collectives that campaigns, tables and programs do not use yet.
+    pub fn unserved() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|known| !known.is_served())
     }
 
     /// Whether campaigns, tables and programs use it.
@@ -125,20 +141,25 @@ impl Collective {
     pub const fn is_rooted(self) -> bool {
         matches!(
             self,
-            Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter
+            Self::Bcast
+                | Self::Reduce
+                | Self::Gather
+                | Self::Scatter
+                | Self::Gatherv
+                | Self::Scatterv
         )
     }
 
     /// Whether only the root gets a result.
     pub const fn has_result_only_at_root(self) -> bool {
-        matches!(self, Self::Reduce | Self::Gather)
+        matches!(self, Self::Reduce | Self::Gather | Self::Gatherv)
     }
 
     /// Whether a rank's result is its part of the vector.
     pub const fn has_part_only(self) -> bool {
         matches!(
             self,
-            Self::Scatter | Self::ReduceScatter | Self::ReduceScatterBlock
+            Self::Scatter | Self::Scatterv | Self::ReduceScatter | Self::ReduceScatterBlock
         )
     }
 
@@ -168,7 +189,7 @@ impl Collective {
 
     /// Whether a call's length is that of one rank's part of the vector: its contribution to a
     /// gather or an allgather, its result of a scatter or a `reduce_scatter_block`, the block that
-    /// it gives to one rank in an alltoall. Otherwise it is that of the whole vector.
+    /// it gives to one rank in an alltoall, on average in an alltoallv. Otherwise it is that of the whole vector.
     pub const fn is_sized_by_part(self) -> bool {
         matches!(
             self,
@@ -177,7 +198,22 @@ impl Collective {
                 | Self::Allgather
                 | Self::ReduceScatterBlock
                 | Self::Alltoall
+                | Self::Alltoallv
+                | Self::Alltoallw
         )
+    }
+
+    /// Whether the parts of the vector may differ in length, so that a call has a count for each rank.
+    pub const fn has_part_counts(self) -> bool {
+        matches!(
+            self,
+            Self::ReduceScatter | Self::Allgatherv | Self::Gatherv | Self::Scatterv
+        )
+    }
+
+    /// Whether the blocks from each rank to each may differ in length, so that a call has a count for each pair of ranks.
+    pub const fn has_block_counts(self) -> bool {
+        matches!(self, Self::Alltoallv | Self::Alltoallw)
     }
 }
 
@@ -198,7 +234,7 @@ impl Collective {
     /// The pre-condition: the buffer that holds a rank's contribution, and what it holds.
     pub fn precondition(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
         let has_data = match self {
-            Self::Bcast | Self::Scatter => rank == shape.root,
+            Self::Bcast | Self::Scatter | Self::Scatterv => rank == shape.root,
             _ => self.has_data(),
         };
         let held = if has_data {
@@ -217,9 +253,9 @@ impl Collective {
         let Shape { ranks, root, .. } = *shape;
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
-            Self::Bcast | Self::Scatter => Held::Ranks(root, root),
-            Self::Gather | Self::Allgather => Held::Parts,
-            Self::Alltoall => Held::PartsForRank,
+            Self::Bcast | Self::Scatter | Self::Scatterv => Held::Ranks(root, root),
+            Self::Gather | Self::Gatherv | Self::Allgather | Self::Allgatherv => Held::Parts,
+            Self::Alltoall | Self::Alltoallv | Self::Alltoallw => Held::PartsForRank,
             Self::Barrier => Held::Undefined,
             Self::Scan => Held::Ranks(0, rank),
             Self::Exscan => rank
@@ -248,18 +284,30 @@ impl Collective {
             (Self::Bcast, _) => [None, whole(output)],
             (Self::Reduce, true) if is_root => [whole(output), whole(output)],
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
-            (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
-            (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
+            (
+                Self::Allreduce | Self::Scan | Self::Alltoall | Self::Alltoallv | Self::Alltoallw,
+                in_place,
+            ) => [whole(if in_place { output } else { input }), whole(output)],
             // Rank 0 has no result: its receive buffer may be absent, and in place it must stay as it is.
             (Self::Exscan, true) => [whole(output), whole(output).filter(|_| rank > 0)],
             (Self::Exscan, false) => [whole(input), whole(output).filter(|_| rank > 0)],
             (Self::Barrier, _) => [None, None],
-            (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
-            (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
-            (Self::Scatter, true) if is_root => [whole(input), inside(input, at_part, part)],
-            (Self::Scatter, _) => [whole(input).filter(|_| is_root), own(output, part)],
-            (Self::Allgather, true) => [inside(output, at_part, part), whole(output)],
-            (Self::Allgather, false) => [own(input, part), whole(output)],
+            (Self::Gather | Self::Gatherv, true) if is_root => {
+                [inside(output, at_part, part), whole(output)]
+            }
+            (Self::Gather | Self::Gatherv, _) => {
+                [own(input, part), whole(output).filter(|_| is_root)]
+            }
+            (Self::Scatter | Self::Scatterv, true) if is_root => {
+                [whole(input), inside(input, at_part, part)]
+            }
+            (Self::Scatter | Self::Scatterv, _) => {
+                [whole(input).filter(|_| is_root), own(output, part)]
+            }
+            (Self::Allgather | Self::Allgatherv, true) => {
+                [inside(output, at_part, part), whole(output)]
+            }
+            (Self::Allgather | Self::Allgatherv, false) => [own(input, part), whole(output)],
             (Self::ReduceScatter | Self::ReduceScatterBlock, true) => {
                 [whole(output), own(output, part)]
             }
@@ -288,7 +336,7 @@ pub struct UnknownCollective(pub String);
 impl UnknownCollective {
     /// Whether it is a collective of MPI that campaigns, tables and programs do not use yet.
     pub fn is_unserved(&self) -> bool {
-        Collective::UNSERVED_NAMES.contains(&&*self.0)
+        Collective::from_name(&self.0).is_some_and(|known| !known.is_served())
     }
 
     /// What is wrong, without a list of the known collectives.

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Misdeed};
 use crate::independence::{Access, Independence};
 use crate::program::Program;
 use crate::storage::Memory;
-use crate::{Action, Buffer, Place, Rank, Round, Schedule, Span};
+use crate::{Action, Buffer, Layout, Place, Rank, Round, Schedule, Span};
 
 /// The values that units of memory hold.
 pub(crate) trait Domain {
@@ -221,14 +221,9 @@ impl<'a, D: Domain> Engine<'a, D> {
         values.into_iter().flatten()
     }
 
-    /// The rank that owns a unit's part of the vector.
-    pub(crate) fn part_owner(&self, unit: u64) -> Rank {
-        self.processes[0].memory.layout.part_owner(unit)
-    }
-
-    /// The start of a rank's part of the vector.
-    pub(crate) fn part_start(&self, rank: Rank) -> u64 {
-        self.processes[0].memory.layout.part_start(rank)
+    /// The layout of a rank's memory.
+    pub(crate) fn layout(&self, rank: Rank) -> &Layout {
+        &self.processes[rank as usize].memory.layout
     }
 
     /// The first rank from which no chain of messages has reached this one.

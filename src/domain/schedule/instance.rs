@@ -4,14 +4,15 @@
 //! all, an algorithm that combines out of rank order is never used for an operator that does not commute. Algorithms
 //! are defined for at least two ranks; on one rank the schedule itself copies the contribution or does nothing.
 
+use crate::counts::{BlockCounts, Distribution, OwnCounts};
 use crate::layout::Layout;
 use crate::phases::{self, Phase};
 use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
 use crate::vector::{PartSizes, Vector};
 use crate::{
-    Algorithm, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters, Partition, Placed,
-    Rank, Shape, Span, Translation, find_algorithm,
+    Algorithm, BlockRange, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters,
+    Partition, Placed, Rank, Shape, Span, Translation, find_algorithm,
 };
 use thiserror::Error;
 
@@ -29,8 +30,12 @@ pub struct Request<'a> {
     /// Length of the call: elements in reductions, bytes elsewhere; of one rank's part where
     /// [`Collective::is_sized_by_part`], of the whole vector otherwise. Ignored without [`Collective::has_data`].
     pub units: u64,
-    /// Length of each rank's part in a `reduce_scatter`, `units` in all; even parts if absent.
+    /// Where [`Collective::has_part_counts`], the length of each rank's part, `units` in all. Where
+    /// [`Collective::has_block_counts`], those of all blocks, whatever `units` is: what rank 0 sends to each rank, then
+    /// what rank 1 sends, and so on. If absent, they follow from `distribution`.
     pub counts: Option<&'a [u64]>,
+    /// The distribution of data over parts or blocks whose counts are not given.
+    pub distribution: Distribution,
     /// The parameters of the algorithm.
     pub parameters: Parameters<'a>,
     /// Which ranks share a node; ignored by most algorithms.
@@ -47,6 +52,7 @@ impl Request<'_> {
             commutative: true,
             units: 1,
             counts: None,
+            distribution: Distribution::Uniform,
             parameters: Parameters::default(),
             placed: Placed::Together,
         }
@@ -108,9 +114,29 @@ pub enum Unsupported {
         "{algorithm} combines out of rank order, which gives wrong results for operators that do not commute"
     )]
     Unordered { algorithm: String },
-    /// There are counts but the collective takes none, their number is wrong, or their sum differs from `units`.
-    #[error("a reduce_scatter needs one count per rank, and their sum must be the vector's length")]
-    Counts,
+    /// There are counts or a distribution, but the collective has parts of one size.
+    #[error(
+        "the parts of a {collective} have one size; counts and distributions are for reduce_scatter, allgatherv, gatherv, scatterv, alltoallv and alltoallw"
+    )]
+    OneSize { collective: Collective },
+    /// The number of counts is wrong, or their sum differs from `units`.
+    #[error(
+        "{given} counts do not fit: a {collective} needs one for {}",
+        if collective.has_block_counts() {
+            "each pair of ranks, row by row"
+        } else {
+            "each rank, and their sum must be the vector's length"
+        }
+    )]
+    Counts {
+        collective: Collective,
+        given: usize,
+    },
+    /// A block is not as long as the one that replaces it.
+    #[error(
+        "in place, the block from one rank to another must be as long as the one in the other direction"
+    )]
+    Asymmetric,
     /// The vector has more units than can be counted.
     #[error("the vector is longer than {MOST_UNITS} units")]
     TooLong,
@@ -125,7 +151,10 @@ pub struct Schedule {
     algorithm: &'static Algorithm,
     shape: Shape,
     units: u64,
+    /// That of the call; where blocks differ in length, one that is at least as long as that of every rank.
     vector: Vector,
+    /// The lengths of blocks that differ.
+    blocks: Option<BlockCounts>,
 }
 
 impl Schedule {
@@ -167,7 +196,7 @@ impl Schedule {
         }
         let nodes = request.placed.resolve_nodes(ranks);
         let nodes = nodes.ok_or(Unsupported::Nodes { ranks })?;
-        let vector = divide_vector(collective, request, &nodes)?;
+        let (vector, block_counts) = divide_vector(collective, request, &nodes)?;
         let radix = parameters.radix.unwrap_or(Parameters::DEFAULT_RADIX);
         if !Parameters::RADICES.contains(&radix) {
             return Err(Unsupported::Radix { radix });
@@ -210,6 +239,7 @@ impl Schedule {
             shape,
             units: if collective.has_data() { units } else { 0 },
             vector,
+            blocks: block_counts,
         };
         match schedule.unordered_part() {
             Some(unordered) if collective.is_reduction() && !request.commutative => {
@@ -241,17 +271,38 @@ impl Schedule {
         vector_pieces(self.algorithm, &self.shape)
     }
 
-    /// Length of the whole vector.
+    /// Length of the whole vector; where blocks differ in length, at least that of every rank's blocks together.
     pub fn vector_units(&self) -> u64 {
         self.vector.units
     }
 
-    /// The number of units in a span, in any memory; that of a message is the same at both ends.
+    /// Whether blocks differ in length, so that the vectors of ranks do.
+    pub fn has_uneven_blocks(&self) -> bool {
+        self.blocks.is_some()
+    }
+
+    /// The number of units in a span of a rank, in any memory; that of a message is the same at both ends.
     ///
-    /// The span must be one of the schedule's own rounds.
+    /// The span must be one of the rank's own rounds.
     #[inline]
-    pub fn span_units(&self, span: &Span) -> u64 {
-        self.vector.span_length(span)
+    pub fn span_units(&self, rank: Rank, span: &Span) -> u64 {
+        match &self.blocks {
+            None => self.vector.span_length(span),
+            Some(blocks) => self.block_units(blocks, rank, span),
+        }
+    }
+
+    /// The same where blocks differ in length: every span is some of the blocks that the rank sends, or of those that it
+    /// receives.
+    fn block_units(&self, blocks: &BlockCounts, rank: Rank, span: &Span) -> u64 {
+        let ranks = self.shape.ranks;
+        let BlockRange { start, count } = span.blocks;
+        let peers = (start..start + count).map(|block| (block % u64::from(ranks)) as Rank);
+        let units = peers.map(|peer| match span.buffer {
+            Buffer::Input => blocks.count(ranks, rank, peer),
+            Buffer::Output | Buffer::Scratch(_) => blocks.count(ranks, peer, rank),
+        });
+        units.sum()
     }
 
     /// Whether two spans of one rank are disjoint because they name different buffers, or different blocks of a
@@ -275,7 +326,8 @@ impl Schedule {
     /// Renumberings of the ranks under which the programs stay the same; `None` if there are none, or none are known.
     pub fn translation(&self) -> Option<Translation> {
         let collective = self.algorithm.collective;
-        let has_equal_parts = collective.is_sized_by_part() || !collective.has_data();
+        let has_equal_parts = (collective.is_sized_by_part() && !collective.has_block_counts())
+            || !collective.has_data();
         (self.algorithm.translation)(&self.shape)
             .filter(|_| has_equal_parts && !collective.is_rooted() && self.shape.ranks > 1)
     }
@@ -318,15 +370,58 @@ impl Schedule {
 
     /// The layout of a rank's memory.
     pub fn layout(&self, rank: Rank) -> Layout {
+        let ranks = self.shape.ranks;
+        let Some(blocks) = &self.blocks else {
+            return self.layout_of_vectors(rank, None, self.vector.clone());
+        };
+        // The sums do not overflow: no rank has more units than `vector`.
+        let of_parts = |parts: Option<PartSizes>| {
+            parts.map_or_else(|| self.vector.clone(), |parts| self.vector.of_parts(parts))
+        };
+        let sent = of_parts(blocks.sent_by(ranks, rank));
+        let received = of_parts(blocks.received_by(ranks, rank));
+        self.layout_of_vectors(rank, Some(sent), received)
+    }
+
+    /// The layout of a rank's memory from what that rank alone knows. All spans of its program have the same places as
+    /// with all counts, so a schedule without counts serves all calls on a communicator.
+    ///
+    /// `None` if the collective has no such counts, if there is not one for each rank, or if there are too many units.
+    pub fn layout_with_counts(&self, rank: Rank, counts: OwnCounts<'_>) -> Option<Layout> {
         let collective = self.algorithm.collective;
-        let buffers = collective.buffer_regions(&self.shape, &self.vector, rank);
+        let of_parts = |parts: PartSizes| {
+            let fits = parts.total_units() <= MOST_UNITS;
+            fits.then(|| self.vector.of_parts(parts))
+        };
+        let listed = |all: &[u64]| {
+            let is_complete = all.len() == self.shape.ranks as usize;
+            of_parts(PartSizes::new(all.iter().copied()).filter(|_| is_complete)?)
+        };
+        match counts {
+            OwnCounts::Parts(all) if collective.has_part_counts() => {
+                Some(self.layout_of_vectors(rank, None, listed(all)?))
+            }
+            OwnCounts::Part(units) if collective.has_part_counts() => {
+                let own = of_parts(PartSizes::Only { rank, units })?;
+                Some(self.layout_of_vectors(rank, None, own))
+            }
+            OwnCounts::Blocks { sent, received } if collective.has_block_counts() => {
+                Some(self.layout_of_vectors(rank, Some(listed(sent)?), listed(received)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn layout_of_vectors(&self, rank: Rank, input: Option<Vector>, vector: Vector) -> Layout {
+        let collective = self.algorithm.collective;
+        let buffers = collective.buffer_regions(&self.shape, &vector, rank);
         let scratch = match self.shape.ranks {
             1 => Vec::new(),
             _ => (self.algorithm.scratch)(&self.shape, rank),
         };
-        let (holds, held) = self.algorithm.collective.precondition(&self.shape, rank);
+        let (holds, held) = collective.precondition(&self.shape, rank);
         let output_is_input = holds == Buffer::Output && held != Held::Undefined;
-        Layout::new(self.vector.clone(), buffers, scratch, output_is_input)
+        Layout::new((input, vector), buffers, scratch, output_is_input)
     }
 
     /// A rank's program; takes at most O(log² p) time. With a single rank there is at most its contribution to copy,
@@ -340,26 +435,37 @@ impl Schedule {
     }
 }
 
-/// The vector of a call and its division among the ranks.
+/// The vector of a call and its division among the ranks, and the lengths of blocks that differ.
 fn divide_vector(
     collective: Collective,
     request: &Request<'_>,
     nodes: &Nodes,
-) -> Result<Vector, Unsupported> {
-    let Request { ranks, units, .. } = *request;
-    let parts = match request.counts {
-        None => None,
-        Some(counts) => {
-            let parts = PartSizes::new(counts).ok_or(Unsupported::TooLong)?;
-            let fits = collective == Collective::ReduceScatter
-                && counts.len() == ranks as usize
-                && parts.total_units() == units;
-            if !fits {
-                return Err(Unsupported::Counts);
-            }
-            Some(parts)
-        }
+) -> Result<(Vector, Option<BlockCounts>), Unsupported> {
+    let Request {
+        ranks,
+        units,
+        distribution,
+        ..
+    } = *request;
+    let has_counts = request.counts.is_some() || distribution != Distribution::Uniform;
+    if has_counts && !collective.has_part_counts() && !collective.has_block_counts() {
+        return Err(Unsupported::OneSize { collective });
+    }
+    let vector = |all, parts| Vector {
+        units: all,
+        ranks,
+        parts,
+        nodes: nodes.clone(),
     };
+    if has_counts && collective.has_block_counts() {
+        let blocks = block_counts(collective, request)?;
+        let most = blocks.most_units(ranks);
+        let most = most.filter(|total| *total <= MOST_UNITS);
+        return Ok((
+            vector(most.ok_or(Unsupported::TooLong)?, None),
+            Some(blocks),
+        ));
+    }
     let factor = if !collective.has_data() {
         0
     } else if collective.is_sized_by_part() {
@@ -367,16 +473,43 @@ fn divide_vector(
     } else {
         1
     };
-    let units = units
+    let all = units
         .checked_mul(factor.into())
         .filter(|units| *units <= MOST_UNITS)
         .ok_or(Unsupported::TooLong)?;
-    Ok(Vector {
-        units,
-        ranks,
-        parts,
-        nodes: nodes.clone(),
-    })
+    let parts = match request.counts {
+        None if distribution == Distribution::Uniform => None,
+        None => PartSizes::new(distribution.part_counts(all, ranks)),
+        Some(counts) => {
+            let sizes = PartSizes::new(counts.iter().copied()).ok_or(Unsupported::TooLong)?;
+            if counts.len() != ranks as usize || sizes.total_units() != units {
+                let given = counts.len();
+                return Err(Unsupported::Counts { collective, given });
+            }
+            Some(sizes)
+        }
+    };
+    Ok((vector(all, parts), None))
+}
+
+/// The lengths of the blocks of a call.
+fn block_counts(collective: Collective, request: &Request<'_>) -> Result<BlockCounts, Unsupported> {
+    let ranks = request.ranks;
+    let Some(counts) = request.counts else {
+        return Ok(BlockCounts::Distributed {
+            distribution: request.distribution,
+            mean: request.units,
+        });
+    };
+    if counts.len() as u64 != u64::from(ranks) * u64::from(ranks) {
+        let given = counts.len();
+        return Err(Unsupported::Counts { collective, given });
+    }
+    let blocks = BlockCounts::Listed(counts.into());
+    if request.in_place && !blocks.are_symmetric(ranks) {
+        return Err(Unsupported::Asymmetric);
+    }
+    Ok(blocks)
 }
 
 /// Longer vectors are refused, because the size of scratch memory, a multiple of the length, must not overflow.

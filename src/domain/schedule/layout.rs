@@ -126,6 +126,8 @@ pub(crate) struct Region {
 #[derive(Clone, Debug)]
 pub struct Layout {
     vector: Vector,
+    /// That of the input, if it is divided in another way: in an alltoallv a rank sends other lengths than it receives.
+    input_vector: Option<Vector>,
     input: Option<Region>,
     output: Option<Region>,
     scratch: Vec<Room>,
@@ -172,17 +174,26 @@ impl Place {
 
 impl Layout {
     pub(crate) fn new(
-        vector: Vector,
+        (input_vector, vector): (Option<Vector>, Vector),
         [input, output]: [Option<Region>; 2],
         scratch: Vec<Room>,
         output_is_input: bool,
     ) -> Self {
         Self {
             vector,
+            input_vector,
             input,
             output,
             scratch,
             output_is_input,
+        }
+    }
+
+    /// The vector of which a buffer is a piece.
+    fn vector_of(&self, buffer: Buffer) -> &Vector {
+        match (buffer, &self.input_vector) {
+            (Buffer::Input, Some(vector)) => vector,
+            _ => &self.vector,
         }
     }
 
@@ -208,15 +219,15 @@ impl Layout {
 
     /// The number of units in a memory; 0 if it is absent or inside another one.
     pub fn capacity(&self, memory: Buffer) -> u64 {
-        let buffers = match memory {
-            Buffer::Scratch(_) => [None, self.buffer_region(memory)],
-            Buffer::Input | Buffer::Output => [self.input, self.output],
+        let buffers: &[Buffer] = match memory {
+            Buffer::Scratch(_) => &[memory],
+            Buffer::Input | Buffer::Output => &[Buffer::Input, Buffer::Output],
         };
-        let inside = buffers.into_iter().flatten().filter(|r| r.home == memory);
-        inside
-            .map(|region| region.base + region.room.capacity(&self.vector))
-            .max()
-            .unwrap_or(0)
+        let ends = buffers.iter().filter_map(|buffer| {
+            let region = self.buffer_region(*buffer).filter(|r| r.home == memory)?;
+            Some(region.base + region.room.capacity(self.vector_of(*buffer)))
+        });
+        ends.max().unwrap_or(0)
     }
 
     /// Whether a program may write the buffer. What is an input to MPI may be in memory that cannot be written.
@@ -242,7 +253,7 @@ impl Layout {
                 (region.home, region.base, &region.room)
             }
         };
-        let runs = room.locate(span, &self.vector)?;
+        let runs = room.locate(span, self.vector_of(span.buffer))?;
         Some(Place {
             memory,
             runs: runs.map(|run| run.shifted_by(0, base)),
@@ -255,17 +266,17 @@ impl Layout {
         let Room::Blocks { partition, blocks } = room else {
             return None;
         };
-        let [units, _] = self.vector.block_pieces(partition, blocks)?;
+        let [units, _] = self.vector_of(buffer).block_pieces(partition, blocks)?;
         let end = base + range_length(&units);
         Some((units, base..end))
     }
 
-    /// The start of a rank's part of the vector.
-    pub(crate) fn part_start(&self, rank: Rank) -> u64 {
-        self.vector.part_start(rank.into())
+    /// The start of a rank's part of the vector of which a buffer is a piece.
+    pub(crate) fn part_start(&self, buffer: Buffer, rank: Rank) -> u64 {
+        self.vector_of(buffer).part_start(rank.into())
     }
 
-    /// The rank whose part of the vector a unit belongs to.
+    /// The rank to whose part of the output's vector a unit belongs.
     pub(crate) fn part_owner(&self, unit: u64) -> Rank {
         let (mut low, mut high) = (0, self.vector.ranks);
         while high - low > 1 {

@@ -37,6 +37,7 @@
 //! - `collective.rs`: what a collective promises, stated once, by which all of its algorithms are judged.
 //! - `vector.rs`, `span.rs`, `layout.rs`: the vector of a call, the pieces that an action names, and where they are in
 //!   a rank's memory.
+//! - `counts.rs`: irregular collectives, and which rank knows which lengths.
 //! - `round.rs`: actions, rounds, and how messages are matched.
 //! - `registry.rs`: how an algorithm is added. Each is one file in its collective's folder and one row.
 //! - `nodes.rs`, `phases.rs`: which ranks share a node, and algorithms that know it.
@@ -50,11 +51,13 @@ mod barrier;
 mod bcast;
 mod collective;
 mod cost;
+mod counts;
 mod engine;
 pub mod export;
 mod exscan;
 mod fault;
 mod gather;
+mod gatherv;
 mod independence;
 mod instance;
 mod layout;
@@ -70,6 +73,7 @@ mod round;
 mod run;
 mod scan;
 mod scatter;
+mod scatterv;
 mod shape;
 mod span;
 mod storage;
@@ -84,6 +88,7 @@ pub mod verify;
 pub use alike::{RESOLVED_ROUNDS, first_alike};
 pub use collective::{Collective, Held, UnknownCollective};
 pub use cost::{Cost, Exact, PipelineCost};
+pub use counts::{Distribution, OwnCounts};
 pub use engine::Tally;
 pub use fault::{Fault, Misdeed};
 pub use instance::{Request, Schedule, Unsupported};

@@ -2,12 +2,13 @@
 
 use crate::engine::{Domain, Engine};
 use crate::fault::{Fault, Misdeed};
-use crate::{Collective, Held, Rank, Schedule};
+use crate::{Buffer, Collective, Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.
 ///
 /// `contributions[r]` is the input of rank `r`. Its length is that of the whole vector in broadcasts, scatters and
-/// reductions (only the root's is read in the first two), and that of the rank's part in gathers and allgathers. The
+/// reductions (only the root's is read in the first two), that of the rank's part in gathers and allgathers, and that of
+/// all blocks that the rank sends in an alltoall, also in the irregular collectives. The
 /// output of a rank without a result is `None`. `operator(left, right)` is called with the value of the lower ranks
 /// on the left.
 ///
@@ -32,7 +33,10 @@ pub fn run_in_memory<T: Clone>(
     let collective = schedule.algorithm().collective;
     let layout = schedule.layout(0);
     let first = move |rank: Rank| match collective {
-        Collective::Gather | Collective::Allgather => layout.part_start(rank),
+        Collective::Gather
+        | Collective::Gatherv
+        | Collective::Allgather
+        | Collective::Allgatherv => layout.part_start(Buffer::Output, rank),
         _ => 0,
     };
     let elements = Elements {

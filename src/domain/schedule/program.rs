@@ -6,7 +6,7 @@
 
 use crate::Rank;
 use crate::round::{Action, Round};
-use crate::span::{Buffer, Span};
+use crate::span::{Buffer, Partition, Span};
 
 /// The rounds of one rank, computed on demand.
 ///
@@ -41,7 +41,9 @@ impl Program for CopyOwn {
     }
 
     fn round(&self, _: u64, round: &mut Round) {
-        round.copy(Span::whole(Buffer::Input), Span::whole(Buffer::Output));
+        // The only part.
+        let own = |buffer| Span::block(buffer, Partition::parts(1), 0);
+        round.copy(own(Buffer::Input), own(Buffer::Output));
     }
 }
 

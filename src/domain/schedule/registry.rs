@@ -7,7 +7,8 @@
 //! Algorithms that can be derived from others are not written twice. Scatters are gathers read backwards. The ring and
 //! the pairwise reduce-scatter are allgathers read backwards, combining where the allgather sends. The two-tree reduce
 //! reads the timetable of the broadcast from its end. Both reduce-scatters have one definition, since parts of one size
-//! are a special case.
+//! are a special case; so have an irregular collective and its regular counterpart, if all spans are whole parts or if
+//! every rank knows all counts.
 
 use std::fmt;
 
@@ -16,8 +17,8 @@ use crate::{
     Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape, Translation,
 };
 use crate::{
-    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan,
-    scatter,
+    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, gatherv, reduce,
+    reduce_scatter, scan, scatter, scatterv,
 };
 
 /// An algorithm with all of its properties.
@@ -35,7 +36,8 @@ pub struct Algorithm {
     pub source: &'static str,
     /// Its time as a formula for people: in `p` ranks, `L = ceil(log2 p)`, `m` bytes, `b` blocks, `H` the height of a
     /// tree, `alpha` for a message, `beta` for a byte moved, `gamma` for a byte combined. `m` is the size of the
-    /// whole vector in broadcasts and reductions, and that of one rank's part otherwise.
+    /// whole vector in broadcasts and reductions, and that of one rank's part otherwise; where parts differ in size, the
+    /// mean.
     pub formula: &'static str,
     /// The parameters that it takes.
     pub parameters: &'static [Parameter],
@@ -197,6 +199,29 @@ pub static ALGORITHMS: &[Algorithm] = &[
     exscan::recursive_doubling::ALGORITHM,
     exscan::doubling_123::ALGORITHM,
     exscan::leaders::ALGORITHM,
+    alltoall::linear::ALGORITHM.for_collective(Collective::Alltoallv),
+    alltoall::batched::ALGORITHM.for_collective(Collective::Alltoallv),
+    alltoall::pairwise::ALGORITHM.for_collective(Collective::Alltoallv),
+    alltoall::linear::ALGORITHM.for_collective(Collective::Alltoallw),
+    alltoall::batched::ALGORITHM.for_collective(Collective::Alltoallw),
+    alltoall::pairwise::ALGORITHM.for_collective(Collective::Alltoallw),
+    allgather::ring::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::recursive_doubling::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::bruck::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::neighbor_exchange::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::gather_broadcast::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::linear::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::circulant::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::k_circulant::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::bine::ALGORITHM.for_collective(Collective::Allgatherv),
+    allgather::leaders::ALGORITHM.for_collective(Collective::Allgatherv),
+    gather::linear::ALGORITHM.for_collective(Collective::Gatherv),
+    gather::linear_nonblocking::ALGORITHM.for_collective(Collective::Gatherv),
+    gather::linear_sync::ALGORITHM.for_collective(Collective::Gatherv),
+    gatherv::batched::ALGORITHM,
+    scatter::linear::ALGORITHM.for_collective(Collective::Scatterv),
+    scatter::linear_nonblocking::ALGORITHM.for_collective(Collective::Scatterv),
+    scatterv::batched::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
@@ -282,7 +307,7 @@ impl Algorithm {
         self.takes(parameter) && (is_own || parts.any(|part| part.takes(parameter)))
     }
 
-    /// The closed form for root 0; `None` below 2 ranks or if none is known.
+    /// The closed form for root 0 and parts of one size; `None` below 2 ranks or if none is known.
     pub fn cost(&self, ranks: u32) -> Option<Cost> {
         if ranks < 2 {
             return None;
@@ -302,6 +327,21 @@ impl Algorithm {
                 moved: moved * u64::from(ranks),
                 combined: combined * u64::from(ranks),
                 parts,
+            }),
+            // The row belongs to the regular collective, where the length is that of one part.
+            (
+                Cost::Fixed {
+                    steps,
+                    moved,
+                    combined,
+                    parts,
+                },
+                Collective::Allgatherv | Collective::Gatherv | Collective::Scatterv,
+            ) => Some(Cost::Fixed {
+                steps,
+                moved,
+                combined,
+                parts: parts * u64::from(ranks),
             }),
             (cost, _) => Some(cost),
         }

@@ -2,13 +2,13 @@
 //!
 //! A call has one vector of units, which are elements in reductions and bytes in data movement. The input of a gather
 //! is the rank's part of that vector, the root's output the whole. So block 7 means the same everywhere, except in an
-//! alltoall, where a rank's vector is its own row of blocks. The verifier can name every unit, and algorithms of
+//! alltoall, where a rank's vector is its own row of blocks. In an alltoallv, that of its output is its column. The verifier can name every unit, and algorithms of
 //! different collectives can be put together: a broadcast is a scatter and an allgather on one buffer.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{BlockRange, Nodes, Partition, Run, Span};
+use crate::{BlockRange, Nodes, Partition, Rank, Run, Span};
 
 /// The vector of a call: its length, and its division among the ranks.
 #[derive(Clone, Debug)]
@@ -23,28 +23,55 @@ pub(crate) struct Vector {
 
 /// Parts of a vector that need not be even.
 #[derive(Clone, Debug)]
-pub(crate) struct PartSizes {
-    /// The start of each rank's part, and the end.
-    offsets: Arc<[u64]>,
-    largest: u64,
+pub(crate) enum PartSizes {
+    /// All parts are known.
+    Listed {
+        /// The start of each rank's part, and the end.
+        offsets: Arc<[u64]>,
+        largest: u64,
+    },
+    /// Only the part of one rank is known; the others count as empty.
+    Only { rank: Rank, units: u64 },
 }
 
 impl PartSizes {
     /// Parts of these sizes; `None` if their sum overflows.
-    pub(crate) fn new(counts: &[u64]) -> Option<Self> {
-        let mut offsets = vec![0_u64];
+    pub(crate) fn new(counts: impl IntoIterator<Item = u64>) -> Option<Self> {
+        let (mut end, mut largest) = (0_u64, 0);
+        let mut offsets = vec![end];
         for count in counts {
-            offsets.push(offsets[offsets.len() - 1].checked_add(*count)?);
+            end = end.checked_add(count)?;
+            largest = count.max(largest);
+            offsets.push(end);
         }
-        Some(Self {
+        Some(Self::Listed {
             offsets: offsets.into(),
-            largest: counts.iter().copied().max().unwrap_or(0),
+            largest,
         })
     }
 
     /// Units of all parts.
     pub(crate) fn total_units(&self) -> u64 {
-        self.offsets[self.offsets.len() - 1]
+        match self {
+            Self::Listed { offsets, .. } => offsets[offsets.len() - 1],
+            Self::Only { units, .. } => *units,
+        }
+    }
+
+    /// The start of a rank's part; for the number of ranks, the end.
+    fn start(&self, rank: u64) -> u64 {
+        match self {
+            Self::Listed { offsets, .. } => offsets[rank as usize],
+            Self::Only { rank: own, units } if rank > (*own).into() => *units,
+            Self::Only { .. } => 0,
+        }
+    }
+
+    fn largest(&self) -> u64 {
+        match self {
+            Self::Listed { largest, .. } => *largest,
+            Self::Only { units, .. } => *units,
+        }
     }
 }
 
@@ -54,10 +81,20 @@ fn even_block_start(block: u64, blocks: u64, units: u64) -> u64 {
 }
 
 impl Vector {
+    /// The vector of these parts.
+    pub(crate) fn of_parts(&self, parts: PartSizes) -> Self {
+        Self {
+            units: parts.total_units(),
+            ranks: self.ranks,
+            parts: Some(parts),
+            nodes: self.nodes.clone(),
+        }
+    }
+
     /// The start of a rank's part; for rank `ranks`, the end.
     pub(crate) fn part_start(&self, rank: u64) -> u64 {
         match &self.parts {
-            Some(parts) => parts.offsets[rank as usize],
+            Some(parts) => parts.start(rank),
             None => even_block_start(rank, self.ranks.into(), self.units),
         }
     }
@@ -165,7 +202,7 @@ impl Vector {
     /// At least the number of units in the largest block.
     pub(crate) fn largest_block(&self, partition: Partition) -> u64 {
         let part = |ranks: u32| match &self.parts {
-            Some(parts) => parts.largest,
+            Some(parts) => parts.largest(),
             None => self.units.div_ceil(ranks.into()),
         };
         match partition {

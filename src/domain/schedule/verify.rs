@@ -22,7 +22,7 @@ pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 use crate::engine::{Domain, Engine, Tally};
 use crate::fault::{Fault, Misdeed};
 use crate::program::Program;
-use crate::{Held, Rank, Schedule};
+use crate::{Buffer, Held, Rank, Schedule};
 
 /// The observations of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,15 @@ fn check_result(
             Held::Undefined => return Ok(()),
             Held::Ranks(lowest, last) => (Ranks::Range(lowest, last), unit),
             Held::Parts => {
-                let owner = engine.part_owner(unit);
+                let owner = engine.layout(rank).part_owner(unit);
                 (Ranks::Range(owner, owner), unit)
             }
             Held::PartsForRank => {
-                let owner = engine.part_owner(unit);
-                let within = unit - engine.part_start(owner);
-                (Ranks::Range(owner, owner), engine.part_start(rank) + within)
+                let layout = engine.layout(rank);
+                let owner = layout.part_owner(unit);
+                let within = unit - layout.part_start(Buffer::Output, owner);
+                let start = engine.layout(owner).part_start(Buffer::Input, rank);
+                (Ranks::Range(owner, owner), start + within)
             }
         };
         let tree = match value {
@@ -100,8 +102,8 @@ fn check_result(
                 return Err(Fault::WrongResult { rank, unit, found });
             }
         };
-        if collective.is_prefix_reduction() {
-            // Every rank has a result of its own.
+        if !collective.is_reduction() || collective.is_prefix_reduction() {
+            // Nothing is combined, or every rank has a result of its own.
             continue;
         }
         let (other, expected) = *first.entry(unit).or_insert((rank, tree));

@@ -340,7 +340,14 @@ pub const fn message_size(collective: Collective) -> &'static str {
         Collective::Gather | Collective::Allgather => "bytes of one rank's contribution",
         Collective::Scatter | Collective::ReduceScatterBlock => "bytes of one rank's part",
         Collective::ReduceScatter => "bytes of one rank's vector, the parts of all ranks together",
+        Collective::Allgatherv | Collective::Gatherv => {
+            "bytes of all ranks' contributions together"
+        }
+        Collective::Scatterv => "bytes of all ranks' parts together",
         Collective::Alltoall => "bytes of one block, from one rank to another",
+        Collective::Alltoallv | Collective::Alltoallw => {
+            "mean bytes of a block, from one rank to another"
+        }
         Collective::Barrier => "always 0 bytes",
     }
 }

@@ -142,7 +142,7 @@ pub struct Cell {
     /// The shape of the communicator.
     pub shape: CommShape,
     /// Length of the call in bytes, a multiple of the datatype's size. Where [`Collective::is_sized_by_part`], that of
-    /// one rank's part (contribution, result, or the block for one rank of an alltoall); otherwise that of the whole
+    /// one rank's part (contribution, result, or the block for one rank of an alltoall, on average of an alltoallv); otherwise that of the whole
     /// vector, which is one rank's input in a scan; 0 without [`Collective::has_data`].
     #[serde(deserialize_with = "bounds::bytes")]
     pub bytes: u64,
@@ -207,7 +207,9 @@ impl fmt::Display for Cell {
             write!(f, " {bytes} bytes")?;
         }
         match collective {
-            Collective::Alltoall => f.write_str(" a block")?,
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+                f.write_str(" a block")?;
+            }
             _ if collective.is_sized_by_part() => f.write_str(" a rank")?,
             _ => {}
         }

@@ -54,11 +54,29 @@ pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Byte
             // An empty vector has no elements, so this does not divide by zero.
             contributed_element(call, (index / elements) as u32, index % elements)
         }),
+        Collective::Gatherv | Collective::Allgatherv => {
+            let parts = (0..ranks).flat_map(|owner| {
+                let part = 0..call.part_elements(owner, ranks);
+                part.map(move |index| contributed_element(call, owner, index))
+            });
+            let all: Vec<u64> = parts.collect();
+            fill_buffer(call, bytes, |index| all[index as usize])
+        }
+        Collective::Scatterv => {
+            let first: u64 = (0..rank)
+                .map(|other| call.part_elements(other, ranks))
+                .sum();
+            fill_buffer(call, bytes, |index| {
+                contributed_element(call, call.root, first + index)
+            })
+        }
         // The blocks that all ranks send to this one.
-        Collective::Alltoall => fill_buffer(call, bytes, |index| {
-            let block = u64::from(rank) * elements;
-            contributed_element(call, (index / elements) as u32, block + index % elements)
-        }),
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+            fill_buffer(call, bytes, |index| {
+                let block = u64::from(rank) * elements;
+                contributed_element(call, (index / elements) as u32, block + index % elements)
+            })
+        }
         Collective::Scan => {
             let combined = combine_contributions(call, rank + 1);
             fill_buffer(call, bytes, |index| combined[(index % PERIOD) as usize])

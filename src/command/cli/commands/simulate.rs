@@ -18,7 +18,7 @@ use schedule::{Algorithm, Blocks, Collective, Rank};
 use vocabulary::CommShape;
 use vocabulary::units::format_seconds;
 
-use super::schedule::call::{ParameterArgs, Placing};
+use super::schedule::call::{CountsArgs, ParameterArgs, Placing};
 use super::schedule::find_algorithm;
 use super::{Answer, CliError, Console};
 use crate::console::to_pretty_json;
@@ -53,6 +53,7 @@ use sweep::{SweepLimit, SweepProgress};
 Examples:
   colltune simulate --collective allreduce --nodes 36 --ppn 8 --bytes '64K..16M x16'
   colltune simulate -c allreduce --shape 200x48 --bytes 64K
+  colltune simulate -c alltoallv --shape 16x8 --bytes 4K --distribution skewed
   colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
   colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
   colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json")]
@@ -87,9 +88,9 @@ pub(crate) struct SimulateArgs {
     )]
     shape: Option<CommShape>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
-    /// scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the whole
-    /// vector in others; a barrier has none
-    #[arg(long, short, value_name = "RANGE", value_parser = vocabulary::units::parse_byte_range)]
+    /// scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, alltoallv and
+    /// alltoallw (on average), of the whole vector in others; a barrier has none
+    #[arg(long, short, value_name = "RANGE", conflicts_with = "counts", value_parser = vocabulary::units::parse_byte_range)]
     bytes: Option<Sizes>,
     #[command(flatten)]
     machine: MachineArgs,
@@ -109,6 +110,8 @@ pub(crate) struct SimulateArgs {
     block_bytes: Option<u64>,
     #[command(flatten)]
     parameters: ParameterArgs,
+    #[command(flatten)]
+    counts: CountsArgs,
     /// The root, for collectives that have one
     #[arg(long, default_value_t = 0)]
     root: Rank,
@@ -174,6 +177,7 @@ impl SimulateArgs {
             element_bytes: self.element_bytes,
             parameters: self.parameters.with_blocks(self.blocks.map(Blocks::Count)),
             block_bytes: self.block_bytes,
+            counts: &self.counts,
         };
         let format = if self.json {
             SimulateFormat::Json
@@ -270,12 +274,13 @@ impl SimulateArgs {
 
     /// The lengths of the calls in bytes: those that are given, or 0 for algorithms that move no data.
     fn select_sizes(&self, algorithms: &[&Algorithm]) -> Result<Sizes, CliError> {
+        let of_counts = self.length_of_counts(algorithms);
         let without_data = algorithms
             .iter()
             .find(|algorithm| !algorithm.collective.has_data());
         match (&self.bytes, without_data) {
             (None, Some(_)) if algorithms.iter().all(|a| !a.collective.has_data()) => Ok(vec![0]),
-            (None, _) => Err(SimulateError::NoSize.into()),
+            (None, _) => Ok(vec![of_counts.ok_or(SimulateError::NoSize)?]),
             (Some(sizes), Some(algorithm)) if sizes.iter().any(|bytes| *bytes > 0) => {
                 Err(CliError::NoData {
                     collective: algorithm.collective,
@@ -283,6 +288,18 @@ impl SimulateArgs {
             }
             (Some(sizes), _) => Ok(sizes.clone()),
         }
+    }
+
+    /// The length of the calls in bytes, if counts are given.
+    fn length_of_counts(&self, algorithms: &[&Algorithm]) -> Option<u64> {
+        let collective = algorithms.first()?.collective;
+        let unit_bytes = if collective.is_reduction() {
+            self.element_bytes
+        } else {
+            1
+        };
+        let units = self.counts.length_in_units(collective)?;
+        Some(units.saturating_mul(unit_bytes))
     }
 
     /// Every algorithm on every communicator with every size.

@@ -31,7 +31,7 @@ pub(super) enum Measure {
     AllRanks,
     /// No usable quantity, so there may be only one row. Gather and scatter use a size that is significant at the root
     /// only, so ranks of a correct program would choose differently; scan uses the size of the type, not the count; a
-    /// barrier has no size.
+    /// barrier has no size, and tables have no sizes of irregular collectives yet.
     Nothing,
 }
 
@@ -48,7 +48,12 @@ pub(super) fn message_measure(collective: Collective) -> Measure {
         | Collective::Scatter
         | Collective::Scan
         | Collective::Exscan
-        | Collective::Barrier => Measure::Nothing,
+        | Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => Measure::Nothing,
     }
 }
 

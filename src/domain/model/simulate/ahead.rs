@@ -98,7 +98,7 @@ pub(super) fn executor_posts_ahead(
         Action::Recv { from, span } => may_be_ahead(*from).then_some(span),
         _ => None,
     });
-    let bytes = |span: &Span| prices.span_bytes(schedule, span);
+    let bytes = |span: &Span| prices.span_bytes(schedule, rank, span);
     let all = match prices.machine.post_ahead {
         PostAhead::All => recv_bytes,
         _ => arriving.clone().map(bytes).sum(),

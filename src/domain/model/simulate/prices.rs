@@ -267,8 +267,10 @@ impl<'a> Prices<'a> {
         self.topology.nodes()
     }
 
-    pub(super) fn span_bytes(&self, schedule: &Schedule, span: &Span) -> u64 {
-        schedule.span_units(span).saturating_mul(self.unit_bytes)
+    pub(super) fn span_bytes(&self, schedule: &Schedule, rank: Rank, span: &Span) -> u64 {
+        schedule
+            .span_units(rank, span)
+            .saturating_mul(self.unit_bytes)
     }
 
     /// The time to combine.

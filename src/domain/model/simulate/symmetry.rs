@@ -333,7 +333,7 @@ impl<'a> Comparison<'a> {
     ) -> bool {
         let (mut recv_bytes, mut moves) = (0, false);
         for action in this.actions() {
-            let bytes = |span| self.prices.span_bytes(self.schedule, span);
+            let bytes = |span| self.prices.span_bytes(self.schedule, rank, span);
             let (kind, bytes, partner) = match action {
                 Action::Send { to, span } => (0, bytes(span), Some((0, *to))),
                 Action::Recv { from, span } => (1, bytes(span), Some((1, *from))),

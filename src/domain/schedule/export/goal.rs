@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::{ScheduleExport, Step, Transfer, for_each_step};
+use super::{ScheduleExport, Step, Transfer, for_each_step, most_if_uneven};
 use crate::{Rank, text};
 
 impl ScheduleExport<'_> {
@@ -14,9 +14,10 @@ impl ScheduleExport<'_> {
     pub fn goal_head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
-            "// {}\n// {} units of {} bytes; combining a byte takes {} units of time; signals have \
+            "// {}\n// {}{} units of {} bytes; combining a byte takes {} units of time; signals have \
              one byte\nnum_ranks {}\n",
             text::schedule_headline(schedule),
+            most_if_uneven(schedule),
             schedule.vector_units(),
             scale.unit_bytes,
             scale.combine_cost,

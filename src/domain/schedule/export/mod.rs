@@ -61,6 +61,15 @@ impl<'a> ScheduleExport<'a> {
     }
 }
 
+/// The words before the number of units, which is that of no rank if blocks differ in length.
+fn most_if_uneven(schedule: &Schedule) -> &'static str {
+    if schedule.has_uneven_blocks() {
+        "on each rank at most "
+    } else {
+        ""
+    }
+}
+
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Transfer {

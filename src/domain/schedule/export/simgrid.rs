@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{ScheduleExport, Step, Transfer, for_each_step};
+use super::{ScheduleExport, Step, Transfer, for_each_step, most_if_uneven};
 use crate::{Rank, text};
 
 impl ScheduleExport<'_> {
@@ -10,8 +10,9 @@ impl ScheduleExport<'_> {
     pub fn simgrid_head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
-            "# {}\n# {} units of {} bytes; combining a byte takes {} flops; signals have one byte\n",
+            "# {}\n# {}{} units of {} bytes; combining a byte takes {} flops; signals have one byte\n",
             text::schedule_headline(schedule),
+            most_if_uneven(schedule),
             schedule.vector_units(),
             scale.unit_bytes,
             scale.combine_cost

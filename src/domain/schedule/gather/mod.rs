@@ -16,5 +16,5 @@ pub(crate) mod mst;
 pub(crate) mod ring;
 pub(crate) mod ring_accumulate;
 pub(crate) mod ring_blocking;
-mod star;
+pub(crate) mod star;
 mod streaming;

@@ -10,6 +10,8 @@ pub(crate) enum Pace {
     InTurn,
     /// All at once, in any order.
     AtOnce,
+    /// Up to this many at once, in rank order.
+    InBatches(u32),
     /// One after the other; each rank sends at the root's request.
     OnRequest,
 }
@@ -70,6 +72,7 @@ impl Program for Root {
         let others = u64::from(self.ranks) - 1;
         match self.pace {
             Pace::AtOnce => 1,
+            Pace::InBatches(size) => others.div_ceil(size.into()),
             Pace::InTurn => others,
             Pace::OnRequest => others + 1,
         }
@@ -82,6 +85,11 @@ impl Program for Root {
         match self.pace {
             Pace::AtOnce => {
                 let others = (0..).map_while(|place| self.other(place));
+                others.for_each(|other| self.take(other, round));
+            }
+            Pace::InBatches(size) => {
+                let first = index * u64::from(size);
+                let others = (first..first + u64::from(size)).map_while(|place| self.other(place));
                 others.for_each(|other| self.take(other, round));
             }
             Pace::InTurn => {

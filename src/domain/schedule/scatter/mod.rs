@@ -19,6 +19,6 @@ const fn dual(gather: Algorithm) -> Algorithm {
 }
 
 /// A gather run backwards.
-fn reversed(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+pub(crate) fn reversed(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Reversed((gather.program)(shape, rank)))
 }

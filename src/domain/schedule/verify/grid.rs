@@ -30,8 +30,8 @@ const LEADERS: [u32; 3] = [2, 3, 4];
 impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
-    /// The lengths produce empty and uneven blocks; a call without data has only the length 0. Parts of a
-    /// reduce-scatter also have different lengths. For each number of nodes, an algorithm that knows nodes is tried
+    /// The lengths produce empty and uneven blocks; a call without data has only the length 0. Parts, and the blocks of an
+    /// alltoallv, also have different lengths where MPI allows it. For each number of nodes, an algorithm that knows nodes is tried
     /// with one of the lengths, either in place or not, and for many ranks with one of the roots.
     ///
     /// # Errors
@@ -59,8 +59,12 @@ impl Grid {
             } else {
                 vec![(0, None)]
             };
-            if collective == Collective::ReduceScatter {
+            if collective.has_part_counts() {
                 lengths.push((total, Some(&uneven[..])));
+            }
+            let blocks_by_pair = uneven_blocks(ranks);
+            if collective.has_block_counts() {
+                lengths.push((1, Some(&blocks_by_pair[0])));
             }
             for (other, &placed) in placements.iter().enumerate() {
                 // With many nodes, the lengths and in-place alternate.
@@ -76,6 +80,13 @@ impl Grid {
                 };
                 for &(units, counts) in &lengths[in_turn(lengths.len(), 1)] {
                     for &in_place in &places[in_turn(places.len(), 2)] {
+                        // Only in place must blocks be as long as those that replace them.
+                        let counts = match counts {
+                            Some(_) if collective.has_block_counts() => {
+                                Some(&blocks_by_pair[usize::from(in_place)][..])
+                            }
+                            given => given,
+                        };
                         for &root in &roots[some_roots.clone()] {
                             visit(&Request {
                                 root,
@@ -203,6 +214,14 @@ fn block_count(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -
 /// Lengths that leave a block empty, and blocks uneven.
 fn uneven_lengths(blocks: u64) -> [u64; 2] {
     [blocks - 1, 2 * blocks + 1]
+}
+
+/// Blocks that are empty, short and long: first in any order, then as long in both directions.
+fn uneven_blocks(ranks: u32) -> [Vec<u64>; 2] {
+    [2, 1].map(|step| {
+        let row = |from| (0..ranks).map(move |to| [0, 3, 1][((from + step * to) % 3) as usize]);
+        (0..ranks).flat_map(row).collect()
+    })
 }
 
 /// Parts that are empty, short and long.

@@ -76,6 +76,13 @@ impl Case<'_> {
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 [whole, if is_in_place { whole } else { self.part(rank) }]
             }
+            Collective::Alltoallv
+            | Collective::Alltoallw
+            | Collective::Allgatherv
+            | Collective::Gatherv
+            | Collective::Scatterv => {
+                panic!("{collective} has no algorithms that programs use")
+            }
         }
     }
 

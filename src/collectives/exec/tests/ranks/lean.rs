@@ -199,7 +199,15 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             recv: data,
         },
         (Collective::Barrier, _) => Arguments::Barrier,
-        (_, None) => return None,
+        (_, None)
+        | (
+            Collective::Alltoallv
+            | Collective::Alltoallw
+            | Collective::Allgatherv
+            | Collective::Gatherv
+            | Collective::Scatterv,
+            _,
+        ) => return None,
         (Collective::Reduce, Some(operator)) => Arguments::Reduce {
             data,
             operator,

@@ -1,7 +1,7 @@
 //! The arguments that describe a call and its schedule.
 
 use model::Topology;
-use schedule::{Algorithm, Blocks, Parameters, Placed, Rank, Request};
+use schedule::{Algorithm, Blocks, Collective, Distribution, Parameters, Placed, Rank, Request};
 use vocabulary::{CommShape, Placement};
 
 use super::find_algorithm;
@@ -34,6 +34,8 @@ pub(super) struct CallArgs {
     pub(super) blocks: Option<u32>,
     #[command(flatten)]
     parameters: ParameterArgs,
+    #[command(flatten)]
+    counts: CountsArgs,
 }
 
 /// The parameters of algorithms, except blocks.
@@ -77,6 +79,52 @@ impl ParameterArgs {
     }
 }
 
+/// The arguments that say how the data of a call is divided where MPI has counts.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct CountsArgs {
+    /// The distribution of the length over the ranks' parts in reduce_scatter, allgatherv, gatherv and
+    /// scatterv, over the blocks from each rank to each in alltoallv and alltoallw: as even as possible; a
+    /// few get most; three of four are empty; rank 0 has half of all
+    #[arg(long, value_name = "NAME", value_parser = values::distribution_parser(), default_value = "uniform")]
+    distribution: Distribution,
+    /// The lengths of these parts instead, one for each rank, or of these blocks, one for each pair of
+    /// ranks, row by row: in elements in reduce_scatter, in bytes in others
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "distribution",
+        value_parser = vocabulary::units::parse_bytes
+    )]
+    counts: Vec<u64>,
+}
+
+impl CountsArgs {
+    /// The length of the call in units, if counts are given: their sum, or for blocks their mean, rounded down.
+    pub(crate) fn length_in_units(&self, collective: Collective) -> Option<u64> {
+        let number = self.counts.len() as u64;
+        let sum = self
+            .counts
+            .iter()
+            .fold(0_u64, |sum, count| sum.saturating_add(*count));
+        let length = if collective.has_block_counts() {
+            sum / number.max(1)
+        } else {
+            sum
+        };
+        (number > 0).then_some(length)
+    }
+
+    /// The request with these counts.
+    pub(crate) fn divide<'a>(&'a self, request: Request<'a>) -> Request<'a> {
+        Request {
+            counts: (!self.counts.is_empty()).then_some(&self.counts[..]),
+            distribution: self.distribution,
+            ..request
+        }
+    }
+}
+
 /// The placement of ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Placing {
@@ -108,7 +156,7 @@ impl CallArgs {
     /// The call with this length in units, and with blocks of this size unless their number is given.
     pub(super) fn to_request(&self, units: u64, block_units: Option<u64>) -> Request<'_> {
         let blocks = self.blocks.map(Blocks::Count);
-        Request {
+        self.counts.divide(Request {
             root: self.root,
             in_place: self.in_place,
             units,
@@ -119,7 +167,7 @@ impl CallArgs {
                 Topology::new(shape.nodes, shape.ppn, self.placement.to_placement()).placed()
             }),
             ..Request::among_ranks(self.ranks())
-        }
+        })
     }
 
     pub(super) fn ranks(&self) -> u32 {
@@ -128,17 +176,19 @@ impl CallArgs {
         self.ranks.unwrap_or_else(shape)
     }
 
-    /// The length of a call, if it is known: as it is given, or 0 for an algorithm that moves no data.
+    /// The length of a call in units, if it is known: as it is given, that of the counts, or 0 for an algorithm that
+    /// moves no data.
     ///
     /// # Errors
     /// If it has a length although the algorithm moves no data.
     pub(super) fn select_length(
+        &self,
         algorithm: &Algorithm,
         given: Option<u64>,
     ) -> Result<Option<u64>, CliError> {
         let collective = algorithm.collective;
         if collective.has_data() {
-            return Ok(given);
+            return Ok(given.or_else(|| self.counts.length_in_units(collective)));
         }
         match given {
             None | Some(0) => Ok(Some(0)),

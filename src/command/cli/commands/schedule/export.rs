@@ -36,9 +36,9 @@ pub(super) struct ScheduleExportArgs {
     #[arg(long, value_enum)]
     format: TraceFormat,
     /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
-    /// allgather and reduce_scatter_block, of the block for one rank in alltoall, of the whole vector in
-    /// others; a barrier has none
-    #[arg(long, short = 'b', value_parser = vocabulary::units::parse_bytes)]
+    /// allgather and reduce_scatter_block, of the block for one rank in alltoall, alltoallv and alltoallw (on
+    /// average), of the whole vector in others; a barrier has none
+    #[arg(long, short = 'b', conflicts_with = "counts", value_parser = vocabulary::units::parse_bytes)]
     bytes: Option<u64>,
     /// Cut into blocks of at most this many bytes, instead of --blocks blocks
     #[arg(
@@ -78,8 +78,9 @@ impl ScheduleExportArgs {
         } else {
             1
         };
-        let bytes = CallArgs::select_length(algorithm, self.bytes)?.ok_or(SimulateError::NoSize)?;
-        let units = whole_units(bytes, unit_bytes)?;
+        let given = self.bytes.map(|bytes| whole_units(bytes, unit_bytes));
+        let units = self.call.select_length(algorithm, given.transpose()?)?;
+        let units = units.ok_or(SimulateError::NoSize)?;
         let block_units = self.block_bytes.map(|block_bytes| match block_bytes {
             0 => 0,
             _ => (block_bytes / unit_bytes).max(1),

@@ -10,7 +10,7 @@ use crate::values;
 ///
 /// Prints each algorithm with a summary and its source. In costs, `p` is the number of ranks, `L` its logarithm to base
 /// 2, rounded up, `m` the bytes of the whole vector, or of one rank's part in gather, scatter and allgather, or of the
-/// block for one rank in alltoall, `b` the number of blocks, `H` the height of the tree, `alpha` the time of a message,
+/// block for one rank in alltoall, on average where MPI has counts, `b` the number of blocks, `H` the height of the tree, `alpha` the time of a message,
 /// `beta` of a byte moved and `gamma` of a byte combined. Ordered algorithms combine in rank order, which
 /// noncommutative operators need: `at ends` only if the root is the first or the last rank, `by part` if the inner
 /// algorithms do. Algorithms with parameters `node` and `network` are ordered only with consecutive ranks on each node.

@@ -30,9 +30,9 @@ pub(super) struct ScheduleShowArgs {
     #[arg(long)]
     rank: Option<Rank>,
     /// Length of the call in units (elements in reductions, bytes elsewhere), to show the units of each block: of one
-    /// rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of
-    /// the whole vector in others; a barrier has none
-    #[arg(long)]
+    /// rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall,
+    /// alltoallv and alltoallw (on average), of the whole vector in others; a barrier has none
+    #[arg(long, conflicts_with = "counts")]
     units: Option<u64>,
     /// Cut into blocks of at most this many units, instead of --blocks blocks
     #[arg(
@@ -64,8 +64,8 @@ enum ShowFormat {
 impl ScheduleShowArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let algorithm = self.call.algorithm()?;
-        let units = CallArgs::select_length(algorithm, self.units)?;
-        let units = units.unwrap_or_else(|| self.call.ample_units());
+        let length = self.call.select_length(algorithm, self.units)?;
+        let units = length.unwrap_or_else(|| self.call.ample_units());
         let request = self.call.to_request(units, self.block_units);
         let schedule = Schedule::new(algorithm, &request)?;
         let ranks = self.call.ranks();
@@ -73,10 +73,13 @@ impl ScheduleShowArgs {
             return Err(CliError::NoSuchRank { rank, ranks });
         }
         match self.format {
-            _ if self.json => console.print_json(&self.to_output(&schedule))?,
-            ShowFormat::Json => console.print_json(&self.to_output(&schedule))?,
+            _ if self.json => console.print_json(&self.to_output(&schedule, length))?,
+            ShowFormat::Json => console.print_json(&self.to_output(&schedule, length))?,
             ShowFormat::Text => {
-                if self.units.is_some() {
+                if length.is_some() {
+                    for line in self.uneven_blocks(&schedule) {
+                        console.print(line)?;
+                    }
                     for cut in self.vector_cuts(&schedule) {
                         let cut_units: Vec<String> = cut.iter().map(u64::to_string).collect();
                         let (all, listed) = (cut_units.len(), cut_units.join(", "));
@@ -104,7 +107,7 @@ impl ScheduleShowArgs {
         }
     }
 
-    fn to_output(&self, schedule: &Schedule) -> ScheduleShowOutput {
+    fn to_output(&self, schedule: &Schedule, length: Option<u64>) -> ScheduleShowOutput {
         use schedule::Parameter::{Bcast, Leaders, MaxRequests, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
         let part_of_phase = |parameter| {
@@ -131,14 +134,45 @@ impl ScheduleShowArgs {
             leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
             max_requests: algorithm.takes(MaxRequests).then_some(shape.max_requests),
             nodes: ranks_by_node(&shape.nodes),
-            blocks: finest.as_ref().map_or(1, Vec::len),
-            block_units: self.units.and(finest),
+            blocks: match &finest {
+                Some(finest) => finest.len(),
+                None if schedule.has_uneven_blocks() => shape.ranks as usize,
+                None => 1,
+            },
+            block_units: length.and(finest),
             programs: programs.collect(),
         }
     }
 
-    /// The cuts of the vector in the rounds shown, coarse cuts first, as the units of each block.
+    /// The blocks of each rank shown, a line each, if ranks have different ones.
+    fn uneven_blocks(&self, schedule: &Schedule) -> Vec<String> {
+        if !schedule.has_uneven_blocks() {
+            return Vec::new();
+        }
+        let parts = Partition::parts(schedule.shape().ranks);
+        let line = |rank| {
+            let layout = schedule.layout(rank);
+            let [sent, received] = [Buffer::Input, Buffer::Output].map(|buffer| {
+                let place = |block| layout.locate(&Span::block(buffer, parts, block));
+                let units = |block| place(block).map_or(0, |place| place.units()).to_string();
+                (0..parts.blocks())
+                    .map(units)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            });
+            format!(
+                "units of the blocks that rank {rank} sends: {sent}; that it receives: {received}"
+            )
+        };
+        self.shown_ranks(schedule).map(line).collect()
+    }
+
+    /// The cuts of the vector in the rounds shown, coarse cuts first, as the units of each block; none if ranks have
+    /// different blocks.
     fn vector_cuts(&self, schedule: &Schedule) -> Vec<Vec<u64>> {
+        if schedule.has_uneven_blocks() {
+            return Vec::new();
+        }
         let mut partitions: Vec<Partition> = Vec::new();
         let mut round = Round::default();
         for rank in self.shown_ranks(schedule) {
@@ -197,7 +231,7 @@ pub(in crate::commands) struct ScheduleShowOutput {
     nodes: Vec<Vec<Rank>>,
     /// Blocks of the finest cut of the vector.
     blocks: usize,
-    /// Units of each of these blocks; null without --units.
+    /// Units of each of these blocks; null without --units or --counts, or if ranks have different blocks.
     block_units: Option<Vec<u64>>,
     /// The programs of the ranks shown.
     programs: Vec<ProgramParts>,

@@ -9,6 +9,7 @@ use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule
 
 use vocabulary::{CommShape, Placement};
 
+use super::super::schedule::call::CountsArgs;
 use super::super::schedule::whole_units;
 use super::SimulateError;
 use super::rows::SimulationRow;
@@ -55,6 +56,8 @@ pub(super) struct CommonCall<'a> {
     pub(super) parameters: Parameters<'a>,
     /// The size of blocks, unless their number is given.
     pub(super) block_bytes: Option<u64>,
+    /// The counts, or their distribution.
+    pub(super) counts: &'a CountsArgs,
 }
 
 /// The simulation of one algorithm in one call, with its trace.
@@ -147,13 +150,13 @@ impl CommonCall<'_> {
             blocks: blocks.filter(|_| algorithm.takes(Parameter::Blocks)),
             ..self.parameters_taken_by(algorithm)
         };
-        Ok(Request {
+        Ok(self.counts.divide(Request {
             root: self.root,
             units,
             parameters: given,
             placed: point.topology.placed(),
             ..Request::among_ranks(ranks)
-        })
+        }))
     }
 
     /// The closed form's time; `None` if there is none, or the call is not supported.

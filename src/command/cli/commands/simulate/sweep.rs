@@ -148,6 +148,7 @@ mod tests {
     use vocabulary::Placement;
 
     use super::*;
+    use crate::commands::schedule::call::CountsArgs;
 
     /// Sweeps over the allreduces of these lengths on 15 nodes of 4 ranks, with a clock that advances by a second whenever it
     /// is read; returns what was noticed in order, and the result.
@@ -167,6 +168,7 @@ mod tests {
             element_bytes: 4,
             parameters: Parameters::default(),
             block_bytes: None,
+            counts: &CountsArgs::default(),
         };
         let topology = Topology::new(15, 4, Placement::Block);
         let sizes = bytes.iter();

@@ -148,6 +148,11 @@ fn few_algorithms_differ_on_two_ranks() {
         (Collective::Barrier, 4),
         (Collective::Scan, 3),
         (Collective::Exscan, 2),
+        (Collective::Alltoallv, 1),
+        (Collective::Alltoallw, 1),
+        (Collective::Allgatherv, 2),
+        (Collective::Gatherv, 2),
+        (Collective::Scatterv, 1),
     ];
     let found = expected.map(|(collective, _)| {
         let call = Request {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use schedule::export::{Scale, ScheduleExport, TooLong};
 use schedule::timeline::Timeline;
-use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find_algorithm};
+use schedule::{
+    ALGORITHMS, Action, Algorithm, Distribution, Rank, Request, Schedule, find_algorithm,
+};
 
 use crate::cases::{in_blocks, schedule, supported};
 
@@ -232,10 +234,21 @@ fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
 fn traces_agree_with_their_schedules() {
     for algorithm in ALGORITHMS {
         for ranks in [1, 2, 5, 8, 9] {
-            for (units, root) in [(1, 0), (40, ranks - 1)] {
+            for (units, root, distribution) in [
+                (1, 0, Distribution::Uniform),
+                (40, ranks - 1, Distribution::Uniform),
+                (40, 0, Distribution::Sparse),
+                (40, 0, Distribution::Skewed),
+            ] {
+                let collective = algorithm.collective;
+                let has_counts = collective.has_part_counts() || collective.has_block_counts();
+                if distribution != Distribution::Uniform && !has_counts {
+                    continue;
+                }
                 let request = Request {
                     units,
                     root,
+                    distribution,
                     parameters: in_blocks(algorithm, 3),
                     ..Request::among_ranks(ranks)
                 };

@@ -341,7 +341,7 @@ fn located_spans_lie_within_their_buffer_and_have_the_right_length() {
         assert!(within, "{schedule:?} {rank}: {span} at {place:?}");
         assert_eq!(
             place.units(),
-            schedule.span_units(span),
+            schedule.span_units(rank, span),
             "{schedule:?} {span}"
         );
     };

@@ -32,8 +32,8 @@ fn messages(schedule: &Schedule, rank: Rank) -> Vec<Vec<Message>> {
         program.round(index, &mut round);
         let messages = round.actions().iter().filter_map(|action| {
             let (is_sent, peer, units) = match action {
-                Action::Send { to, span } => (true, *to, schedule.span_units(span)),
-                Action::Recv { from, span } => (false, *from, schedule.span_units(span)),
+                Action::Send { to, span } => (true, *to, schedule.span_units(rank, span)),
+                Action::Recv { from, span } => (false, *from, schedule.span_units(rank, span)),
                 _ => return None,
             };
             (units > 0).then_some(Message {

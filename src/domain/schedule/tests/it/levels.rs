@@ -92,7 +92,7 @@ fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -
     let is_lanes = algorithm.id == "lanes";
     let has_parts =
         algorithm.knows_nodes_itself || algorithm.phases.iter().any(|p| p.about == About::Own);
-    let parts_differ = algorithm.collective == Collective::ReduceScatter;
+    let parts_differ = algorithm.collective.has_part_counts();
     let is_cyclic = nodes.are_cyclic() && nodes.are_alike() && !parts_differ;
     if algorithm.collective.is_prefix_reduction() && !nodes.are_consecutive() {
         return true;
@@ -364,7 +364,7 @@ fn little_passes_between_nodes() {
                     if let schedule::Action::Send { to, span } = action
                         && nodes.place_of_rank(*to).0 != nodes.place_of_rank(rank).0
                     {
-                        units += schedule.span_units(span);
+                        units += schedule.span_units(rank, span);
                     }
                 }
             }

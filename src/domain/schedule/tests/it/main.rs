@@ -11,6 +11,7 @@ mod faults;
 mod grid;
 mod house;
 mod in_place;
+mod irregular;
 mod lengths;
 mod levels;
 mod memory;

@@ -1,6 +1,6 @@
 //! Schedules run on real elements, compared with a plain loop.
 
-use schedule::{ALGORITHMS, Collective, Schedule, memory};
+use schedule::{ALGORITHMS, Buffer, Collective, Partition, Rank, Schedule, Span, memory};
 
 use crate::cases::{each_call, grid};
 
@@ -37,24 +37,26 @@ pub(crate) fn results<T: Clone>(
     let whole = combined(given).unwrap_or_default();
     let collective = schedule.algorithm().collective;
     let (ranks, root) = (given.len(), schedule.shape().root as usize);
-    // Even parts, the larger ones first.
-    let part = |rank: usize| {
-        let length = schedule.vector_units() as usize;
-        let start = |number: usize| number * (length / ranks) + number.min(length % ranks);
-        start(rank)..start(rank + 1)
+    // The part of a rank in the vector of another one.
+    let part_of = |owner: usize, rank: usize| {
+        let units = |other: usize| part_units(schedule, owner as Rank, other as Rank) as usize;
+        let start = (0..rank).map(units).sum();
+        start..start + units(rank)
     };
+    let part = |rank: usize| part_of(0, rank);
     let result = |rank: usize| match collective {
         Collective::Bcast => Some(given[root].clone()),
         Collective::Reduce => (rank == root).then(|| whole.clone()),
         Collective::Allreduce => Some(whole.clone()),
-        Collective::Gather => (rank == root).then(|| given.concat()),
-        Collective::Allgather => Some(given.concat()),
-        Collective::Scatter => Some(given[root][part(rank)].to_vec()),
+        Collective::Gather | Collective::Gatherv => (rank == root).then(|| given.concat()),
+        Collective::Allgather | Collective::Allgatherv => Some(given.concat()),
+        Collective::Scatter | Collective::Scatterv => Some(given[root][part(rank)].to_vec()),
         Collective::ReduceScatter | Collective::ReduceScatterBlock => {
             Some(whole[part(rank)].to_vec())
         }
-        Collective::Alltoall => {
-            let blocks = given.iter().map(|row| row[part(rank)].to_vec());
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+            let rows = given.iter().enumerate();
+            let blocks = rows.map(|(owner, row)| row[part_of(owner, rank)].to_vec());
             Some(blocks.collect::<Vec<_>>().concat())
         }
         Collective::Barrier => None,
@@ -64,10 +66,22 @@ pub(crate) fn results<T: Clone>(
     (0..ranks).map(result).collect()
 }
 
-/// The number of elements in one rank's contribution.
-pub(crate) fn given_units(schedule: &Schedule) -> u64 {
+/// The number of elements in a rank's part of the vector of another one, its owner.
+fn part_units(schedule: &Schedule, owner: Rank, rank: Rank) -> u64 {
+    let parts = Partition::parts(schedule.shape().ranks);
+    schedule.span_units(owner, &Span::block(Buffer::Input, parts, rank.into()))
+}
+
+/// The number of elements in a rank's contribution.
+pub(crate) fn given_units(schedule: &Schedule, rank: Rank) -> u64 {
     match schedule.algorithm().collective {
-        Collective::Gather | Collective::Allgather => schedule.units(),
+        Collective::Gather
+        | Collective::Gatherv
+        | Collective::Allgather
+        | Collective::Allgatherv => part_units(schedule, rank, rank),
+        Collective::Alltoallv | Collective::Alltoallw => (0..schedule.shape().ranks)
+            .map(|to| part_units(schedule, rank, to))
+            .sum(),
         _ => schedule.vector_units(),
     }
 }
@@ -81,9 +95,8 @@ fn every_ordered_algorithm_returns_the_product_in_rank_order() {
                     if !schedule.is_ordered() {
                         return;
                     }
-                    let units = given_units(schedule);
-                    let given: Vec<_> = (0..u64::from(ranks))
-                        .map(|rank| contribution(rank, units))
+                    let given: Vec<_> = (0..ranks)
+                        .map(|rank| contribution(rank.into(), given_units(schedule, rank)))
                         .collect();
                     let outputs = memory::run_in_memory(schedule, &given, product).unwrap();
                     assert_eq!(outputs, results(schedule, &given, product), "{schedule:?}");
@@ -98,9 +111,11 @@ fn every_algorithm_returns_the_sum() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=13_u64 {
             each_call(algorithm, ranks as u32, 0, 29, |schedule| {
-                let units = given_units(schedule);
                 let given: Vec<Vec<u64>> = (0..ranks)
-                    .map(|rank| (0..units).map(|unit| rank * 1000 + unit).collect())
+                    .map(|rank| {
+                        let units = 0..given_units(schedule, rank as Rank);
+                        units.map(|unit| rank * 1000 + unit).collect()
+                    })
                     .collect();
                 let outputs = memory::run_in_memory(schedule, &given, |a, b| a + b).unwrap();
                 assert_eq!(

@@ -1,8 +1,8 @@
 //! Broken copies of algorithms must be caught: a verifier that passes everything proves nothing.
 
 use schedule::{
-    ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Partition, Placed, Program, Rank,
-    Request, Round, Schedule, Span, find_algorithm, verify::verify_programs,
+    ALGORITHMS, Action, Algorithm, Buffer, Collective, Distribution, Parameter, Partition, Placed,
+    Program, Rank, Request, Round, Schedule, Span, find_algorithm, verify::verify_programs,
 };
 
 use crate::cases::{grid, parameters, schedule, supported};
@@ -200,6 +200,15 @@ fn is_own(schedule: &Schedule, rank: Rank, span: &Span) -> bool {
         .is_some_and(|(own, span)| own.start <= span.start && span.end <= own.end)
 }
 
+/// Whether contributions change places first.
+fn is_bine_allgather(algorithm: &Algorithm) -> bool {
+    let gathers = matches!(
+        algorithm.collective,
+        Collective::Allgather | Collective::Allgatherv
+    );
+    gathers && algorithm.id == "bine"
+}
+
 /// The verifier's answer to a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -277,8 +286,10 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
         // The copied part is sent away first and comes back; or it is what a rank has for itself, which in place went
         // with all others to scratch memory.
         Action::Copy { from, into } => match collective {
-            Collective::Alltoall => schedule.shape().in_place && is_own(schedule, victim, into),
-            _ => schedule.algorithm().name() == "allgather/bine" && is_own(schedule, victim, from),
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+                schedule.shape().in_place && is_own(schedule, victim, into)
+            }
+            _ => is_bine_allgather(schedule.algorithm()) && is_own(schedule, victim, from),
         },
         _ => false,
     };
@@ -308,6 +319,8 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
 fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
     let mut random = Random::named(&algorithm.name());
     let parameters = parameters(algorithm);
+    let collective = algorithm.collective;
+    let has_counts = collective.has_part_counts() || collective.has_block_counts();
     let mut trials = Vec::new();
     for _ in 0..100_000 {
         let ranks = random.pick(&[2, 3, 5, 6, 8, 14]);
@@ -324,6 +337,11 @@ fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
                 random.pick(&grid().placements(algorithm, ranks))
             } else {
                 Placed::Together
+            },
+            distribution: if has_counts {
+                random.pick(&Distribution::ALL)
+            } else {
+                Distribution::Uniform
             },
             ..Request::among_ranks(ranks)
         };
@@ -368,10 +386,13 @@ fn random_breaks_are_caught() {
             ..
         } = trial;
         match algorithm.collective {
-            Collective::Allgather => {
+            Collective::Allgather | Collective::Allgatherv => {
                 (algorithm.takes(Parameter::Bcast) || algorithm.id == "bine") && *brings_own
             }
-            Collective::Bcast | Collective::Alltoall => *brings_own,
+            Collective::Bcast
+            | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::Alltoallw => *brings_own,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 algorithm.id == "recursive_doubling"
             }

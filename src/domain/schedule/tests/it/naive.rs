@@ -89,13 +89,13 @@ struct Interpreter {
 /// Whether programs give the collective's result in every order that a round or MPI leaves open.
 pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn Program>) -> bool {
     let ranks = schedule.shape().ranks;
-    let units = given_units(schedule);
     let mut random = Random::named("letters");
-    let mut vector = || -> Vec<_> {
-        let letters = (0..units).map(|_| Word::letter(&mut random, schedule.is_ordered()));
+    let mut vector = |rank| -> Vec<_> {
+        let letters = (0..given_units(schedule, rank))
+            .map(|_| Word::letter(&mut random, schedule.is_ordered()));
         letters.collect()
     };
-    let given: Vec<_> = (0..ranks).map(|_| vector()).collect();
+    let given: Vec<_> = (0..ranks).map(&mut vector).collect();
     let expected = results(schedule, &given, |left, right| left.join(*right));
     if !schedule.algorithm().collective.has_data() && !holds_back(schedule, programs) {
         return false;
@@ -174,10 +174,16 @@ fn outputs(
     random: Random,
 ) -> Option<Vec<Option<Vec<Word>>>> {
     let collective = schedule.algorithm().collective;
-    let gives_part = matches!(collective, Collective::Gather | Collective::Allgather);
+    let gives_part = matches!(
+        collective,
+        Collective::Gather | Collective::Gatherv | Collective::Allgather | Collective::Allgatherv
+    );
     let gets_part = matches!(
         collective,
-        Collective::Scatter | Collective::ReduceScatter | Collective::ReduceScatterBlock
+        Collective::Scatter
+            | Collective::Scatterv
+            | Collective::ReduceScatter
+            | Collective::ReduceScatterBlock
     );
     let start = |rank: Rank| {
         let layout = schedule.layout(rank);

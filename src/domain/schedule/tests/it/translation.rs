@@ -19,12 +19,14 @@ fn likeness(schedule: &Schedule, rank: Rank, renumber: impl Fn(Rank) -> Rank) ->
         round.clear();
         program.round(index, &mut round);
         all.extend(round.actions().iter().map(|action| match action {
-            Action::Send { to, span } => (0, schedule.span_units(span), Some(renumber(*to))),
-            Action::Recv { from, span } => (1, schedule.span_units(span), Some(renumber(*from))),
+            Action::Send { to, span } => (0, schedule.span_units(rank, span), Some(renumber(*to))),
+            Action::Recv { from, span } => {
+                (1, schedule.span_units(rank, span), Some(renumber(*from)))
+            }
             Action::Signal { to } => (2, 0, Some(renumber(*to))),
             Action::Await { from } => (3, 0, Some(renumber(*from))),
-            Action::Combine { into, .. } => (4, schedule.span_units(into), None),
-            Action::Copy { into, .. } => (5, schedule.span_units(into), None),
+            Action::Combine { into, .. } => (4, schedule.span_units(rank, into), None),
+            Action::Copy { into, .. } => (5, schedule.span_units(rank, into), None),
         }));
         all.push((6, 0, None));
     }

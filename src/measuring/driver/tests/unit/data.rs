@@ -54,12 +54,17 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
                 .collect(),
             Collective::Reduce => at_root(rank, combined.clone()),
             Collective::Allreduce => combined.clone(),
-            Collective::Gather => at_root(rank, everything()),
-            Collective::Allgather => everything(),
+            Collective::Gather | Collective::Gatherv => at_root(rank, everything()),
+            Collective::Allgather | Collective::Allgatherv => everything(),
             Collective::Scatter => inputs[root][rank * length..][..length].to_vec(),
+            // Parts are as even as possible, the longer ones first.
+            Collective::Scatterv => {
+                let start = |part: usize| part * (length / ranks) + part.min(length % ranks);
+                inputs[root][start(rank)..start(rank + 1)].to_vec()
+            }
             // "The jth block sent from process i is received by process j and is placed in the
             // ith block of recvbuf" (MPI 4.0, 6.8).
-            Collective::Alltoall => inputs
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => inputs
                 .iter()
                 .flat_map(|input| input[rank * length..][..length].to_vec())
                 .collect(),

@@ -148,6 +148,9 @@ static int length(void) {
     return any(scales[any(5)]);
 }
 
+/* The collective of a call with data; any one, perhaps without data, if negative. */
+static int wanted = -1;
+
 /* Whether the library itself may have to make a call on this number of ranks. */
 static int is_odd;
 static int is_plain(int ranks) { return ranks == 1 || (is_odd && ranks % 2); }
@@ -250,7 +253,7 @@ static void move(int collective, void *send, int sc, MPI_Datatype st, void *recv
 
 static void reduction(uint64_t call, MPI_Comm comm) {
     static const int collectives[] = {1, 2, 6, 7, 10, 11};
-    int collective = collectives[any(6)], rank, ranks;
+    int collective = wanted < 0 ? collectives[any(6)] : wanted, rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     struct { MPI_Datatype type; MPI_Op op; } kinds[] = {
@@ -259,7 +262,7 @@ static void reduction(uint64_t call, MPI_Comm comm) {
     int plain = is_plain(ranks), kind = plain ? any(2) : any(8);
     MPI_Datatype type = kinds[kind].type;
     MPI_Op op = kinds[kind].op;
-    int root = any(1000) % ranks, in_place = any(4) == 0, count = length();
+    int root = any(1000) % ranks, in_place = any(4) == 0, count = length() + (wanted >= 0);
     int *counts = malloc(sizeof(int) * (size_t)ranks), all = 0;
     for (int i = 0; i < 1000 && i < ranks; i++) counts[i] = any(count + 1), all += counts[i];
     int64_t whole = collective == 7 ? (int64_t)count * ranks : collective == 6 ? all : count;
@@ -304,10 +307,10 @@ static void reduction(uint64_t call, MPI_Comm comm) {
 /* Every rank describes the same integers by types of its own. */
 static void movement(uint64_t call, MPI_Comm comm) {
     static const int collectives[] = {0, 3, 4, 5, 8};
-    int collective = collectives[any(5)], rank, ranks;
+    int collective = wanted < 0 ? collectives[any(5)] : wanted, rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    int root = any(1000) % ranks, units = length() / 3, in_place = any(4) == 0;
+    int root = any(1000) % ranks, units = length() / 3 + (wanted >= 0), in_place = any(4) == 0;
     int differing = any(2), kind = any(TYPES), other = any(TYPES), plain = is_plain(ranks);
     if (differing) kind = mine(TYPES), other = mine(TYPES);
     if (plain) kind = other = 0;
@@ -400,6 +403,16 @@ int main(int argc, char **argv) {
         else if (any(2)) reduction(call, comm);
         else movement(call, comm);
     }
+    /* Each collective at least once with data, on all ranks. */
+    static const int each[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11};
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        wanted = each[i];
+        shared_state = seed * 0x9e3779b97f4a7c15u + calls + i;
+        int combines = wanted == 1 || wanted == 2 || wanted == 6 || wanted == 7 || wanted >= 10;
+        if (combines) reduction(calls + i, MPI_COMM_WORLD);
+        else movement(calls + i, MPI_COMM_WORLD);
+    }
+    synchronise(calls, MPI_COMM_WORLD);
     /* Some communicators are left to MPI_Finalize. */
     for (int i = 0; i < COMMS; i += 2) MPI_Comm_free(&comms[i]);
     if (rank == 0) printf("%llu calls agree\n", (unsigned long long)calls);

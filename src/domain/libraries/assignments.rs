@@ -127,15 +127,14 @@ pub fn examine_assignments(
     }
     let mut all = values_in_force(library, release, &variables);
     let is_listed = !all.is_empty();
-    if release.variables.is_none() {
-        // Of components whose settings are not listed.
-        for (variable, value) in &variables {
-            let unlisted = library
-                .control_variable(variable)
-                .filter(|setting| library.may_have_setting(setting));
-            if let Some(setting) = unlisted {
-                all.entry(setting).or_insert_with(|| value.clone());
-            }
+    // Of components whose settings are not listed, and of libraries that derive from this one.
+    for (variable, value) in &variables {
+        let unlisted = library
+            .control_variable(variable)
+            .filter(|setting| library.may_have_setting(setting))
+            .filter(|setting| release.variables.is_none() || is_of_derived(library, setting));
+        if let Some(setting) = unlisted {
+            all.entry(setting).or_insert_with(|| value.clone());
         }
     }
     let known = KnownSettings {
@@ -182,6 +181,12 @@ pub fn examine_assignments(
     }
     library.examine_values(release, source, assignments, &all, &mut found);
     found.sorted()
+}
+
+/// Whether a setting is not the library's own, but of one that derives from it.
+fn is_of_derived(library: LibraryName, setting: &str) -> bool {
+    let facts = library.facts();
+    facts.variable_prefix.is_empty() && !setting.starts_with(facts.common_prefix)
 }
 
 /// The values of all known control variables with these environment variables.

@@ -194,7 +194,9 @@ impl<'a> ClassicReader<'a> {
             .get(&number.line)
             .is_some_and(|count| *count >= 4)
             && number.begins_word;
-        if is_row && counted.1 < number.line {
+        // Rules may also stand in one line; what is no collective is no such line.
+        let is_wrong = what == "a collective" && collective_by_number(number.value).is_none();
+        if is_row && is_wrong && counted.1 < number.line {
             let (name, line) = counted;
             self.report_wrong_count(
                 number.line,

@@ -170,7 +170,7 @@ impl Service {
                 .optional()?;
             let series = series.ok_or_else(|| ServiceError::not_found("series", id))?;
             let newest = "SELECT task, epoch, at, seconds, default_seconds, busy FROM point WHERE series = ?1 \
-                          ORDER BY task DESC LIMIT ?2";
+                          ORDER BY task DESC, epoch DESC LIMIT ?2";
             let shown = params![id, MOST_SHOWN];
             let mut points = query_rows(connection, newest, shown, point_from_row)?;
             points.reverse();

@@ -176,11 +176,11 @@ fn draw_trend(trend: &Trend, changes: &[SeriesChange]) -> Markup {
             text x="4" y="14" fill="currentColor" font-size="12" { (format!("{highest:.3}")) }
             text x="4" y=(HEIGHT - 6.0) fill="currentColor" font-size="12" { (format!("{lowest:.3}")) }
             @for index in &new_epochs {
-                line x1=(x(*index)) x2=(x(*index)) y1="18" y2=(HEIGHT - 18.0) stroke="currentColor" stroke-dasharray="2 4";
+                line x1=(x(*index)) x2=(x(*index)) y1="18" y2=(HEIGHT - 18.0) stroke="currentColor" stroke-dasharray="2 4" {}
                 text x=(x(*index)) y=(HEIGHT - 6.0) fill="currentColor" font-size="12" text-anchor="middle" { "epoch" }
             }
             @for index in &new_levels {
-                line x1=(x(*index)) x2=(x(*index)) y1="18" y2=(HEIGHT - 18.0) stroke="currentColor" stroke-width="2";
+                line x1=(x(*index)) x2=(x(*index)) y1="18" y2=(HEIGHT - 18.0) stroke="currentColor" stroke-width="2" {}
                 text x=(x(*index)) y="14" fill="currentColor" font-size="12" text-anchor="middle" { "change" }
             }
             @for (index, point) in points.iter().enumerate() {

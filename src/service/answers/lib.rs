@@ -17,6 +17,7 @@
 
 mod digest;
 mod events;
+mod findings;
 mod jobs;
 mod outcomes;
 mod page;
@@ -27,6 +28,9 @@ mod tokens;
 
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
+pub use findings::{
+    FindingCause, FindingNote, FindingState, FoundChange, TrendFinding, TrendQuantity, Triage,
+};
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
 pub use outcomes::{
     CheckFindings, CheckedPoints, JudgementCounts, MadeTable, MeasuredDeployment, MeasuredMachine,

@@ -2,7 +2,7 @@
 //! tokens and an audit. This crate does not use HTTP.
 //!
 //! ```text
-//! STATE/service.db        tasks, versions, validations, releases, tokens, audit (SQLite; the database is authoritative)
+//! STATE/service.db        tasks, versions, validations, trends, findings, releases, tokens, audit (SQLite; authoritative)
 //! STATE/lock              locked by the only service that uses the folder
 //! STATE/token             the token of the account that runs the service
 //! STATE/blobs/sha256/…    tables by digest; never changed
@@ -24,6 +24,7 @@ mod database;
 mod disk;
 mod error;
 mod feed;
+mod findings;
 mod gates;
 mod modes;
 mod owner;
@@ -39,14 +40,16 @@ mod served;
 mod service;
 mod tasks;
 mod tokens;
+mod trends;
 mod validations;
 mod versions;
 
 pub use actor::Actor;
 pub use answers::{
-    ChannelKey, Digest, Gate, GateState, LogPart, Manifest, NewToken, Overrides, Page, Release,
-    ReleaseAction, ReleaseChannel, ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest,
-    TaskState, TokenRow,
+    ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
+    LogPart, Manifest, NewToken, Overrides, Page, Release, ReleaseAction, ReleaseChannel,
+    ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState, TokenRow, TrendFinding,
+    TrendQuantity, Triage,
 };
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};
@@ -55,11 +58,13 @@ pub use configuration::{Configuration, Listen, ServiceMachine, Tls};
 pub use database::lock_ignoring_poison;
 pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
+pub use findings::FindingFilter;
 pub use page::Slice;
 pub use priority::lower_priority;
 pub use releases::Pull;
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
 pub use tasks::{Submitted, TaskFilter};
+pub use trends::{Epoch, MeasuredNight, Trend, TrendSeries};
 pub use validations::{Validation, activated_deployments};
 pub use versions::Version;

@@ -10,7 +10,11 @@ use crate::ServiceError;
 /// The format of `service.db`, whose mark is "clls", for colltune's service.
 pub(crate) const FORMAT: FileFormat = FileFormat {
     application_id: i32::from_be_bytes(*b"clls"),
-    migrations: &[include_str!("schema/1.sql"), include_str!("schema/2.sql")],
+    migrations: &[
+        include_str!("schema/1.sql"),
+        include_str!("schema/2.sql"),
+        include_str!("schema/3.sql"),
+    ],
 };
 
 /// Refuses a file that is not a database or empty, a database of another program or of a newer colltune, and one without

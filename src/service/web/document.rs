@@ -50,8 +50,9 @@ fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
         get,
         put,
         post,
+        patch,
         delete,
         ..
     } = item;
-    [get, put, post, delete].into_iter().flatten()
+    [get, put, post, patch, delete].into_iter().flatten()
 }

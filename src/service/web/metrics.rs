@@ -46,9 +46,12 @@ impl Metrics {
         took: Duration,
     ) {
         let method = match *method {
-            Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::DELETE => {
-                method.as_str()
-            }
+            Method::GET
+            | Method::HEAD
+            | Method::POST
+            | Method::PUT
+            | Method::PATCH
+            | Method::DELETE => method.as_str(),
             _ => "other",
         };
         let labels = [method, route, status.as_str()];

@@ -16,6 +16,7 @@ use super::steps::describe_failure;
 use super::whole::StartFailure;
 use crate::database::{lock_ignoring_poison, machine_id, now_milliseconds, unreadable_column};
 use crate::tasks::cancel;
+use crate::trends::record_points;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
 /// The number of consecutive environment failures without progress after which a task fails.
@@ -223,6 +224,10 @@ impl Service {
                         outcome.to_string()
                     ],
                 )?;
+            }
+            if matches!(task.kind, TaskKind::Validate | TaskKind::Check) {
+                let machine = machine_id(transaction, &task.machine)?;
+                record_points(transaction, machine, id, &outcome)?;
             }
             let outcome = shorten_outcome(outcome.clone());
             end_with_followers(transaction, id, "done", &reason, code, Some(&outcome))

@@ -9,6 +9,7 @@ use crate::routes::Document;
 
 mod channels;
 mod events;
+mod findings;
 mod lookup;
 mod machines;
 mod records;
@@ -16,6 +17,7 @@ mod session;
 mod tables;
 mod tasks;
 
+pub(crate) use self::findings::{find_visible_finding, find_visible_trend};
 pub(crate) use self::tables::{write_difference, write_export};
 
 /// All routes of the interface, with their parts of the OpenAPI document.
@@ -40,6 +42,10 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(channels::list_releases, channels::make_release))
         .routes(routes!(channels::evaluate_gates))
         .routes(routes!(lookup::look_up_one, lookup::look_up_many))
+        .routes(routes!(findings::list_findings))
+        .routes(routes!(findings::get_finding, findings::decide_finding))
+        .routes(routes!(findings::list_series))
+        .routes(routes!(findings::get_trend))
         .routes(routes!(records::list_tokens, records::make_token))
         .routes(routes!(records::revoke_token))
         .routes(routes!(records::read_audit))

@@ -23,12 +23,15 @@ pub(super) struct Frame<'a> {
 /// The address of the feed of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
-const PLACES: [(&str, &str); 5] = [
+const PLACES: [(&str, &str); 8] = [
     ("/", "Overview"),
     ("/queue", "Queue"),
     ("/campaigns", "Campaigns"),
     ("/tables", "Tables"),
     ("/channels", "Channels"),
+    ("/trends", "Trends"),
+    ("/findings", "Findings"),
+    ("/fleet", "Fleet"),
 ];
 /// The entries of the navigation for administrators.
 const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];

@@ -7,6 +7,8 @@ mod campaigns;
 mod channels;
 mod diff;
 mod elements;
+mod findings;
+mod fleet;
 mod forms;
 mod layout;
 mod login;
@@ -19,6 +21,7 @@ mod table;
 mod tables;
 mod task;
 mod tokens;
+mod trends;
 
 use axum::Router;
 use axum::response::Html;
@@ -63,6 +66,14 @@ pub(crate) fn build_router() -> Router<App> {
             "/channels/{machine}/{library}/{channel}/withdraw",
             post(channels::withdraw_table),
         )
+        .route("/trends", get(trends::list_series))
+        .route("/trends/{id}", get(trends::show_trend))
+        .route("/findings", get(findings::list_findings))
+        .route(
+            "/findings/{id}",
+            get(findings::show_finding).post(findings::decide_finding),
+        )
+        .route("/fleet", get(fleet::show_fleet))
         .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
         .route("/tokens/{id}/revoke", post(tokens::revoke_token))
         .route("/audit", get(audit::show_entries))

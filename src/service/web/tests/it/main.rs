@@ -6,6 +6,7 @@ mod document;
 mod encrypted;
 mod ending;
 mod events;
+mod findings;
 mod fixture;
 mod limits;
 mod malformed;

@@ -10,10 +10,11 @@ use crate::pages_bed::{
 };
 
 /// Every form, with fields that it might have.
-const FORMS: [&str; 6] = [
+const FORMS: [&str; 7] = [
     "/logout",
     "/queue",
     "/tasks/1/cancel",
+    "/findings/1",
     "/channels/local/openmpi-4.1.4/canary/rollback",
     "/channels/local/openmpi-4.1.4/canary/withdraw",
     "/tokens",
@@ -41,6 +42,9 @@ fn names_that_are_markup_are_text_on_every_page() {
         "/queue",
         CHANNEL,
         "/audit",
+        "/trends",
+        "/trends/1",
+        "/findings/1",
         &format!("/tables/{}", busy.new),
     ] {
         assert!(

@@ -70,6 +70,8 @@ impl Busy {
         database
             .execute("UPDATE task SET reason = ?1", [HOSTILE])
             .unwrap();
+        add_trend(&database, "local", HOSTILE);
+        site.service.note_pull(&key(), "n1", &old).unwrap();
         Self { site, old, new }
     }
 
@@ -88,6 +90,13 @@ impl Busy {
             "/tables?machine=local",
             "/channels",
             CHANNEL,
+            "/trends",
+            "/trends?machine=local",
+            "/trends/1",
+            "/findings",
+            "/findings?state=open",
+            "/findings/1",
+            "/fleet",
         ]
         .map(str::to_owned)
         .to_vec();
@@ -132,6 +141,34 @@ impl Busy {
             cookie: String::new(),
         }
     }
+}
+
+/// Adds a series of two points of task 1, which belong to two epochs, and a finding, all with this name.
+pub(crate) fn add_trend(database: &rusqlite::Connection, machine: &str, name: &str) {
+    let id = "(SELECT id FROM machine WHERE name = ?1)";
+    let statements = [
+        format!(
+            "INSERT INTO series SELECT NULL, {id}, 'openmpi', 'driver', 'bcast', 1, 2, 64, 'any', ?2"
+        ),
+        format!(
+            "INSERT INTO epoch SELECT NULL, {id}, 'openmpi-4.1.4', ?2, json_object('kernel', ?2), 1764400000000"
+        ),
+        format!(
+            "INSERT INTO epoch SELECT NULL, {id}, 'openmpi-4.1.5', ?2 || 2, json_object('cpu', ?2), 1764500000000"
+        ),
+    ];
+    for statement in statements {
+        database.execute(&statement, [machine, name]).unwrap();
+    }
+    database
+        .execute_batch(
+            "INSERT INTO point SELECT max(series.id), epoch.id, 1, began_at, 2e-6, 3e-6, epoch.id % 2 \
+                 FROM series, epoch GROUP BY epoch.id HAVING epoch.machine = max(series.machine);
+             INSERT INTO finding SELECT NULL, max(id), 'algorithm', 1, began_at, 'open' FROM epoch;
+             INSERT INTO change SELECT NULL, (SELECT max(id) FROM finding), (SELECT max(id) FROM series), max(id), \
+                 'ratio', 0.5, 0.6, 1, 1, began_at FROM epoch;",
+        )
+        .unwrap();
 }
 
 /// Adds a task that is never carried out.

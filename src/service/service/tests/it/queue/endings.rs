@@ -125,6 +125,23 @@ fn results_of_validations_are_stored() {
     );
     let became = "the library or the machine became slower, at 1 of 1 point";
     assert_eq!(slower_task.reason, became);
+    // Its point begins a series.
+    let listed_series = bed
+        .service()
+        .list_series(None, Some("local"), service::Slice::default())
+        .unwrap();
+    let [series] = &listed_series.items[..] else {
+        panic!("{listed_series:?}");
+    };
+    assert_eq!(series.describe(), "bcast 1x2 64: bcast/chain");
+    assert_eq!((&*series.library, &*series.via), ("openmpi", "driver"));
+    let trend = bed.service().read_trend(series.id).unwrap();
+    assert_eq!(
+        (trend.points.len(), trend.points[0].task),
+        (1, slower_check)
+    );
+    assert_eq!(trend.epochs[0].measured.kernel, "6.1");
+    assert_eq!((trend.suspected_since, trend.findings), (None, vec![]));
     let kept = bed.service().list_validations("local", &made).unwrap();
     let told: Vec<_> = kept
         .iter()

@@ -349,24 +349,15 @@ impl SelectionFile {
         if let Some(place) = members.iter().position(is_leaf) {
             let leaf = &members[place];
             self.examine_leaf(leaf, collective);
-            if place > 0 {
-                self.found.add(
-                    leaf.line,
-                    EndsPrograms,
-                    format!("`{}` stands behind other entries, which the library takes for the algorithm", leaf.key),
-                    "move the algorithm below a condition such as `comm_size=any`",
-                );
-            }
-            for other in &members[place + 1..] {
-                self.found.add(
-                    other.line,
-                    Unreachable,
-                    format!(
-                        "`{}` stands beside an algorithm, which always counts",
-                        other.key
-                    ),
-                    "remove it, or move the algorithm below a condition",
-                );
+            for (other, at) in members.iter().zip(0..) {
+                if at != place {
+                    self.found.add(
+                        other.line,
+                        EndsPrograms,
+                        format!("`{}` stands beside an algorithm, and is taken for one", other.key),
+                        "remove it, or move the algorithm below a condition such as `comm_size=any`",
+                    );
+                }
             }
             return;
         }
@@ -600,9 +591,7 @@ impl SelectionFile {
         }
         let is_here = match self.layer {
             Layer::Algorithms => what == "algorithm" && name.starts_with("MPIR_"),
-            Layer::Compositions => {
-                what == "composition" && name.starts_with("MPIDI_") || name.starts_with("MPIR_")
-            }
+            Layer::Compositions => what == "composition" && name.starts_with("MPIDI_"),
             Layer::WithinNodes => {
                 what == "algorithm"
                     && (name.starts_with("MPIDI_POSIX_") || name.starts_with("MPIR_"))

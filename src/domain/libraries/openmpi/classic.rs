@@ -426,7 +426,8 @@ fn examine_sizes(
         rows::covered_from(&bounds)
     };
     for ((size, ranks), place) in sizes.iter().zip(covered).zip(0..) {
-        let Some(ranks) = ranks else {
+        // The component serves communicators of two ranks or more.
+        let Some(ranks) = ranks.filter(|ranks| ranks.last >= 2) else {
             found.add(
                 size.line,
                 Unreachable,

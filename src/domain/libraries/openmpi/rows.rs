@@ -49,7 +49,9 @@ pub(super) fn covered_from(bounds: &[i64]) -> Vec<Option<Span>> {
     for (bound, place) in bounds.iter().zip(1..) {
         largest = largest.max(*bound);
         let first = if place == 1 { 0 } else { largest };
-        let next = bounds.get(place);
+        // The search ends at the first entry if that is already too large.
+        let begin = if place == 1 { *bound } else { 0 };
+        let next = bounds.get(place).map(|next| *next.max(&begin));
         covered.push(Span::unless_empty(
             first,
             next.map_or(i64::MAX, |next| next - 1),

@@ -43,7 +43,14 @@ pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> 
 #[inline]
 fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
     let is_whole = match call.collective {
-        Collective::Bcast | Collective::Barrier => return true,
+        // The interface has no function for the irregular ones.
+        Collective::Bcast
+        | Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => return true,
         Collective::Gather | Collective::Scatter | Collective::Allgather | Collective::Alltoall => {
             call.send_count >= 0 && call.send_type != nothing
         }
@@ -144,7 +151,14 @@ unsafe fn first_fault_of_sides(call: &RawCall, rank: c_int, elements: i64) -> Op
     let is_root = rank == call.root;
     let may_be_in_place = match call.collective {
         Collective::Reduce | Collective::Gather => is_root,
-        Collective::Bcast | Collective::Scatter | Collective::Barrier => false,
+        Collective::Bcast
+        | Collective::Scatter
+        | Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => false,
         Collective::Allreduce
         | Collective::Allgather
         | Collective::ReduceScatter
@@ -155,7 +169,13 @@ unsafe fn first_fault_of_sides(call: &RawCall, rank: c_int, elements: i64) -> Op
     };
     let is_in_place = may_be_in_place && call.send == in_place();
     let sending = match call.collective {
-        Collective::Bcast | Collective::Barrier => None,
+        Collective::Bcast
+        | Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => None,
         Collective::Scatter if !is_root => None,
         _ if is_in_place => None,
         Collective::Gather | Collective::Scatter | Collective::Allgather | Collective::Alltoall => {

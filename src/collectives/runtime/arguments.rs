@@ -150,5 +150,15 @@ pub(crate) unsafe fn executor_arguments<'a>(
         Collective::Barrier => Arguments::Barrier,
         Collective::Scan => Arguments::Scan { data, operator },
         Collective::Exscan => Arguments::Exscan { data, operator },
+        // Tables have no rules for these, and no call of them is described as a `RawCall`.
+        Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => {
+            return Err(ExecError::UnknownAlgorithm(
+                call.collective.name().to_owned(),
+            ));
+        }
     })
 }

@@ -66,7 +66,13 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
             call.recv = std::ptr::null_mut();
         }
         Collective::Bcast => is_misplaced = call.recv.cast_const() == in_place(),
-        Collective::Barrier => is_misplaced = false,
+        // No call of the irregular ones is described as a `RawCall`.
+        Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => is_misplaced = false,
         // The first rank has no result. In place its input is there, which stays as it is.
         Collective::Exscan if rank == 0 => {
             is_in_place = call.send == in_place();

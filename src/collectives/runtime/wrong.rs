@@ -226,7 +226,14 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
         are_alike.then_some(bytes)
     };
     let (distance, elements) = match call.collective {
-        Collective::Bcast | Collective::Barrier => return None,
+        // No call of the irregular ones is described as a `RawCall`.
+        Collective::Bcast
+        | Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => return None,
         Collective::Gather | Collective::Scatter | Collective::Reduce if !is_root => return None,
         // It has no output there.
         Collective::Exscan if rank == 0 => return None,
@@ -304,7 +311,12 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
     let unless_in_place =
         |side: BufferElements| Some(side).filter(|side| side.buffer != in_place());
     Some(match call.collective {
-        Collective::Barrier => [None, None],
+        Collective::Barrier
+        | Collective::Alltoallv
+        | Collective::Alltoallw
+        | Collective::Allgatherv
+        | Collective::Gatherv
+        | Collective::Scatterv => [None, None],
         Collective::Bcast => [None, Some(recv)],
         Collective::Reduce if !is_root => [Some(operand), None],
         Collective::Gather if !is_root => [Some(send), None],

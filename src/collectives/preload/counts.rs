@@ -64,7 +64,9 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         let timed = TimedCall::make(call);
-        self.calls.borrow_mut().add(collective, 1, timed.seconds);
+        self.calls
+            .borrow_mut()
+            .add_calls(collective, 1, timed.seconds);
         timed.code
     }
 
@@ -82,7 +84,7 @@ impl Counts {
     ) -> c_int {
         let timed = TimedCall::make(call);
         let mut calls = self.calls.borrow_mut();
-        calls.add(collective, 1, timed.seconds);
+        calls.add_calls(collective, 1, timed.seconds);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
         if let Some(request) = unsafe { timed.returned_request(request) } {
             calls.expect(request, collective, RequestKind::Once);
@@ -105,7 +107,7 @@ impl Counts {
     ) -> c_int {
         let timed = TimedCall::make(call);
         let mut calls = self.calls.borrow_mut();
-        calls.add(collective, 0, timed.seconds);
+        calls.add_calls(collective, 0, timed.seconds);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
         if let Some(request) = unsafe { timed.returned_request(request) } {
             calls.expect(request, collective, RequestKind::Persistent);
@@ -135,7 +137,7 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: the caller promises that `requests` is null or has `count` requests.
-        let Some(given) = (unsafe { self.find(count, requests) }) else {
+        let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
         let timed = TimedCall::make(call);
@@ -156,7 +158,7 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: the caller promises that `requests` is null or has `count` requests.
-        let Some(given) = (unsafe { self.find(count, requests) }) else {
+        let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
         let timed = TimedCall::make(call);
@@ -199,7 +201,7 @@ impl Counts {
     /// # Safety
     ///
     /// `requests` is null or has `count` valid requests.
-    unsafe fn find(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
+    unsafe fn find_collectives(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
         let count = usize::try_from(count)
             .ok()
             .filter(|_| !requests.is_null())?;
@@ -210,7 +212,7 @@ impl Counts {
             (requests, ffi::RSMPI_REQUEST_NULL)
         };
         let numbers = requests.iter().copied().map(number);
-        self.calls.borrow().find(numbers, number(null))
+        self.calls.borrow().find_given(numbers, number(null))
     }
 }
 

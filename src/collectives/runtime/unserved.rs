@@ -102,7 +102,7 @@ struct GivenRequest {
 
 impl UnservedCalls {
     /// Adds calls of a collective and time in them.
-    pub fn add(&mut self, collective: UnservedCollective, calls: u64, seconds: f64) {
+    pub fn add_calls(&mut self, collective: UnservedCollective, calls: u64, seconds: f64) {
         let row = self.find_or_add_row(collective);
         self.rows[row].calls += calls;
         self.rows[row].seconds += seconds;
@@ -120,7 +120,7 @@ impl UnservedCalls {
     }
 
     /// The requests of collectives among those that a call is about to be given; `None` if there are none.
-    pub fn find(
+    pub fn find_given(
         &self,
         requests: impl Iterator<Item = usize>,
         null: usize,
@@ -216,7 +216,7 @@ mod tests {
 
     /// Makes a call of one second that is given `before` and leaves `after`.
     fn wait(calls: &mut UnservedCalls, before: &[usize], after: &[usize]) {
-        if let Some(given) = calls.find(before.iter().copied(), NULL) {
+        if let Some(given) = calls.find_given(before.iter().copied(), NULL) {
             calls.complete(&given, 1.0, |place| after[place]);
         }
     }
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn each_request_of_a_call_gets_an_equal_share_of_its_time() {
         let mut calls = UnservedCalls::default();
-        calls.add(IBARRIER, 1, 0.5);
+        calls.add_calls(IBARRIER, 1, 0.5);
         calls.expect(7, IBARRIER, RequestKind::Once);
-        calls.add(BCAST_INIT, 0, 0.25);
+        calls.add_calls(BCAST_INIT, 0, 0.25);
         calls.expect(9, BCAST_INIT, RequestKind::Persistent);
         // Two messages, a null request, and both collectives.
         wait(
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_request_counts_until_it_is_completed() {
         let mut calls = UnservedCalls::default();
-        calls.add(IBARRIER, 1, 0.0);
+        calls.add_calls(IBARRIER, 1, 0.0);
         calls.expect(7, IBARRIER, RequestKind::Once);
         for _ in 0..3 {
             wait(&mut calls, &[7], &[7]);
@@ -266,13 +266,13 @@ mod tests {
         let mut calls = UnservedCalls::default();
         calls.expect(9, BCAST_INIT, RequestKind::Persistent);
         for _ in 0..2 {
-            let given = calls.find([9].into_iter(), NULL).expect("known");
+            let given = calls.find_given([9].into_iter(), NULL).expect("known");
             calls.start(&given, 1.0);
             wait(&mut calls, &[9], &[9]);
         }
         calls.forget(9);
         assert!(!calls.expects_any());
-        assert!(calls.find([9].into_iter(), NULL).is_none());
+        assert!(calls.find_given([9].into_iter(), NULL).is_none());
         assert_eq!(rows(calls), [("bcast_init", 2, 4.0)]);
     }
 
@@ -281,7 +281,7 @@ mod tests {
     fn operations_may_share_a_request() {
         let mut calls = UnservedCalls::default();
         for _ in 0..1000 {
-            calls.add(IBARRIER, 1, 0.0);
+            calls.add_calls(IBARRIER, 1, 0.0);
             calls.expect(7, IBARRIER, RequestKind::Once);
         }
         wait(&mut calls, &[7, 7], &[NULL, NULL]);

@@ -532,8 +532,13 @@ impl SettingsAudit<'_> {
         let path = PathBuf::from(&assignment.value);
         match files::read_text(&path) {
             Ok(text) => {
-                let mut formats = library.steering_formats().iter();
-                let format = formats.find(|format| format.is_named_by(&setting))?;
+                let formats = library.steering_formats().iter();
+                let mut formats = formats.filter(|format| format.is_named_by(&setting));
+                // A file that looks like none of them is examined as the last one, which says what is wrong with it.
+                let format = formats
+                    .clone()
+                    .find(|format| (format.recognises)(&text))
+                    .or_else(|| formats.next_back())?;
                 Some((path, *format, text))
             }
             Err(error) => {

@@ -239,7 +239,8 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
             candidate: &decision.chosen,
             decisions: vec![decision],
         });
-        if place + 1 == points.len() {
+        // Calls without data have no other size.
+        if place + 1 == points.len() && decision.cell.collective.has_data() {
             pieces.push(outside(decision.cell.bytes + 1, decision));
         }
         let next = points.get(place + 1).map(|next| next[0]);

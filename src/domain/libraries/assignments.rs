@@ -149,7 +149,7 @@ pub fn examine_assignments(
             let by = later
                 .line
                 .map_or_else(String::new, |line| format!(" in line {line}"));
-            found.add(
+            found.report(
                 assignment.line,
                 FindingKind::NoEffect,
                 format!(
@@ -166,7 +166,7 @@ pub fn examine_assignments(
         {
             let title = library.facts().title;
             let correct = library.environment_variable(meant);
-            found.add(
+            found.report(
                 assignment.line,
                 FindingKind::UnknownName,
                 format!("{} has no effect: {title} reads {correct}", assignment.name),
@@ -241,7 +241,7 @@ fn report_effect(
         && !prefix.is_empty()
         && let Some(own) = name.strip_prefix(prefix)
     {
-        found.add(
+        found.report(
             *line,
             FindingKind::UnknownName,
             format!("names in parameter files have no prefix, so {title} has no setting `{name}`"),
@@ -259,7 +259,7 @@ fn report_effect(
             } else {
                 format!("did you mean {}?", similar.join(" or "))
             };
-            found.add(
+            found.report(
                 *line,
                 FindingKind::UnknownName,
                 format!("{title} has no setting `{name}`"),
@@ -267,7 +267,7 @@ fn report_effect(
             );
         }
         Effect::Nothing(NoEffect::Unmet(needed)) if !is_neutral => {
-            found.add(
+            found.report(
                 *line,
                 FindingKind::NoEffect,
                 format!(
@@ -283,7 +283,7 @@ fn report_effect(
             );
         }
         Effect::Nothing(NoEffect::Idle(component)) if !is_neutral => {
-            found.add(
+            found.report(
                 *line,
                 FindingKind::NoEffect,
                 format!("{name} has no effect: the component {component} carries out no collective"),

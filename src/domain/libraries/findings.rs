@@ -173,8 +173,8 @@ pub struct Assignment {
 }
 
 impl SteeringFindings {
-    /// Adds a finding with a remedy.
-    pub(crate) fn add(
+    /// Reports a finding with a remedy.
+    pub(crate) fn report(
         &mut self,
         line: impl Into<Option<usize>>,
         kind: FindingKind,

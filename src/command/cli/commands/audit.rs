@@ -66,6 +66,9 @@ impl AuditArgs {
             format: self.format.clone(),
             assume_commutative: self.assume_commutative,
         };
+        let files = self.files.iter();
+        let inputs: Vec<_> = files.map(|file| ("`FILE`", Some(file.as_path()))).collect();
+        tuner::check_outputs_differ(&[("`--sarif`", self.sarif.as_deref())], &inputs)?;
         let report = audit_settings(&request, &search_paths())?;
         if let Some(path) = &self.sarif {
             let text = crate::console::to_pretty_json(&sarif::SarifLog::from_report(&report))?;

@@ -55,7 +55,7 @@ pub(super) fn examine_adjustment(
     let Some((_, named)) = known else {
         let names = PRESETS.iter().map(|(preset, _)| preset);
         let near = names.min_by_key(|preset| strsim::levenshtein(preset, own));
-        found.add(
+        found.report(
             line,
             UnknownName,
             format!("no collective is called `{own}`, so {name} has no effect"),
@@ -67,7 +67,7 @@ pub(super) fn examine_adjustment(
         return;
     };
     if value.trim().is_empty() {
-        found.add(
+        found.report(
             line,
             NoEffect,
             format!("{name} has no value"),
@@ -79,7 +79,7 @@ pub(super) fn examine_adjustment(
     for part in value.split(';').map(str::trim) {
         let (id, conditions) = part.split_once(':').unwrap_or((part, ""));
         let Ok(number) = id.trim().parse::<u32>() else {
-            found.add(
+            found.report(
                 line,
                 Misread,
                 format!("`{part}` in {name} does not begin with the number of a preset"),
@@ -103,7 +103,7 @@ pub(super) fn examine_adjustment(
                 Some(range) => {
                     if let Some(earlier) = ranges.iter().find(|earlier| overlap(earlier, &range)) {
                         let [from, to] = earlier.bytes;
-                        found.add(
+                        found.report(
                             line,
                             Misread,
                             format!("`{condition}` in {name} overlaps {from}-{to} before; which one counts is not \
@@ -113,7 +113,7 @@ pub(super) fn examine_adjustment(
                     }
                     ranges.push(range);
                 }
-                None => found.add(
+                None => found.report(
                     line,
                     Misread,
                     format!("`{condition}` in {name} is not a range of bytes and ranks"),

@@ -205,13 +205,13 @@ pub(super) fn examine_selection(
         Err(fault) => {
             let message = format!("the file is not JSON: {}", fault.message);
             let mut found = examined.found;
-            found.add(fault.line, EndsPrograms, message, "correct the JSON");
+            found.report(fault.line, EndsPrograms, message, "correct the JSON");
             return found;
         }
     };
     if root.members().is_none() {
         let mut found = examined.found;
-        found.add(
+        found.report(
             root.line,
             EndsPrograms,
             "the file has no object of JSON",
@@ -232,7 +232,7 @@ pub(super) fn examine_selection(
             .map(|of| of.name())
             .collect();
         if !missing.is_empty() {
-            found.add(
+            found.report(
                 None,
                 EndsPrograms,
                 format!("the file has no entry for {}: it replaces the whole built-in table, and the first such \
@@ -242,7 +242,7 @@ pub(super) fn examine_selection(
         }
     }
     if text.len().is_multiple_of(4096) {
-        found.add(
+        found.report(
             None,
             EndsPrograms,
             "the file fills its last page of memory, so the library reads beyond its end",
@@ -325,7 +325,7 @@ impl SelectionFile {
     /// Examines the entries of an object, which the library tries in their order.
     fn examine_siblings(&mut self, object: &JsonValue, collective: Option<&str>) {
         let Some(members) = object.members() else {
-            self.found.add(
+            self.found.report(
                 object.line,
                 EndsPrograms,
                 "conditions need an object of JSON as value",
@@ -334,7 +334,7 @@ impl SelectionFile {
             return;
         };
         if members.is_empty() {
-            self.found.add(
+            self.found.report(
                 object.line,
                 EndsPrograms,
                 "this condition has no algorithm below it",
@@ -351,7 +351,7 @@ impl SelectionFile {
             self.examine_leaf(leaf, collective);
             for (other, at) in members.iter().zip(0..) {
                 if at != place {
-                    self.found.add(
+                    self.found.report(
                         other.line,
                         EndsPrograms,
                         format!("`{}` stands beside an algorithm, and is taken for one", other.key),
@@ -376,7 +376,7 @@ impl SelectionFile {
                 .iter()
                 .any(|earlier| without_blanks(&earlier.key) == key)
             {
-                self.found.add(
+                self.found.report(
                     member.line,
                     Unreachable,
                     format!("`{key}` is given twice"),
@@ -384,7 +384,7 @@ impl SelectionFile {
                 );
             }
             if let Some(line) = any {
-                self.found.add(
+                self.found.report(
                     member.line,
                     EndsPrograms,
                     format!("`{key}` follows `any` in line {line}, which must be the last entry"),
@@ -400,7 +400,7 @@ impl SelectionFile {
                         .iter()
                         .any(|(of, before)| *of == name && *before >= bound);
                     if hidden {
-                        self.found.add(
+                        self.found.report(
                             member.line,
                             Unreachable,
                             format!("`{key}` holds only where an earlier entry does"),
@@ -424,7 +424,7 @@ impl SelectionFile {
         }
         self.holds.truncate(held);
         if let (Some(line), None) = (open, any) {
-            self.found.add(
+            self.found.report(
                 line,
                 EndsPrograms,
                 "conditions on numbers need a last entry `any` beside them",
@@ -442,7 +442,7 @@ impl SelectionFile {
         let line = member.line;
         if let Some(name) = key.strip_prefix("collective=") {
             if !is_collective(name) {
-                self.found.add(
+                self.found.report(
                     line,
                     EndsPrograms,
                     format!("there is no collective `{name}`"),
@@ -491,7 +491,7 @@ impl SelectionFile {
                 } else {
                     format!("read as {read}")
                 };
-                self.found.add(
+                self.found.report(
                     line,
                     Misread,
                     format!("`{written}` in `{key}` is {read}"),
@@ -526,7 +526,7 @@ impl SelectionFile {
     }
 
     fn report_unknown(&mut self, line: usize, key: &str, remedy: &str) {
-        self.found.add(
+        self.found.report(
             line,
             EndsPrograms,
             format!("there is no condition `{key}` in this release"),
@@ -545,7 +545,7 @@ impl SelectionFile {
         let is_answered =
             limited.is_none_or(|(_, of)| of.split(' ').any(|known| known == blocking));
         if !is_answered {
-            self.found.add(
+            self.found.report(
                 line,
                 FailingCall,
                 format!(
@@ -582,7 +582,7 @@ impl SelectionFile {
         let (what, name) = key.split_once('=').unwrap_or((&key, ""));
         let line = leaf.line;
         if leaf.value.members().is_none() {
-            self.found.add(
+            self.found.report(
                 line,
                 EndsPrograms,
                 format!("the value of `{key}` is not an object"),
@@ -603,7 +603,7 @@ impl SelectionFile {
                 Layer::Compositions => "`composition=MPIDI_..._composition_...`",
                 Layer::WithinNodes => "`algorithm=MPIDI_POSIX_...` or `algorithm=MPIR_...`",
             };
-            self.found.add(
+            self.found.report(
                 line,
                 EndsPrograms,
                 format!("`{key}` does not belong into a file for this part of the library"),
@@ -614,7 +614,7 @@ impl SelectionFile {
         let release = [self.release[0], self.release[1]];
         let changed = CHANGED.iter().find(|(known, ..)| *known == name);
         if changed.is_some_and(|(_, since, until)| release < *since || release >= *until) {
-            self.found.add(
+            self.found.report(
                 line,
                 EndsPrograms,
                 format!("this release has no algorithm `{name}`"),
@@ -626,7 +626,7 @@ impl SelectionFile {
                 .iter()
                 .any(|condition| self.holds.iter().any(|held| held == condition))
             {
-                self.found.add(
+                self.found.report(
                     line,
                     FailingCall,
                     format!("`{name}` is for {needed} only, and no condition above ensures that"),
@@ -649,14 +649,14 @@ impl SelectionFile {
             .iter()
             .find_map(|kind| own.split_once(kind));
         if kind.is_some_and(|(named, _)| !named.eq_ignore_ascii_case(of)) {
-            self.found.add(
+            self.found.report(
                 line,
                 FailingCall,
                 format!("`{name}` is not an algorithm of {of}"),
                 format!("name one of {of}"),
             );
         } else if kind.is_some() && !self.has_leaf(of, name) {
-            self.found.add(
+            self.found.report(
                 line,
                 EndsPrograms,
                 format!("{of} has no `{name}` in this release"),

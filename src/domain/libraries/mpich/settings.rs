@@ -113,7 +113,7 @@ pub(super) fn examine_values(
         let stronger = stronger.map(|prefix| format!("{prefix}{own}"));
         let is_given = |other: &String| assignments.iter().any(|given| given.name == *other);
         if let Some(stronger) = stronger.into_iter().find(is_given) {
-            found.add(
+            found.report(
                 *line,
                 NoEffect,
                 format!("{stronger}, which is also set, takes precedence over {name}"),
@@ -124,7 +124,7 @@ pub(super) fn examine_values(
             continue;
         };
         if !allowed.iter().any(|known| known == value) {
-            found.add(
+            found.report(
                 *line,
                 EndsPrograms,
                 format!("{name} cannot be `{value}`, so MPI does not start"),

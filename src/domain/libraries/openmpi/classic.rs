@@ -42,7 +42,7 @@ struct CommunicatorRules {
 pub(super) fn examine_classic(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
     let mut found = SteeringFindings::default();
     if text.trim().is_empty() {
-        found.add(
+        found.report(
             None,
             IgnoredFile,
             "it is empty",
@@ -53,7 +53,7 @@ pub(super) fn examine_classic(release: &ExaminedRelease<'_>, text: &str) -> Stee
     let knows_header = knows_header(release.numbers());
     let has_header = text.starts_with(HEADER);
     if has_header && !knows_header {
-        found.add(
+        found.report(
             1,
             IgnoredFile,
             format!(
@@ -128,7 +128,7 @@ impl<'a> ClassicReader<'a> {
     }
 
     fn drop_file(&mut self, line: usize, message: String, remedy: &str) -> Dropped {
-        self.found.add(line, IgnoredFile, message, remedy);
+        self.found.report(line, IgnoredFile, message, remedy);
         Dropped
     }
 
@@ -149,7 +149,7 @@ impl<'a> ClassicReader<'a> {
             && let Some(read) = misreading_of(number.word)
         {
             let read: Vec<String> = read.iter().map(i64::to_string).collect();
-            self.found.add(
+            self.found.report(
                 line,
                 Misread,
                 format!("`{}` is read as {}", number.word, read.join(" and ")),
@@ -172,7 +172,7 @@ impl<'a> ClassicReader<'a> {
             });
         }
         if number.value > LARGEST && what != "a message size" {
-            self.found.add(
+            self.found.report(
                 line,
                 Misread,
                 format!("{what} is {}, of which only 32 bits are kept", number.value),
@@ -211,7 +211,7 @@ impl<'a> ClassicReader<'a> {
         if !self.has_wrong_count {
             self.has_wrong_count = true;
             let remedy = format!("correct the number in line {counted}");
-            self.found.add(line, Misread, message, remedy);
+            self.found.report(line, Misread, message, remedy);
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> ClassicReader<'a> {
             ));
         }
         if count.value == 0 {
-            self.found.add(
+            self.found.report(
                 count.line,
                 NoEffect,
                 "the file has rules for 0 collectives",
@@ -254,7 +254,7 @@ impl<'a> ClassicReader<'a> {
             });
             if sizes.value == 0 {
                 let message = format!("{} has no communicator sizes, so no rules", known.name);
-                self.found.add(
+                self.found.report(
                     sizes.line,
                     NoEffect,
                     message,
@@ -288,7 +288,7 @@ impl<'a> ClassicReader<'a> {
                 "{} has no rows for communicators of {}",
                 collective.name, ranks.value
             );
-            self.found.add(
+            self.found.report(
                 count.line,
                 NoEffect,
                 message,
@@ -360,7 +360,7 @@ impl<'a> ClassicReader<'a> {
                 number.word,
                 format_counted(count, "collective")
             );
-            self.found.add(
+            self.found.report(
                 number.line,
                 NoEffect,
                 message,
@@ -385,7 +385,7 @@ fn examine_rules(
         let name = collective.name;
         let mut later = collectives[place..].iter();
         if let Some(later) = later.find(|later| later.number == rules.number) {
-            found.add(
+            found.report(
                 rules.line,
                 NoEffect,
                 format!(
@@ -397,7 +397,7 @@ fn examine_rules(
             continue;
         }
         if !collective.is_served() {
-            found.add(
+            found.report(
                 rules.line,
                 NoEffect,
                 format!(
@@ -428,7 +428,7 @@ fn examine_sizes(
     for ((size, ranks), place) in sizes.iter().zip(covered).zip(0..) {
         // The component serves communicators of two ranks or more.
         let Some(ranks) = ranks.filter(|ranks| ranks.last >= 2) else {
-            found.add(
+            found.report(
                 size.line,
                 Unreachable,
                 format!(
@@ -440,7 +440,7 @@ fn examine_sizes(
             continue;
         };
         if is_6 && sizes.len() > 1 && (ranks.first != size.ranks || place == 0) {
-            found.add(
+            found.report(
                 size.line,
                 Misread,
                 format!("from 6.0 on these rules of {} apply to {ranks} ranks", collective.name),
@@ -456,7 +456,7 @@ fn examine_sizes(
                 ),
             );
         } else if !is_6 && place > 0 && ranks.first != size.ranks {
-            found.add(
+            found.report(
                 size.line,
                 Misread,
                 format!("these rules of {} apply to {ranks} ranks", collective.name),

@@ -62,7 +62,7 @@ pub(super) fn is_han_file(text: &str) -> bool {
 pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
     let mut found = SteeringFindings::default();
     if text.trim().is_empty() {
-        found.add(
+        found.report(
             None,
             IgnoredFile,
             "it is empty",
@@ -71,7 +71,7 @@ pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> Steering
         return found;
     }
     if release.numbers() < [4, 1, 0] {
-        found.add(
+        found.report(
             None,
             IgnoredFile,
             "this release has no component han",
@@ -86,7 +86,7 @@ pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> Steering
     if reader.read_file().is_ok()
         && let Some(rest) = reader.words.next_number()
     {
-        reader.found.add(
+        reader.found.report(
             rest.line,
             NoEffect,
             format!(
@@ -121,7 +121,7 @@ impl<'a> HanReader<'a> {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Dropped {
-        self.found.add(line, IgnoredFile, message, remedy);
+        self.found.report(line, IgnoredFile, message, remedy);
         Dropped
     }
 
@@ -187,7 +187,7 @@ impl<'a> HanReader<'a> {
         let is_newer =
             self.release[0] >= 6 && ALGORITHMS.iter().any(|(name, _)| *name == collective);
         if !SERVED.contains(&collective) && !is_newer {
-            self.found.add(
+            self.found.report(
                 word.line,
                 NoEffect,
                 format!("han does not carry out {collective} by rules, so these are not used"),
@@ -206,7 +206,7 @@ impl<'a> HanReader<'a> {
         if count.value == 0 {
             let message =
                 format!("the rules of {collective} have 0 {what}, so this part has no effect");
-            self.found.add(
+            self.found.report(
                 count.line,
                 NoEffect,
                 message,
@@ -250,7 +250,7 @@ impl<'a> HanReader<'a> {
                 } else {
                     Misread
                 };
-                self.found.add(
+                self.found.report(
                     size.line,
                     kind,
                     format!("the rules of {collective} for communicators of {} follow those for {}; the last ones \
@@ -280,7 +280,7 @@ impl<'a> HanReader<'a> {
                 return Err(self.drop_file(bytes.line, message, "begin with a row for size 0"));
             }
             if previous.is_some_and(|previous| bytes.value <= previous) {
-                self.found.add(
+                self.found.report(
                     bytes.line,
                     Unreachable,
                     format!("this row of {collective} for {} bytes does not follow a smaller one, so it hides \
@@ -325,7 +325,7 @@ impl<'a> HanReader<'a> {
         }
         let is_han = component.value == "han";
         if is_han && level != 2 {
-            self.found.add(
+            self.found.report(
                 line,
                 NoEffect,
                 format!("han can be chosen for whole communicators (level 2) only, not for level {level} ({})", LEVELS[level]),

@@ -79,7 +79,7 @@ pub(super) fn examine_parameters(_: &ExaminedRelease<'_>, text: &str) -> Steerin
     for assignment in found.assignments.clone() {
         let Assignment { line, name, value } = assignment;
         if let Some((before, _)) = value.split_once(" #").or_else(|| value.split_once("\t#")) {
-            found.add(
+            found.report(
                 line,
                 Misread,
                 format!("the comment behind the value belongs to it: {name} is `{value}`"),
@@ -93,7 +93,7 @@ pub(super) fn examine_parameters(_: &ExaminedRelease<'_>, text: &str) -> Steerin
                 .iter()
                 .any(|quote| value.starts_with(*quote) && value.ends_with(*quote))
         {
-            found.add(
+            found.report(
                 line,
                 Misread,
                 format!("the quotes belong to the value: {name} is `{value}`"),
@@ -102,7 +102,7 @@ pub(super) fn examine_parameters(_: &ExaminedRelease<'_>, text: &str) -> Steerin
         }
     }
     for line in read.others {
-        found.add(
+        found.report(
             line,
             NoEffect,
             "this line is not `name = value`, so the library prints an error and passes over it",
@@ -147,7 +147,7 @@ pub(super) fn examine_values(
             if let Some(algorithm) = number.and_then(|number| collective.algorithm(numbers, number))
             {
                 if uses_rules && collective.is_unordered(algorithm) && !release.assume_commutative {
-                    found.add(
+                    found.report(
                         line,
                         Unsafe,
                         format!("{} {algorithm} gives wrong results for operators that do not commute", collective.name),
@@ -165,7 +165,7 @@ pub(super) fn examine_values(
                 }
             } else if !is_free {
                 let known: Vec<&str> = collective.algorithms_of(numbers).collect();
-                found.add(
+                found.report(
                     line,
                     NoEffect,
                     format!("{} has no algorithm `{value}` in this release, which then uses the built-in value", collective.name),
@@ -197,7 +197,7 @@ fn examine_precedence(
         } else {
             ""
         };
-        found.add(
+        found.report(
             line,
             NoEffect,
             format!(
@@ -216,7 +216,7 @@ const NEEDED: [&str; 2] = ["basic", "libnbc"];
 fn examine_list(line: Option<usize>, value: &str, found: &mut SteeringFindings) {
     if value.is_empty() || value.starts_with('^') {
         if value.get(1..).is_some_and(|rest| rest.contains('^')) {
-            found.add(
+            found.report(
                 line,
                 EndsPrograms,
                 "`^` may only stand at the beginning of the list, and excludes all components in it",
@@ -227,7 +227,7 @@ fn examine_list(line: Option<usize>, value: &str, found: &mut SteeringFindings) 
     }
     let listed: Vec<&str> = value.split(',').map(str::trim).collect();
     if listed.iter().any(|name| name.starts_with('^')) {
-        found.add(
+        found.report(
             line,
             EndsPrograms,
             "a list cannot both include and exclude components",
@@ -240,7 +240,7 @@ fn examine_list(line: Option<usize>, value: &str, found: &mut SteeringFindings) 
         .filter(|name| !listed.contains(name))
         .collect();
     if !missing.is_empty() {
-        found.add(
+        found.report(
             line,
             EndsPrograms,
             format!(

@@ -103,7 +103,7 @@ pub(super) fn examine_rows(
         if collective.has_no_sizes() && rows.len() > 1 {
             // All calls have the size 0, for which the last row with that size counts.
             if bounds.iter().rposition(|bytes| *bytes == 0) != Some(place) {
-                found.add(
+                found.report(
                     row.line,
                     Unreachable,
                     format!(
@@ -115,7 +115,7 @@ pub(super) fn examine_rows(
                 continue;
             }
         } else if covered.is_none() {
-            found.add(
+            found.report(
                 row.line,
                 Unreachable,
                 format!(
@@ -130,7 +130,7 @@ pub(super) fn examine_rows(
             let covered = covered
                 .map(|covered| covered.to_string())
                 .unwrap_or_default();
-            found.add(
+            found.report(
                 row.line,
                 Misread,
                 format!("this row of {} applies to {covered} bytes", collective.name),
@@ -145,7 +145,7 @@ pub(super) fn examine_rows(
     if collective.has_local_sizes()
         && let Some(pair) = differ
     {
-        found.add(
+        found.report(
             pair[1].line,
             Unsafe,
             format!(
@@ -174,7 +174,7 @@ pub(super) fn examine_choice(
     }
     let Some(algorithm) = collective.algorithm(numbers, row.algorithm) else {
         let count = collective.algorithms_of(numbers).count();
-        found.add(
+        found.report(
             line,
             FailingCall,
             format!(
@@ -192,7 +192,7 @@ pub(super) fn examine_choice(
             last: ranks.last,
         };
         if more.first <= more.last {
-            found.add(
+            found.report(
                 line,
                 FailingCall,
                 format!(
@@ -204,7 +204,7 @@ pub(super) fn examine_choice(
         }
     }
     if collective.is_unordered(algorithm) && !release.assume_commutative {
-        found.add(
+        found.report(
             line,
             Unsafe,
             format!("{name} {number} ({algorithm}) gives wrong results for operators that do not commute"),
@@ -212,7 +212,7 @@ pub(super) fn examine_choice(
              such operators",
         );
     }
-    let known = collective.known(algorithm);
+    let known = collective.known_algorithm(algorithm);
     if (name, algorithm, row.segment) == ("allreduce", "segmented_ring", 0) {
         found.note(
             line,
@@ -251,7 +251,7 @@ pub(super) fn examine_choice(
             );
         }
         "bruck-k-fanout" | "knomial" if name != "bcast" && row.fanout < 2 => {
-            found.add(
+            found.report(
                 line,
                 FailingCall,
                 format!("{name} {number} ({algorithm}) needs a fanout of at least 2 in this release, not {}", row.fanout),

@@ -43,7 +43,7 @@ pub(super) fn is_rules_json(text: &str) -> bool {
 pub(super) fn examine_json(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
     let mut found = SteeringFindings::default();
     if release.numbers()[0] < 6 {
-        found.add(
+        found.report(
             None,
             IgnoredFile,
             "releases before 6.0 do not read JSON",
@@ -52,7 +52,7 @@ pub(super) fn examine_json(release: &ExaminedRelease<'_>, text: &str) -> Steerin
     }
     match parse_json(text, DIALECT) {
         Ok(root) => examine_root(release, &root, &mut found),
-        Err(fault) => found.add(
+        Err(fault) => found.report(
             fault.line,
             IgnoredFile,
             format!("this is not JSON: {}; the library then reads the file in the format before 6.0, and ignores \
@@ -66,7 +66,7 @@ pub(super) fn examine_json(release: &ExaminedRelease<'_>, text: &str) -> Steerin
 fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut SteeringFindings) {
     report_unknown_keys(root, &TOP_KEYS, found);
     let Some(collectives) = root.member("collectives") else {
-        found.add(
+        found.report(
             root.line,
             IgnoredFile,
             "the key `collectives` is missing",
@@ -75,7 +75,7 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
         return;
     };
     let Some(members) = collectives.value.members() else {
-        found.add(
+        found.report(
             collectives.line,
             IgnoredFile,
             "`collectives` is not an object",
@@ -85,7 +85,7 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
     };
     for (member, place) in members.iter().zip(1..) {
         let Some(collective) = NUMBERED.iter().find(|known| known.name == member.key) else {
-            found.add(
+            found.report(
                 member.line,
                 IgnoredFile,
                 format!("there is no collective `{}`", member.key),
@@ -97,7 +97,7 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
             .iter()
             .find(|later| later.key == member.key)
         {
-            found.add(
+            found.report(
                 member.line,
                 NoEffect,
                 format!(
@@ -109,7 +109,7 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
         }
         if !collective.is_served() {
             let crashes = collective.name != "alltoallw";
-            found.add(
+            found.report(
                 member.line,
                 if crashes { EndsPrograms } else { NoEffect },
                 format!("the component tuned has no algorithms of {}, and may end the program over this rule", member.key),
@@ -133,7 +133,7 @@ fn report_unknown_keys(object: &JsonValue, known: &[&str], found: &mut SteeringF
                 || "remove it".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            found.add(
+            found.report(
                 member.line,
                 UnknownName,
                 format!("the key `{}` is ignored", member.key),
@@ -143,7 +143,7 @@ fn report_unknown_keys(object: &JsonValue, known: &[&str], found: &mut SteeringF
             .iter()
             .any(|earlier| earlier.key == member.key)
         {
-            found.add(
+            found.report(
                 member.line,
                 NoEffect,
                 format!(
@@ -177,7 +177,7 @@ fn read_bound(object: &JsonValue, key: &str, otherwise: i64, found: &mut Steerin
         return otherwise;
     };
     bound(&member.value).unwrap_or_else(|| {
-        found.add(
+        found.report(
             member.line,
             IgnoredFile,
             format!("`{key}` is neither a whole number nor \"inf\""),
@@ -202,7 +202,7 @@ fn examine_communicators(
     found: &mut SteeringFindings,
 ) {
     let Some(entries) = member.value.entries() else {
-        found.add(
+        found.report(
             member.line,
             IgnoredFile,
             format!("{} has no array of rules", member.key),
@@ -214,7 +214,7 @@ fn examine_communicators(
     for entry in entries {
         report_unknown_keys(entry, &COMMUNICATOR_KEYS, found);
         if entry.members().is_none() {
-            found.add(
+            found.report(
                 entry.line,
                 IgnoredFile,
                 "this is not an object",
@@ -231,14 +231,14 @@ fn examine_communicators(
             .member("comm_size_max")
             .filter(|max| !matches!(max.value.content, JsonContent::Integer(_)));
         if let Some(max) = infinite.filter(|max| bound(&max.value).is_some()) {
-            found.add(
+            found.report(
                 max.line,
                 Unreachable,
                 "as the largest number of ranks, \"inf\" becomes -1, so these rules never apply",
                 "leave `comm_size_max` out",
             );
         } else if ranks.first > ranks.last {
-            found.add(
+            found.report(
                 entry.line,
                 Unreachable,
                 format!("`comm_size_max` ({}) is below `comm_size_min` ({}), so these rules never apply", ranks.last, ranks.first),
@@ -249,7 +249,7 @@ fn examine_communicators(
                 && earlier.ranks.last >= ranks.last
                 && ["any", distribution].contains(&earlier.distribution)
         }) {
-            found.add(
+            found.report(
                 entry.line,
                 Unreachable,
                 format!(
@@ -265,7 +265,7 @@ fn examine_communicators(
             line: entry.line,
         });
         let Some(rules) = entry.member("rules") else {
-            found.add(
+            found.report(
                 entry.line,
                 IgnoredFile,
                 "the key `rules` is missing",
@@ -274,7 +274,7 @@ fn examine_communicators(
             continue;
         };
         let Some(rules) = rules.value.entries() else {
-            found.add(
+            found.report(
                 rules.line,
                 IgnoredFile,
                 "`rules` is not an array",
@@ -291,7 +291,7 @@ fn read_distribution(entry: &JsonValue, found: &mut SteeringFindings) -> &'stati
         return DISTRIBUTIONS[0];
     };
     let JsonContent::Text(text) = &member.value.content else {
-        found.add(
+        found.report(
             member.line,
             IgnoredFile,
             "`comm_rank_distribution` is not a text",
@@ -303,7 +303,7 @@ fn read_distribution(entry: &JsonValue, found: &mut SteeringFindings) -> &'stati
         .iter()
         .find(|known| text.eq_ignore_ascii_case(known));
     known.copied().unwrap_or_else(|| {
-        found.add(
+        found.report(
             member.line,
             Misread,
             format!("`{text}` is read as `any`"),
@@ -332,7 +332,7 @@ fn examine_rules(
         let segment = read_bound(rule, "seg_size", 0, found);
         read_bound(rule, "reqs", 0, found);
         if bytes.first > bytes.last {
-            found.add(
+            found.report(
                 rule.line,
                 Unreachable,
                 format!(
@@ -345,7 +345,7 @@ fn examine_rules(
             .iter()
             .find(|(earlier, _)| earlier.first <= bytes.first && earlier.last >= bytes.last)
         {
-            found.add(
+            found.report(
                 rule.line,
                 Unreachable,
                 format!("the rule in line {line} applies to all of these messages before"),
@@ -370,7 +370,7 @@ fn examine_rules(
         && choices.windows(2).any(|pair| pair[0] != pair[1])
         && let Some(second) = rules.get(1)
     {
-        found.add(
+        found.report(
             second.line,
             Unsafe,
             format!("ranks of a correct {} may see different message sizes and then choose different rules, which \
@@ -389,7 +389,7 @@ fn read_algorithm(
 ) -> Option<i64> {
     let numbers = release.numbers();
     let Some(member) = rule.member("alg") else {
-        found.add(
+        found.report(
             rule.line,
             NoEffect,
             "without `alg` the rule leaves the choice to the library",
@@ -416,7 +416,7 @@ fn read_algorithm(
             )
         }
         _ => {
-            found.add(
+            found.report(
                 member.line,
                 NoEffect,
                 "`alg` is neither a name nor a number, so the rule leaves the choice \
@@ -428,7 +428,7 @@ fn read_algorithm(
     };
     if number.is_none() {
         let known: Vec<_> = collective.algorithms_of(numbers).collect();
-        found.add(
+        found.report(
             member.line,
             UnknownName,
             format!(

@@ -200,7 +200,7 @@ impl TunedCollective {
     }
 
     /// What is known about an algorithm.
-    pub(super) fn known(&self, algorithm: &str) -> Option<&'static LibraryAlgorithm> {
+    pub(super) fn known_algorithm(&self, algorithm: &str) -> Option<&'static LibraryAlgorithm> {
         let collective: Collective = self.name.parse().ok()?;
         let algorithm = if algorithm == "bruck-k-fanout" {
             "bruck"
@@ -216,7 +216,10 @@ impl TunedCollective {
             .name
             .parse::<Collective>()
             .is_ok_and(Collective::is_reduction);
-        is_reduction && self.known(algorithm).is_some_and(|known| !known.is_ordered)
+        is_reduction
+            && self
+                .known_algorithm(algorithm)
+                .is_some_and(|known| !known.is_ordered)
     }
 
     /// Whether ranks of a correct program may see different message sizes, so that one rule for all sizes is needed.

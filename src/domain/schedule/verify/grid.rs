@@ -62,9 +62,10 @@ impl Grid {
             if collective.has_part_counts() {
                 lengths.push((total, Some(&uneven[..])));
             }
-            let blocks_by_pair = uneven_blocks(ranks);
-            if collective.has_block_counts() {
-                lengths.push((1, Some(&blocks_by_pair[0])));
+            // One for each pair of ranks, so only where they are needed.
+            let blocks_by_pair = collective.has_block_counts().then(|| uneven_blocks(ranks));
+            if let Some([in_any_order, _]) = &blocks_by_pair {
+                lengths.push((1, Some(in_any_order)));
             }
             for (other, &placed) in placements.iter().enumerate() {
                 // With many nodes, the lengths and in-place alternate.
@@ -81,11 +82,9 @@ impl Grid {
                 for &(units, counts) in &lengths[in_turn(lengths.len(), 1)] {
                     for &in_place in &places[in_turn(places.len(), 2)] {
                         // Only in place must blocks be as long as those that replace them.
-                        let counts = match counts {
-                            Some(_) if collective.has_block_counts() => {
-                                Some(&blocks_by_pair[usize::from(in_place)][..])
-                            }
-                            given => given,
+                        let counts = match &blocks_by_pair {
+                            Some(by_place) => counts.map(|_| &by_place[usize::from(in_place)][..]),
+                            None => counts,
                         };
                         for &root in &roots[some_roots.clone()] {
                             visit(&Request {

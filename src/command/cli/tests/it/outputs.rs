@@ -138,6 +138,11 @@ const WRITERS: &[Writer] = &[
         "run table.yaml --log OUT -- mpirun -n 2 program",
         &["table.yaml", "program"],
     ),
+    writer(
+        "audit --sarif",
+        "audit --library openmpi-4.1.4 rules.conf --sarif OUT",
+        &["rules.conf"],
+    ),
     writer("output.table", "tune campaign.yaml", OF_CAMPAIGNS),
     writer("output.report", "tune campaign.yaml", OF_CAMPAIGNS),
 ];
@@ -159,6 +164,7 @@ const OF_CONNECTIONS: &[&str] = &[" --ca", " --token-file"];
 
 /// Paths that are only read.
 const READ: &[&str] = &[
+    "audit files",
     "backup state",
     "restore backup",
     "serve --config",
@@ -230,6 +236,7 @@ fn place() -> Place {
     let place = Place::with_mpirun(MPIRUN);
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
     place.write("table.yaml", made::old_table());
+    place.write("rules.conf", "1\n7\n1\n2\n1\n0 6 0 0\n");
     place.write("program", "a program");
     place.write("lib.so", "a library");
     let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tuning/machines");

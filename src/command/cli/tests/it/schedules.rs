@@ -337,7 +337,7 @@ fn verify_proves_every_algorithm() {
             "fault": null,
         }])
     );
-    let neighbor_args = words("schedule verify neighbor_exchange --ranks 5 --json");
+    let neighbor_args = words("schedule verify allgather/neighbor_exchange --ranks 5 --json");
     let object = &place.run(&neighbor_args).good().json()[0];
     assert_eq!(
         (&object["shapes"], &object["skipped"]),

@@ -335,10 +335,7 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
     };
     let found = told(place.run(&query("lookup")));
     // Just above 2K, the default already uses the algorithm that is best for large vectors only.
-    assert!(
-        found.starts_with("allreduce/recursive_multiplying"),
-        "{found}"
-    );
+    assert!(found.starts_with("allreduce/recursive_doubling"), "{found}");
     let evidence = told(place.run(&query("explain")));
     assert!(evidence.contains("default"), "{evidence}");
 

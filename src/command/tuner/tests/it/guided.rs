@@ -39,6 +39,8 @@ struct Compared {
     at_grid: f64,
     /// The same at held-out ones.
     held_out: f64,
+    /// The regret of the exhaustive table at held-out ones: what it loses between its points.
+    exhaustive_held_out: f64,
 }
 
 const NOISE: &str = "noise: {jitter: 0.05, spike_probability: 0.01, spike_factor: 4, \
@@ -200,10 +202,11 @@ fn compare(bench: &Bench) -> Compared {
     let share = guided_seconds / exhaustive_seconds;
     let at_grid = judge.mean(&found, &grid);
     let elsewhere = judge.mean(&found, &held_out);
+    let exhaustive_elsewhere = judge.mean(&best, &held_out);
     println!(
         "{} cells: guided {guided_seconds:.1} s of {exhaustive_seconds:.1} s (1/{:.1}), without confirming \
          {searching:.1} s of {exploring:.1} s, estimated {:?}; \
-         regret at the grid {at_grid:.4}, of the exhaustive table {:.4}; held out {elsewhere:.4}, {:.4}; \
+         regret at the grid {at_grid:.4}, of the exhaustive table {:.4}; held out {elsewhere:.4}, {exhaustive_elsewhere:.4}; \
          {} launches of {}",
         grid.len(),
         1.0 / share,
@@ -214,7 +217,6 @@ fn compare(bench: &Bench) -> Compared {
             .effort
             .map(|effort| effort.exhaustive_seconds),
         judge.mean(&best, &grid),
-        judge.mean(&best, &held_out),
         guided.measured.launches,
         exhaustive.measured.launches,
     );
@@ -223,6 +225,7 @@ fn compare(bench: &Bench) -> Compared {
         search: searching / exploring,
         at_grid,
         held_out: elsewhere,
+        exhaustive_held_out: exhaustive_elsewhere,
     }
 }
 
@@ -347,7 +350,9 @@ fn check_a_fifth(bench: &Bench) {
     let compared = compare(bench);
     assert!(compared.search <= 0.2, "{}", compared.search);
     assert!(compared.at_grid <= 0.03, "{}", compared.at_grid);
-    assert!(compared.held_out <= 0.05, "{}", compared.held_out);
+    // Between measured shapes both tables lose: some algorithms suit these and not those between them.
+    let lost_by_search = compared.held_out - compared.exhaustive_held_out;
+    assert!(lost_by_search <= 0.03, "{lost_by_search}");
 }
 
 #[test]

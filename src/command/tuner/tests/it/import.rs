@@ -173,11 +173,11 @@ fn a_baseline_replaces_the_default_and_tables_say_so() {
 fn alltoall_barriers_and_scans_are_imported_and_decided() {
     let header = "collective,library,algorithm,ppn,bytes,seconds\n";
     let rows = "barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,0,1e-6\n\
-        barrier,,linear,4,,2e-6\n\
+        barrier,ours,linear,4,,2e-6\n\
         alltoall,default,,4,64,3e-6\nalltoall,mvapich,pairwise,4,64,2e-6\n\
-        alltoall,,pairwise,4,64,1e-6\n\
+        alltoall,ours,pairwise,4,64,1e-6\n\
         scan,default,,4,64,2e-6\nscan,mvapich,linear,4,64,1e-6\n\
-        exscan,default,,4,64,2e-6\nexscan,,linear,4,64,1e-6\n";
+        exscan,default,,4,64,2e-6\nexscan,ours,linear,4,64,1e-6\n";
     let desk = Desk::new();
     desk.import(&format!("{header}{rows}"), &csv());
     let table = desk.analysis().table().expect("a table");

@@ -146,7 +146,7 @@ fn few_algorithms_differ_on_two_ranks() {
         (Collective::ReduceScatterBlock, 4),
         (Collective::Alltoall, 3),
         (Collective::Barrier, 4),
-        (Collective::Scan, 3),
+        (Collective::Scan, 4),
         (Collective::Exscan, 2),
         (Collective::Alltoallv, 1),
         (Collective::Alltoallw, 1),

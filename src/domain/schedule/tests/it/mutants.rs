@@ -405,12 +405,16 @@ fn random_breaks_are_caught() {
         trial.verdict == Verdict::Redundant && trial.how.must_show() && !known(trial)
     };
     assert_eq!(trials.iter().filter(strange).count(), 0);
-    // An action that brings a rank its own data is harmless; there must be few of the other mutants.
+    // An action that brings a rank its own data is harmless; of the other mutants that must be few, however many
+    // algorithms there are.
     let doubtful = |trial: &&Trial| {
         trial.verdict == Verdict::Redundant && trial.how.must_show() && !trial.brings_own
     };
     let doubtful = trials.iter().filter(doubtful).count();
-    assert!(doubtful <= 5, "{doubtful} of {caught} seem harmless");
+    assert!(
+        doubtful * 20_000 <= caught,
+        "{doubtful} of {caught} seem harmless"
+    );
     assert!(displaced > proved, "{proved} of {displaced} seem harmless");
 }
 

@@ -245,8 +245,12 @@ impl CheckedPoint {
         match self.default_drift() {
             None => Slowdown::Unclear,
             Some(_) if self.point.keeps_default() => Slowdown::Everything,
-            // The default's drift is nearer to that of the chosen candidate than to 1.
-            Some(drift) if drift > finding.ratio.sqrt() => Slowdown::Everything,
+            // The default's drift is nearer to that of the chosen candidate than to 1, and explains it.
+            Some(drift)
+                if drift > finding.ratio.sqrt() && finding.ratio <= drift * finding.bound =>
+            {
+                Slowdown::Everything
+            }
             Some(drift) if drift <= finding.bound => Slowdown::Algorithm,
             Some(_) => Slowdown::Unclear,
         }

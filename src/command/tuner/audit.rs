@@ -526,7 +526,9 @@ impl SettingsAudit<'_> {
     ) -> Option<(PathBuf, SteeringFormat, String)> {
         let setting = library.control_variable(variable)?;
         let listed = library.steering_setting(&setting)?;
-        if listed.role != SettingRole::Rules || assignment.value.is_empty() {
+        // What a script computes is not known here.
+        let is_computed = assignment.value.contains(['$', '`', '(']);
+        if listed.role != SettingRole::Rules || assignment.value.is_empty() || is_computed {
             return None;
         }
         let path = PathBuf::from(&assignment.value);

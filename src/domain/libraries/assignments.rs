@@ -92,8 +92,8 @@ fn shell_words(line: &str) -> Vec<String> {
                 quote = Some(c);
                 word.get_or_insert_with(String::new);
             }
-            // A semicolon separates commands only between words.
-            None if c.is_whitespace() => words.extend(word.take()),
+            // These separate commands.
+            None if c.is_whitespace() || [';', '&', '|'].contains(&c) => words.extend(word.take()),
             _ => word.get_or_insert_with(String::new).push(c),
         }
     }
@@ -145,7 +145,10 @@ pub fn examine_assignments(
     for (assignment, place) in assignments.iter().zip(1..) {
         let variable = variable_of(assignment);
         let mut later = assignments[place..].iter();
-        if let Some(later) = later.find(|later| variable_of(later) == variable) {
+        // A script may set a variable for each of several commands, or in the branches of a condition.
+        if source == AssignmentSource::Parameters
+            && let Some(later) = later.find(|later| variable_of(later) == variable)
+        {
             let by = later
                 .line
                 .map_or_else(String::new, |line| format!(" in line {line}"));

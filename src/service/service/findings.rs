@@ -191,8 +191,10 @@ const SELECT: &str = "SELECT finding.id, machine.name, epoch.library, cause, slo
 
 fn read_one(connection: &Connection, id: u64) -> Result<TrendFinding, ServiceError> {
     let query = format!("{SELECT} WHERE finding.id = ?1");
+    // No row has an id that SQLite cannot hold.
+    let id_of_row = i64::try_from(id).unwrap_or(i64::MAX);
     let found = connection
-        .query_row(&query, [id], finding_from_row)
+        .query_row(&query, [id_of_row], finding_from_row)
         .optional()?;
     let mut finding = found.ok_or_else(|| ServiceError::not_found("finding", id))?;
     add_parts(connection, &mut finding)?;

@@ -163,10 +163,12 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`]; SQLite.
     pub fn read_trend(&self, id: u64) -> Result<Trend, ServiceError> {
+        // No row has an id that SQLite cannot hold.
+        let id_of_row = i64::try_from(id).unwrap_or(i64::MAX);
         self.database.read(|connection| {
             let select = format!("{SELECT} WHERE series.id = ?1");
             let series = connection
-                .query_row(&select, [id], series_from_row)
+                .query_row(&select, [id_of_row], series_from_row)
                 .optional()?;
             let series = series.ok_or_else(|| ServiceError::not_found("series", id))?;
             let newest = "SELECT task, epoch, at, seconds, default_seconds, busy FROM point WHERE series = ?1 \

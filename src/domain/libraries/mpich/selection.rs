@@ -484,7 +484,12 @@ impl SelectionFile {
             }
             self.check_answered(line, name, collective);
             let digits: String = written.chars().take_while(char::is_ascii_digit).collect();
-            let read = digits.parse::<i64>().unwrap_or(0);
+            // Without digits it is 0, as for the library.
+            let read = if digits.is_empty() {
+                0
+            } else {
+                digits.parse::<i64>().unwrap_or(i64::from(i32::MAX) + 1)
+            };
             if digits != written || read > i64::from(i32::MAX) {
                 let read = if read > i64::from(i32::MAX) {
                     "cut to 32 bits".to_owned()

@@ -117,7 +117,9 @@ impl SarifLog {
                     },
                 },
                 column_kind: "unicodeCodePoints",
+                // Services refuse results that are in no file, as those of the environment.
                 results: found
+                    .filter(|(source, _)| source.path.is_some())
                     .map(|(source, finding)| SarifResult::from_finding(source, finding))
                     .collect(),
             }],

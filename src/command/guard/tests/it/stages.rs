@@ -128,6 +128,12 @@ fn a_slower_algorithm_is_distinguished_from_a_slower_machine() {
         both.contains(told) && !both.contains("became slower"),
         "{both}"
     );
+    // The default's time explains a part of it only.
+    let partly = reasons(|_, candidate, _| match candidate {
+        Candidate::Default => 1.25,
+        _ => 1.5,
+    });
+    assert!(!partly.contains("became slower"), "{partly}");
     // It is as fast as before, but the default is better now.
     let default = reasons(|_, candidate, _| match candidate {
         Candidate::Default => 0.1,

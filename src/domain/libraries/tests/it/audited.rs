@@ -154,3 +154,20 @@ fn settings_in_scripts_are_examined() {
         "reads it only with MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
     );
 }
+
+#[test]
+fn scripts_may_have_several_commands_in_a_line_and_set_a_variable_twice() {
+    let text = "export OMPI_MCA_coll_tuned_use_dynamic_rules=1; export OMPI_MCA_coll_tuned_bcast_algorithm=6&&true\n\
+                mpirun --mca coll_tuned_bcast_algorithm 5 ./app | tee log\n";
+    let library = library("openmpi");
+    let given = environment_assignments(text, library.facts().variable_prefix);
+    let values: Vec<_> = given.iter().map(|set| set.value.as_str()).collect();
+    assert_eq!(values, ["1", "6", "5"]);
+    let found = settings(
+        library,
+        &release("4.1.4"),
+        AssignmentSource::Environment,
+        &given,
+    );
+    assert!(found.all.is_empty(), "{:?}", found.all);
+}

@@ -117,6 +117,10 @@ fn findings_and_trends_of_other_machines_do_not_exist() {
     let hidden = get(&site, &bearer, "/api/v1/findings/2").expect(404).body;
     assert_eq!(missing.replace('7', "2"), hidden);
     get(&site, &bearer, "/api/v1/trends/2").expect(404);
+    for listed in ["findings", "trends"] {
+        let beyond = format!("/api/v1/{listed}/{}", u64::MAX);
+        get(&site, &bearer, &beyond).expect(404);
+    }
     let fixed = json!({"state": "fixed", "reason": "why"});
     decide(&site, &bearer, 2, &fixed).expect(404);
     let reader = site.token(&[Scope::Read], &[]);

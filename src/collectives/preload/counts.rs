@@ -202,9 +202,10 @@ impl Counts {
     ///
     /// `requests` is null or has `count` valid requests.
     unsafe fn find_collectives(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
+        // Without requests the address may be any.
         let count = usize::try_from(count)
             .ok()
-            .filter(|_| !requests.is_null())?;
+            .filter(|count| *count > 0 && !requests.is_null())?;
         // SAFETY: the caller promises that `requests` has `count` requests if it is not null; null is a constant of the
         // library.
         let (requests, null) = unsafe {
@@ -241,7 +242,9 @@ impl TimedCall {
         let request = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(address);
         // SAFETY: the caller promises that the address is null or that of a request, which the call has written.
         let request = unsafe { request.as_ref() }.filter(|_| self.code == 0)?;
-        Some(number(*request))
+        // SAFETY: a constant that the library has set before `main`.
+        let null = unsafe { ffi::RSMPI_REQUEST_NULL };
+        Some(*request).filter(|given| *given != null).map(number)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Collectives that tables do not decide about: calls go to the library, and the summary counts them.
 //!
 //! A row has the collective's name in the summary and the reason; the arguments, which are passed on as they are, the last
-//! one after a semicolon; the function's names, and those of the function with large counts, if there is one. It takes one
-//! row less to serve a collective: it must then not be defined here.
+//! one after a semicolon; the function's names, and those of the function with large counts, if there is one. To serve a
+//! collective, remove its row; otherwise its names are defined twice.
 
 use std::ffi::c_int;
 

@@ -45,6 +45,9 @@ pub enum RuntimeError {
     /// There is no such rank.
     #[error("there is no rank {root} among {ranks}")]
     Root { root: i32, ranks: i32 },
+    /// The communicator connects two groups (MPI 4.0, section 7.6).
+    #[error("collectives on intercommunicators are not offered here")]
+    Intercommunicator,
     /// An MPI call failed while the table was being prepared.
     #[error(transparent)]
     Exec(#[from] ExecError),

@@ -12,6 +12,7 @@ use mpi::topology::Communicator;
 use schedule::Collective;
 use table::{Decision, Query, Table};
 
+use crate::room::is_intracommunicator;
 use crate::{CallSummary, Dispatcher, Loaded, RuntimeError, Settings};
 
 /// A table, and collectives that follow it.
@@ -366,6 +367,11 @@ impl Runtime {
         call: RawCall,
     ) -> Result<(), RuntimeError> {
         check_running()?;
+        // There the number of parts is that of the other group's ranks, so that slices might be too short.
+        // SAFETY: rsmpi's handles are valid.
+        if !unsafe { is_intracommunicator(communicator.as_raw()) } {
+            return Err(RuntimeError::Intercommunicator);
+        }
         // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
         match unsafe { self.dispatcher.call(communicator.as_raw(), call) } {
             0 => Ok(()),

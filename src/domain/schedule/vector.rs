@@ -2,8 +2,9 @@
 //!
 //! A call has one vector of units, which are elements in reductions and bytes in data movement. The input of a gather
 //! is the rank's part of that vector, the root's output the whole. So block 7 means the same everywhere, except in an
-//! alltoall, where a rank's vector is its own row of blocks. In an alltoallv, that of its output is its column. The verifier can name every unit, and algorithms of
-//! different collectives can be put together: a broadcast is a scatter and an allgather on one buffer.
+//! alltoall: there the vector of a rank's input is its row of blocks, and that of its output is its column. The verifier
+//! can name every unit, and algorithms of different collectives can be put together: a broadcast is a scatter and an
+//! allgather on one buffer.
 
 use std::ops::Range;
 use std::sync::Arc;

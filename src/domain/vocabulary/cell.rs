@@ -142,8 +142,8 @@ pub struct Cell {
     /// The shape of the communicator.
     pub shape: CommShape,
     /// Length of the call in bytes, a multiple of the datatype's size. Where [`Collective::is_sized_by_part`], that of
-    /// one rank's part (contribution, result, or the block for one rank of an alltoall, on average of an alltoallv); otherwise that of the whole
-    /// vector, which is one rank's input in a scan; 0 without [`Collective::has_data`].
+    /// one rank's part (contribution, result, or the block for one rank of an alltoall, on average of an alltoallv);
+    /// otherwise that of the whole vector, which is one rank's input in a scan; 0 without [`Collective::has_data`].
     #[serde(deserialize_with = "bounds::bytes")]
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.

@@ -297,7 +297,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         process.begin_round(is_first);
         let mut processor = process.began;
         for action in actions {
-            let bytes_of = |span: &Span| self.prices.span_bytes(self.schedule, rank, span);
+            let bytes_of = |span: &Span| self.prices.span_bytes(self.schedule, actual, span);
             // Without data there is no message.
             let nonempty = |span| Some(bytes_of(span)).filter(|bytes| *bytes > 0);
             let (is_sent, partner, length) = match action {

@@ -39,8 +39,8 @@ fn barriers_alltoalls_and_scans_do_what_mpi_says_under_mpi() {
                 "{place}"
             );
             assert!(warnings(&text).is_empty(), "{place}");
-            // Calls of the program by collective, apart from those without data and across groups. Those on
-            // `MPI_COMM_SELF` are not counted.
+            // Calls of the program by collective, apart from those without data, across groups, and on `MPI_COMM_SELF`,
+            // which no algorithm carries out.
             for (collective, made) in [
                 ("alltoall/", 6),
                 ("barrier/", u64::from(ranks)),

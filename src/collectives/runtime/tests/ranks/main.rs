@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use mpi::collective::{SystemOperation, UnsafeUserOperation};
 use mpi::ffi::MPI_Datatype;
-use mpi::topology::Color;
+use mpi::topology::{Color, InterCommunicator};
 use mpi::traits::*;
 use runtime::{Runtime, RuntimeError, Settings};
 use schedule::Collective;
@@ -47,6 +47,7 @@ fn main() -> Result<(), RuntimeError> {
     combine(&runtime, &half)?;
     pass(&runtime, &half)?;
     mistakes(&runtime, &world);
+    refuse_groups(&runtime, &world, &half);
     let summary = runtime.summary();
     if world.rank() == 0 {
         println!("{summary}");
@@ -72,6 +73,35 @@ fn refuse(world: &impl runtime::Communicating, path: &std::path::Path) {
         world.rank() != 1,
         "{partial_error}"
     );
+}
+
+/// A communicator between two groups: the slices would have to be as long as the other group says.
+fn refuse_groups(
+    runtime: &Runtime,
+    world: &impl runtime::Communicating,
+    half: &impl runtime::Communicating,
+) {
+    // SAFETY: both communicators are valid; the leaders are the first two ranks of the world. The new one is written by
+    // the call, and valid.
+    let between = unsafe {
+        let mut between = mpi::ffi::RSMPI_COMM_NULL;
+        let leader_of_others = 1 - world.rank() % 2;
+        let code = mpi::ffi::MPI_Intercomm_create(
+            half.as_raw(),
+            0,
+            world.as_raw(),
+            leader_of_others,
+            7,
+            &mut between,
+        );
+        assert_eq!(code, 0);
+        InterCommunicator::from_raw(between)
+    };
+    let mut received = [0; 1];
+    let refused = runtime.alltoall(&between, &[1], &mut received);
+    assert!(matches!(refused, Err(RuntimeError::Intercommunicator)));
+    let refused_too = runtime.barrier(&between);
+    assert!(matches!(refused_too, Err(RuntimeError::Intercommunicator)));
 }
 
 fn combine(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), RuntimeError> {

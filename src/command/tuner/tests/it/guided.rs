@@ -351,6 +351,7 @@ fn check_a_fifth(bench: &Bench) {
     assert!(compared.search <= 0.2, "{}", compared.search);
     assert!(compared.at_grid <= 0.03, "{}", compared.at_grid);
     // Between measured shapes both tables lose: some algorithms suit these and not those between them.
+    assert!(compared.held_out <= 0.06, "{}", compared.held_out);
     let lost_by_search = compared.held_out - compared.exhaustive_held_out;
     assert!(lost_by_search <= 0.03, "{lost_by_search}");
 }

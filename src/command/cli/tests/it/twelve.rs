@@ -90,12 +90,7 @@ fn all_collectives_go_through_every_stage() {
 
     // Deciding again from the store gives the same table.
     let before = place.read("tables/twelve.yaml");
-    good(&[
-        "decide",
-        ".colltune/twelve.db",
-        "-o",
-        "tables/twelve.yaml",
-    ]);
+    good(&["decide", ".colltune/twelve.db", "-o", "tables/twelve.yaml"]);
     assert_eq!(place.read("tables/twelve.yaml"), before);
     let header = good(&["export", "tables/twelve.yaml", "--format", "c-header"]).out;
     assert!(header.contains("COLLTUNE_EXSCAN"), "{header}");

@@ -6,7 +6,9 @@ use vocabulary::{Datatype, Operator};
 
 #[test]
 fn buffers_are_as_long_as_the_layout_says() {
-    for algorithm in ALGORITHMS {
+    // Calls of collectives that are not served have lengths of their own.
+    let served = ALGORITHMS.iter().filter(|row| row.collective.is_served());
+    for algorithm in served {
         let collective = algorithm.collective;
         for (ranks, root) in [(1, 0), (2, 1), (4, 0), (6, 5)] {
             for in_place in [false, true] {

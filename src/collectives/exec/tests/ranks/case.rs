@@ -101,10 +101,14 @@ impl Case<'_> {
         let has_parts = phases.any(is_own) || self.algorithm.knows_nodes_itself;
         let parts_differ = self.algorithm.collective == Collective::ReduceScatter;
         let is_cyclic = self.nodes.are_cyclic() && self.nodes.are_alike() && !parts_differ;
+        // In order a node's contributions can be combined only if no other rank's are between them.
+        let is_scan_by_nodes =
+            self.algorithm.collective.is_prefix_reduction() && self.algorithm.knows_nodes();
         let leaders = self.parameters.leaders_per_node.unwrap_or(1);
         if needs_lanes && !self.nodes.are_alike()
             || leaders > self.nodes.smallest_node_size()
             || has_parts && !self.nodes.are_consecutive() && !is_cyclic
+            || is_scan_by_nodes && !self.nodes.are_consecutive()
         {
             return true;
         }

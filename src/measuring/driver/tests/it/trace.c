@@ -79,6 +79,8 @@ CALL(Alltoall,
 CALL(Barrier, (MPI_Comm c), (c))
 CALL(Scan,
      (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
+CALL(Exscan,
+     (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
 
 int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
 {
@@ -170,3 +172,5 @@ TRACE_BARRIER(tree)
 TRACE_BARRIER(two_procs)
 TRACE(scan, intra_linear, 7)
 TRACE(scan, intra_recursivedoubling, 7)
+TRACE(exscan, intra_linear, 7)
+TRACE(exscan, intra_recursivedoubling, 7)

@@ -134,9 +134,10 @@ fn error_code(error: &RuntimeError) -> c_int {
         ) => ERR_NODE,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
-        RuntimeError::Length { .. } | RuntimeError::Root { .. } | RuntimeError::Variable { .. } => {
-            ERR_ARGUMENT
-        }
+        RuntimeError::Length { .. }
+        | RuntimeError::Root { .. }
+        | RuntimeError::Intercommunicator
+        | RuntimeError::Variable { .. } => ERR_ARGUMENT,
         RuntimeError::Exec(_) | RuntimeError::Collective(_) => ERR_MPI,
     }
 }

@@ -97,8 +97,9 @@ fn refuse_groups(
         assert_eq!(code, 0);
         InterCommunicator::from_raw(between)
     };
-    let mut received = [0; 1];
-    let refused = runtime.alltoall(&between, &[1], &mut received);
+    let sent = vec![1; half.size() as usize];
+    let mut received = sent.clone();
+    let refused = runtime.alltoall(&between, &sent, &mut received);
     assert!(matches!(refused, Err(RuntimeError::Intercommunicator)));
     let refused_too = runtime.barrier(&between);
     assert!(matches!(refused_too, Err(RuntimeError::Intercommunicator)));

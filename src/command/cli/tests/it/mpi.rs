@@ -166,7 +166,8 @@ pub(crate) fn assert_no_process_left(place: &Place) {
 fn a_campaign_becomes_a_table_under_either_library() {
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
-        let (few, all) = ("collectives: [bcast, allreduce, allgather]\n", "");
+        let few = "collectives: [bcast, allreduce, allgather]\n";
+        let all = "collectives: all\n";
         place.write(
             "campaign.yaml",
             place.read("campaign.yaml").replace(few, all),

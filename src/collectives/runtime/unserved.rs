@@ -1,14 +1,15 @@
 //! The program's calls of collectives that tables do not decide about, and its time in them.
 //!
-//! Whoever intercepts MPI tells [`UnservedCalls`] which calls were made, how long they took, and which requests they
-//! returned. It does not know MPI: requests are numbers.
+//! The code that intercepts MPI tells [`UnservedCalls`] which calls were made, how long they took, and which requests they
+//! returned. [`UnservedCalls`] does not know MPI: requests are numbers.
 //!
 //! # Requests
 //!
 //! A nonblocking collective takes time in the call that starts it and in those that complete it. So its request is known
 //! from the one to the other; that of a persistent collective until it is freed. A library may return the same request
-//! for several operations that have already ended when their calls return. Of these the latest counts, which costs
-//! nothing, as waiting for them takes no time, and bounds what is kept by the number of requests that exist.
+//! for several operations that have already ended when their calls return. Of these the latest collective counts, so that
+//! what is kept is bounded by the number of requests that exist. If such an operation is a message, it takes the share of a
+//! collective in the next call that waits for it. The same holds for a persistent request that has not been started.
 //!
 //! A call that is given several requests, such as `MPI_Waitall`, waits for all of them at once. An equal share of its
 //! time counts for each request that is not null, whether it is a collective's or a message's. So the time of all rows

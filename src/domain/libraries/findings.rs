@@ -117,7 +117,7 @@ pub struct ExaminedRelease<'a> {
 
 impl ExaminedRelease<'_> {
     /// The numbers of its version.
-    pub(crate) fn numbers(&self) -> [u32; 3] {
+    pub(crate) fn version_numbers(&self) -> [u32; 3] {
         release_numbers(self.version)
     }
 }

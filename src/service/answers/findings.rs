@@ -26,9 +26,9 @@ pub enum FindingCause {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum FindingState {
-    /// Nobody has looked at it.
+    /// It is new: no decision has been made.
     Open,
-    /// Somebody looks after it.
+    /// A person examines the cause.
     Acknowledged,
     /// The new level is accepted.
     Accepted,

@@ -194,7 +194,7 @@ pub(super) fn examine_selection(
     layer: Layer,
 ) -> SteeringFindings {
     let mut examined = SelectionFile {
-        release: release.numbers(),
+        release: release.version_numbers(),
         layer,
         entries: Vec::new(),
         holds: Vec::new(),

@@ -141,7 +141,7 @@ fn allowed_values(release: &ExaminedRelease<'_>, own: &str) -> Option<Vec<&'stat
     }
     let collective = own.strip_suffix("_INTRA_ALGORITHM")?;
     let (_, names) = INTRA.iter().find(|(known, _)| *known == collective)?;
-    let is_new = release.numbers() >= [4, 1, 0];
+    let is_new = release.version_numbers() >= [4, 1, 0];
     let mut allowed = vec!["auto", "nb"];
     for name in names.split_whitespace() {
         match name.strip_prefix('+') {

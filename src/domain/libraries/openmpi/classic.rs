@@ -50,7 +50,7 @@ pub(super) fn examine_classic(release: &ExaminedRelease<'_>, text: &str) -> Stee
         );
         return found;
     }
-    let knows_header = knows_header(release.numbers());
+    let knows_header = knows_header(release.version_numbers());
     let has_header = text.starts_with(HEADER);
     if has_header && !knows_header {
         found.report(
@@ -418,7 +418,7 @@ fn examine_sizes(
     sizes: &[CommunicatorRules],
     found: &mut SteeringFindings,
 ) {
-    let is_6 = release.numbers()[0] >= 6;
+    let is_6 = release.version_numbers()[0] >= 6;
     let bounds: Vec<i64> = sizes.iter().map(|size| size.ranks).collect();
     let covered = if is_6 {
         rows::covered_up_to(&bounds)

@@ -70,7 +70,7 @@ pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> Steering
         );
         return found;
     }
-    if release.numbers() < [4, 1, 0] {
+    if release.version_numbers() < [4, 1, 0] {
         found.report(
             None,
             IgnoredFile,
@@ -79,7 +79,7 @@ pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> Steering
         );
     }
     let mut reader = HanReader {
-        release: release.numbers(),
+        release: release.version_numbers(),
         words: Numbers::starting_at(text, 0),
         found,
     };

@@ -120,7 +120,7 @@ pub(super) fn examine_values(
     name_of: impl Fn(&Assignment) -> Option<String>,
     found: &mut SteeringFindings,
 ) {
-    let numbers = release.numbers();
+    let numbers = release.version_numbers();
     let has_rules = all
         .get("coll_tuned_dynamic_rules_filename")
         .is_some_and(|file| !file.is_empty());

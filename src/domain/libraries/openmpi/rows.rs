@@ -166,7 +166,7 @@ pub(super) fn examine_choice(
     row: &Row,
     found: &mut SteeringFindings,
 ) {
-    let numbers = release.numbers();
+    let numbers = release.version_numbers();
     let name = collective.name;
     let line = row.line;
     if row.algorithm == 0 {

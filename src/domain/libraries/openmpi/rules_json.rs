@@ -42,7 +42,7 @@ pub(super) fn is_rules_json(text: &str) -> bool {
 /// What is wrong with the text of a file.
 pub(super) fn examine_json(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
     let mut found = SteeringFindings::default();
-    if release.numbers()[0] < 6 {
+    if release.version_numbers()[0] < 6 {
         found.report(
             None,
             IgnoredFile,
@@ -387,7 +387,7 @@ fn read_algorithm(
     rule: &JsonValue,
     found: &mut SteeringFindings,
 ) -> Option<i64> {
-    let numbers = release.numbers();
+    let numbers = release.version_numbers();
     let Some(member) = rule.member("alg") else {
         found.report(
             rule.line,

@@ -227,14 +227,14 @@ fn format_value(quantity: TrendQuantity, value: f64) -> String {
 
 /// What people can decide.
 const DECISIONS: [(FindingState, &str); 5] = [
-    (FindingState::Acknowledged, "somebody looks after it"),
+    (FindingState::Acknowledged, "a person examines the cause"),
     (FindingState::Accepted, "this is the new level"),
     (FindingState::Fixed, "the reason is gone"),
     (
         FindingState::Invalid,
         "no change of the machine or the table",
     ),
-    (FindingState::Open, "nobody looks after it"),
+    (FindingState::Open, "no decision has been made"),
 ];
 
 fn decision_form(visitor: &Visitor, finding: &TrendFinding, fields: &Fields) -> Markup {

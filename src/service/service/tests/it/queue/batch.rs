@@ -198,7 +198,6 @@ fn jobs_are_cancelled_with_their_task() {
     ));
     let stopped_id = begun(&mut stopped_bed, "a", "job 7");
     stopped_bed.stop();
-    stopped_bed.behave("true");
     stopped_bed
         .service()
         .cancel_task(&admin(), stopped_id)

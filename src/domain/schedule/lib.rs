@@ -41,6 +41,7 @@
 //! - `round.rs`: actions, rounds, and how messages are matched.
 //! - `registry.rs`: how an algorithm is added. Each is one file in its collective's folder and one row.
 //! - `nodes.rs`, `phases.rs`: which ranks share a node, and algorithms that know it.
+//! - `bracketing.rs`: what the bits of a rounded sum depend on.
 //! - `alike.rs`: schedules that are carried out in the same way. `translation.rs`: ranks that do the same.
 
 mod alike;
@@ -49,6 +50,7 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+mod bracketing;
 mod collective;
 mod cost;
 mod counts;
@@ -86,6 +88,7 @@ mod vector;
 pub mod verify;
 
 pub use alike::{RESOLVED_ROUNDS, first_alike};
+pub use bracketing::BracketedBy;
 pub use collective::{Collective, Held, UnknownCollective};
 pub use cost::{Cost, Exact, PipelineCost};
 pub use counts::{Distribution, OwnCounts};

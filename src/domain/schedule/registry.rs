@@ -14,7 +14,8 @@ use std::fmt;
 
 use crate::program::{Names, Nothing, Program, Renamed};
 use crate::{
-    Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape, Translation,
+    BracketedBy, Collective, Cost, Nodes, Parameter, Parameters, Phase, Rank, Room, Shape,
+    Translation,
 };
 use crate::{
     allgather, allreduce, alltoall, barrier, bcast, exscan, gather, gatherv, reduce,
@@ -47,6 +48,8 @@ pub struct Algorithm {
     pub ordered: bool,
     /// Whether it combines in that order at least if the first or the last rank is the root.
     pub ordered_at_ends: bool,
+    /// What its own combinations are bracketed by, besides nodes, see [`Algorithm::bracketed_by`].
+    pub(crate) brackets_by: &'static [BracketedBy],
     /// Whether it supports only even numbers of ranks (and one rank).
     pub even_ranks: bool,
     /// Its phases within and between nodes, in order, if it knows nodes; at most [`Phase::MOST`].
@@ -393,6 +396,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     parameters: &[],
     ordered: true,
     ordered_at_ends: true,
+    brackets_by: &[],
     even_ranks: false,
     phases: &[],
     knows_nodes_itself: false,

@@ -9,6 +9,7 @@
 //! writes what is an input to MPI, which may be in memory that cannot be written: its input, and the buffer of a
 //! broadcast's root. A [`Grid`] holds the shapes on which an algorithm is proved.
 
+mod bracketing;
 mod grid;
 mod sweep;
 
@@ -16,6 +17,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+pub use self::bracketing::Bracketing;
+use self::bracketing::{BracketingRecord, Brackets};
 pub use self::grid::Grid;
 pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 
@@ -31,6 +34,8 @@ pub struct Proof {
     pub ordered: bool,
     /// Messages, rounds, units.
     pub tally: Tally,
+    /// How contributions were combined; `None` if no element of a result combines any.
+    pub bracketing: Option<Bracketing>,
 }
 
 /// Proves a schedule correct.
@@ -55,7 +60,32 @@ pub fn verify_programs(
     Ok(Proof {
         ordered: engine.domain().ordered,
         tally,
+        bracketing: observe_bracketing(schedule, &engine),
     })
+}
+
+/// The trees of a reduction's results, which have been checked.
+fn observe_bracketing(schedule: &Schedule, engine: &Engine<'_, Trees>) -> Option<Bracketing> {
+    let collective = schedule.algorithm().collective;
+    if !collective.is_reduction() {
+        return None;
+    }
+    let trees = engine.domain();
+    let mut record = BracketingRecord::default();
+    for rank in 0..schedule.shape().ranks {
+        if collective.postcondition(schedule.shape(), rank) == Held::Undefined {
+            continue;
+        }
+        if collective.is_prefix_reduction() {
+            record.begin_result();
+        }
+        for (element, value) in engine.output_values(rank) {
+            if let Some(value) = value {
+                record.add_element(element, trees.brackets[value.tree as usize]);
+            }
+        }
+    }
+    record.to_bracketing()
 }
 
 /// `first` has the first rank that ended with a unit, and the unit's tree there.
@@ -172,6 +202,8 @@ struct Trees {
     ordered: bool,
     /// The contributing ranks of each tree.
     ranks: Vec<Ranks>,
+    /// The shape of each tree.
+    brackets: Vec<Brackets>,
     /// The tree of each combination of two.
     combined: FxHashMap<(Tree, Tree), Tree>,
     /// The last of these, as most units of a span have the same trees.
@@ -184,6 +216,7 @@ impl Trees {
         Self {
             must_be_ordered: schedule.is_ordered(),
             ordered: true,
+            brackets: ranks.clone().map(Brackets::of_rank).collect(),
             ranks: ranks.map(|rank| Ranks::Range(rank, rank)).collect(),
             combined: FxHashMap::default(),
             last: None,
@@ -244,6 +277,8 @@ impl Domain for Trees {
             None => {
                 let ranks = self.combined_ranks(left.tree, right.tree)?;
                 self.ranks.push(ranks);
+                let [left, right] = [left, right].map(|side| self.brackets[side.tree as usize]);
+                self.brackets.push(left.join(right));
                 (self.ranks.len() - 1) as Tree
             }
         };

@@ -1,6 +1,7 @@
 //! Rabenseifner's algorithm with Bine's partners.
 
 use super::rabenseifner;
+use crate::BracketedBy;
 use crate::reduce::halving::{self, Folding, Target};
 use crate::registry::Algorithm;
 use crate::tree::pairing::Pairing;
@@ -16,6 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "De Sensi et al. 2025, arXiv 2508.17311; Swing: De Sensi et al. 2024; balanced fold: Kurnosov 2017",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element],
     scratch: |_, rank| halving::scratch(EVERYWHERE, rank),
     program: |shape, rank| halving::program(Folding::Balanced, EVERYWHERE, shape, rank),
     ..rabenseifner::ALGORITHM

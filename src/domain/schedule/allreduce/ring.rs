@@ -2,7 +2,7 @@
 
 use crate::program::{Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, reduce_scatter};
+use crate::{BracketedBy, Buffer, Collective, Cost, Rank, Shape, allgather, reduce_scatter};
 
 /// Cost `2 (p-1) alpha + 2 (p-1)/p beta m + (p-1)/p gamma m`: least bytes of all.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -13,6 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "2 (p-1) alpha + 2 (p-1)/p beta m + (p-1)/p gamma m",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element],
     cost: |ranks| Some(Cost::of_parts(ranks, 2 * (ranks - 1), [2, 1])),
     pieces: |ranks| ranks,
     scratch: reduce_scatter::ring::ALGORITHM.scratch,

@@ -3,7 +3,7 @@
 use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::timetable::broadcast_latency;
-use crate::{Collective, Cost, Parameter, Rank, Shape, bcast, reduce};
+use crate::{BracketedBy, Collective, Cost, Parameter, Rank, Shape, bcast, reduce};
 
 /// About `2 (2 log2 p + b)` steps: half the bytes one after the other of `pipelined_tree`. In rank
 /// order, since the root is rank 0.
@@ -14,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Sanders, Speck, Träff 2009",
     formula: "about (4 log2 p + 2b) (alpha + beta m/b) + (2 log2 p + b) gamma m/b",
     parameters: &[Parameter::Blocks],
+    brackets_by: &[BracketedBy::Element],
     cost,
     scratch: |shape, rank| reduce::two_tree::ALGORITHM.part_scratch(shape, rank),
     program,

@@ -3,7 +3,7 @@
 use super::relayed;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::ordered::{Perfect, node_in_tree, steps_up};
-use crate::{Collective, Cost};
+use crate::{BracketedBy, Collective, Cost};
 
 /// Cost `2H (alpha + beta m + gamma m)`: both children of a rank arrive one after the other.
 ///
@@ -15,6 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "pre-order numbered perfect binary tree, cut at p, ordered for every root",
     source: "Winklehner and Friedl 2016 for root 0; other roots: ours",
     formula: "2H (alpha + beta m + gamma m)",
+    brackets_by: &[BracketedBy::Root],
     cost: |ranks| Some(Cost::combining(steps_up::<Perfect>(ranks))),
     scratch: |shape, rank| relayed::scratch(node_in_tree::<Perfect>, shape, rank),
     program: |shape, rank| relayed::program(node_in_tree::<Perfect>, shape, rank),

@@ -4,7 +4,7 @@ use super::relayed;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_up};
 use crate::tree::towards::binary;
-use crate::{Collective, Cost, Parameter};
+use crate::{BracketedBy, Collective, Cost, Parameter};
 
 /// Cost `2H - 2 + 2b` steps and as many combinations on a perfect tree of height H.
 ///
@@ -16,6 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "pipelining lemma: Träff 2021",
     formula: "(2H-2 + 2b) (alpha + beta m/b + gamma m/b)",
     parameters: &[Parameter::Blocks],
+    brackets_by: &[BracketedBy::Root],
     cost,
     scratch: |shape, rank| relayed::scratch(binary, shape, rank),
     program: |shape, rank| relayed::program(binary, shape, rank),

@@ -3,7 +3,7 @@
 use super::ascending::{self, Ascending, Senders};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::{Collective, Cost, Rank, Shape, bcast};
+use crate::{BracketedBy, Collective, Cost, Rank, Shape, bcast};
 
 /// Cost `L (alpha + beta m + gamma m)` with `L = ceil(log2 p)`: the broadcast of the same name run backwards, nearest
 /// partners first. The combined ranks are not consecutive, so it is not in order.
@@ -15,6 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "L (alpha + beta m + gamma m)",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Root],
     cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
     program: |shape, rank| Box::new(place(shape, rank)),

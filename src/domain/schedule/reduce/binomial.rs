@@ -3,7 +3,7 @@
 use super::{ascending, knomial};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::{Collective, Cost};
+use crate::{BracketedBy, Collective, Cost};
 
 /// Cost `L (alpha + beta m + gamma m)` for root 0.
 ///
@@ -15,6 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "binomial tree, whole vector, ordered for every root by a mirrored lower tree",
     source: "Winklehner and Friedl 2016 for root 0; other roots: ours",
     formula: "L (alpha + beta m + gamma m)",
+    brackets_by: &[BracketedBy::Root],
     cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&knomial::place(2, shape, rank)),
     program: |shape, rank| Box::new(knomial::place(2, shape, rank)),

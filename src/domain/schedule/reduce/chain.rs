@@ -3,7 +3,7 @@
 use super::relayed;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::towards::chain;
-use crate::{Collective, Cost, Parameter};
+use crate::{BracketedBy, Collective, Cost, Parameter};
 
 /// Cost `p - 2 + b` steps and as many combinations for root 0.
 ///
@@ -15,6 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "pipelining lemma: Träff 2021",
     formula: "(p-2 + b) (alpha + beta m/b + gamma m/b)",
     parameters: &[Parameter::Blocks],
+    brackets_by: &[BracketedBy::Root],
     cost,
     scratch: |shape, rank| relayed::scratch(chain, shape, rank),
     program: |shape, rank| relayed::program(chain, shape, rank),

@@ -5,7 +5,9 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::tree::circulant::Timetable;
 use crate::tree::relay::Arrivals;
-use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
+use crate::{
+    BracketedBy, Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span,
+};
 
 /// `L - 1 + b` steps with `L = ceil(log2 p)`, for every p, and as many combinations; not in rank order.
 ///
@@ -20,6 +22,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: &[Parameter::Blocks],
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element, BracketedBy::Root],
     cost: |ranks| {
         let fill = i64::from(log2_ceil(ranks)) - 1;
         Some(Cost::pipelined([fill, 1], [fill, 1]))

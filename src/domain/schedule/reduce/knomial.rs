@@ -3,7 +3,7 @@
 use super::ascending::{self, Ascending, Senders};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::knomial;
-use crate::{Collective, Parameter, Rank, Shape};
+use crate::{BracketedBy, Collective, Parameter, Rank, Shape};
 
 /// `ceil(log_k p)` levels of up to `k - 1` messages and combinations one after the other. With radix 2 it is
 /// the binomial tree; with a larger radix a vector passes fewer ranks.
@@ -17,6 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "generalised binomial tree, as in MPICH; its mirror image for other roots: ours",
     formula: "up to (k-1) ceil(log_k p) (alpha + beta m + gamma m)",
     parameters: &[Parameter::Radix],
+    brackets_by: &[BracketedBy::Root],
     scratch: |shape, rank| ascending::scratch(&place(shape.radix, shape, rank)),
     program: |shape, rank| Box::new(place(shape.radix, shape, rank)),
     ..PLAIN

@@ -2,7 +2,7 @@
 
 use super::ascending::{self, Ascending, Senders};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost, Rank, Shape};
+use crate::{BracketedBy, Collective, Cost, Rank, Shape};
 
 /// Cost `(p - 1) (alpha + beta m + gamma m)`.
 ///
@@ -14,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "every rank sends to the root, which combines one after the other",
     source: "folklore; Open MPI's basic linear",
     formula: "(p-1) (alpha + beta m + gamma m)",
+    brackets_by: &[BracketedBy::Root],
     cost: |ranks| Some(Cost::combining(ranks - 1)),
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
     program: |shape, rank| Box::new(place(shape, rank)),

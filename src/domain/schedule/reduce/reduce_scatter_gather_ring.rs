@@ -2,7 +2,7 @@
 
 use crate::program::{Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Rank, Room, Shape, gather, reduce_scatter};
+use crate::{BracketedBy, Buffer, Collective, Rank, Room, Shape, gather, reduce_scatter};
 
 /// Cost `(p - 1 + L) alpha + 2 (p - 1)/p beta m + (p - 1)/p gamma m`: for long vectors and operators
 /// that commute.
@@ -14,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(p-1 + L) alpha + 2 (p-1)/p beta m + (p-1)/p gamma m",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element],
     pieces: |ranks| ranks,
     scratch,
     program,

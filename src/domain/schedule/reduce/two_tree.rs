@@ -4,7 +4,9 @@ use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::relay::Arrivals;
 use crate::tree::timetable::{Edge, Timetable, broadcast_latency};
-use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
+use crate::{
+    BracketedBy, Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span,
+};
 
 /// About `2 log2 p + b` steps, and as many combinations.
 ///
@@ -20,6 +22,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     cost,
     ordered: false,
     ordered_at_ends: true,
+    brackets_by: &[BracketedBy::Element, BracketedBy::Root],
     scratch,
     program,
     ..PLAIN

@@ -2,6 +2,7 @@
 
 use super::butterfly;
 use super::folded::{self, Steps};
+use crate::BracketedBy;
 use crate::registry::Algorithm;
 use crate::tree::pairing::Pairing;
 
@@ -13,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "De Sensi et al. 2025, arXiv 2508.17311; Swing: De Sensi et al. 2024",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element],
     program: |shape, rank| folded::program(STEPS, shape, rank),
     ..butterfly::ALGORITHM
 };

@@ -2,7 +2,7 @@
 
 use super::reversed;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Collective, Cost, allgather};
+use crate::{BracketedBy, Collective, Cost, allgather};
 
 /// Cost `(p - 1) alpha + (p - 1)/p (beta + gamma) m`, m the whole vector: the ring allgather run
 /// backwards. Every part is combined beginning behind its own rank and so cyclically, not in order.
@@ -14,6 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(p-1) alpha + (p-1)/p (beta + gamma) m",
     ordered: false,
     ordered_at_ends: false,
+    brackets_by: &[BracketedBy::Element],
     cost: |ranks| Some(Cost::of_parts(ranks, ranks - 1, [1, 1])),
     pieces: |ranks| ranks,
     scratch: reversed::scratch,

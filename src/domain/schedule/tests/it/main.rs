@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod alike;
+mod bracketing;
 mod cases;
 mod catalogue;
 mod counts;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Algorithm, Parameters};
+use crate::{Algorithm, Parameter, Parameters, Schedule};
 
 /// A property of a call that decides how contributions are bracketed, besides the number of ranks and the algorithm
 /// with its parameters.
@@ -44,6 +44,14 @@ impl Algorithm {
     /// An empty list says that the bracketing follows from the number of ranks alone, for every element of a vector of
     /// any length and in any number of blocks.
     pub fn bracketed_by(&self, parameters: &Parameters<'_>) -> Option<Vec<BracketedBy>> {
+        self.bracketed_by_parts(self.inner_algorithms(parameters))
+    }
+
+    /// The same for given parts.
+    fn bracketed_by_parts(
+        &self,
+        parts: impl Iterator<Item = &'static Self>,
+    ) -> Option<Vec<BracketedBy>> {
         if !self.collective.is_reduction() {
             return None;
         }
@@ -51,16 +59,24 @@ impl Algorithm {
         if self.knows_nodes() {
             all.push(BracketedBy::Nodes);
         }
-        for part in self.inner_algorithms(parameters) {
-            if part.collective.is_reduction() {
-                // The root of a part is a fixed rank, unless the whole has a root.
-                let is_passed_on =
-                    |by: &&BracketedBy| **by != BracketedBy::Root || self.collective.is_rooted();
-                all.extend(part.brackets_by.iter().filter(is_passed_on));
-            }
+        for part in parts.filter(|part| part.collective.is_reduction()) {
+            // The root of a part is a fixed rank, unless the whole has a root.
+            let is_passed_on =
+                |by: &&BracketedBy| **by != BracketedBy::Root || self.collective.is_rooted();
+            all.extend(part.brackets_by.iter().filter(is_passed_on));
         }
         all.sort();
         all.dedup();
         Some(all)
+    }
+}
+
+impl Schedule {
+    /// What decides how contributions are bracketed, as in [`Algorithm::bracketed_by`].
+    pub fn bracketed_by(&self) -> Option<Vec<BracketedBy>> {
+        let (algorithm, parts) = (self.algorithm(), &self.shape().parts);
+        let reduce = algorithm.takes(Parameter::Reduce).then_some(parts.reduce);
+        let phases = parts.phases().map(|(_, part)| part);
+        algorithm.bracketed_by_parts(reduce.into_iter().chain(phases))
     }
 }

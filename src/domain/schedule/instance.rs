@@ -251,6 +251,27 @@ impl Schedule {
         }
     }
 
+    /// The same schedule, in as many blocks, for a call of another length with parts of one size.
+    pub(crate) fn with_units(&self, units: u64) -> Self {
+        let is_sized_by_part = self.algorithm.collective.is_sized_by_part();
+        let factor = if is_sized_by_part {
+            self.shape.ranks
+        } else {
+            1
+        };
+        let vector = Vector {
+            units: units.saturating_mul(factor.into()).min(MOST_UNITS),
+            parts: None,
+            ..self.vector.clone()
+        };
+        Self {
+            units,
+            vector,
+            blocks: None,
+            ..self.clone()
+        }
+    }
+
     /// The algorithm.
     pub fn algorithm(&self) -> &'static Algorithm {
         self.algorithm

@@ -25,7 +25,7 @@ pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 use crate::engine::{Domain, Engine, Tally};
 use crate::fault::{Fault, Misdeed};
 use crate::program::Program;
-use crate::{Buffer, Held, Rank, Schedule};
+use crate::{BracketedBy, Buffer, Held, Rank, Schedule};
 
 /// The observations of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +60,53 @@ pub fn verify_programs(
     Ok(Proof {
         ordered: engine.domain().ordered,
         tally,
-        bracketing: observe_bracketing(schedule, &engine),
+        bracketing: record_bracketing(schedule, &engine),
     })
 }
 
+/// How a schedule brackets the contributions to its results: [`Proof::bracketing`], observed on as short a vector as has
+/// the trees of all elements, with the same ranks, root, nodes and number of blocks.
+///
+/// `None` if it combines nothing, or if that vector is so long on so many ranks that it would take more than
+/// [`MOST_OBSERVED_UNITS`]. Parts have one size.
+///
+/// # Errors
+/// If the schedule is not correct.
+pub fn observe_bracketing(schedule: &Schedule) -> Result<Option<Bracketing>, Fault> {
+    let Some(bracketed_by) = schedule.bracketed_by() else {
+        return Ok(None);
+    };
+    let shape = schedule.shape();
+    let ranks = u64::from(shape.ranks);
+    let elements = if bracketed_by.contains(&BracketedBy::Element) {
+        // There is at most a piece for each rank, and each piece is cut into blocks.
+        ranks.saturating_mul(shape.blocks.into())
+    } else {
+        1
+    };
+    let is_sized_by_part = schedule.algorithm().collective.is_sized_by_part();
+    let units = if is_sized_by_part {
+        elements.div_ceil(ranks)
+    } else {
+        elements
+    };
+    // The vector of a rank has as many units as the parts of all ranks.
+    let in_vector = if is_sized_by_part {
+        units.saturating_mul(ranks)
+    } else {
+        units
+    };
+    if in_vector.saturating_mul(ranks) > MOST_OBSERVED_UNITS {
+        return Ok(None);
+    }
+    Ok(verify_schedule(&schedule.with_units(units))?.bracketing)
+}
+
+/// The most units, in the vectors of all ranks together, on which [`observe_bracketing`] runs a schedule.
+pub const MOST_OBSERVED_UNITS: u64 = 1 << 22;
+
 /// The trees of a reduction's results, which have been checked.
-fn observe_bracketing(schedule: &Schedule, engine: &Engine<'_, Trees>) -> Option<Bracketing> {
+fn record_bracketing(schedule: &Schedule, engine: &Engine<'_, Trees>) -> Option<Bracketing> {
     let collective = schedule.algorithm().collective;
     if !collective.is_reduction() {
         return None;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedule::verify::{Bracketing, verify_schedule};
+use schedule::verify::{Bracketing, observe_bracketing, verify_schedule};
 use schedule::{
     ALGORITHMS, Algorithm, BracketedBy, Parameters, Placed, Rank, Request, Schedule, find_algorithm,
 };
@@ -207,4 +207,48 @@ fn nodes_decide_the_tree_of_an_algorithm_that_knows_them() {
         tree("allreduce/rabenseifner", block),
         tree("allreduce/rabenseifner", cyclic)
     );
+}
+
+/// A short vector has the trees of a long one.
+#[test]
+fn the_observed_bracketing_is_that_of_every_length() {
+    for algorithm in ALGORITHMS {
+        for ranks in [2, 5, 8] {
+            for given in parameters(algorithm) {
+                for placed in grid().placements(algorithm, ranks) {
+                    let request = Request {
+                        units: u64::from(ranks) * 11 * 2 + 1,
+                        parameters: given,
+                        placed,
+                        ..Request::among_ranks(ranks)
+                    };
+                    let Some(schedule) = supported(algorithm, &request) else {
+                        continue;
+                    };
+                    let long = verify_schedule(&schedule).unwrap().bracketing;
+                    let short = observe_bracketing(&schedule).unwrap();
+                    let depth = |observed: Option<Bracketing>| observed.map(|found| found.depth);
+                    assert_eq!(depth(short), depth(long), "{algorithm} {given:?}");
+                    let tree = |observed: Option<Bracketing>| observed.map(|found| found.of_each);
+                    if schedule
+                        .bracketed_by()
+                        .is_some_and(|by| !by.contains(&BracketedBy::Element))
+                    {
+                        assert_eq!(tree(short), tree(long), "{algorithm} {given:?}");
+                    }
+                }
+            }
+        }
+    }
+    let on_many = Request::among_ranks(20_000);
+    let observe = |name| {
+        let schedule = Schedule::new(find_algorithm(name).unwrap(), &on_many).unwrap();
+        observe_bracketing(&schedule).unwrap()
+    };
+    assert_eq!(
+        observe("allreduce/recursive_doubling").map(|found| found.depth),
+        Some(15)
+    );
+    assert_eq!(observe("allreduce/ring"), None);
+    assert_eq!(observe("bcast/binomial"), None);
 }

@@ -67,15 +67,10 @@ pub fn verify_programs(
 /// How a schedule brackets the contributions to its results: [`Proof::bracketing`], observed on as short a vector as has
 /// the trees of all elements, with the same ranks, root, nodes and number of blocks.
 ///
-/// `None` if it combines nothing, or if that vector is so long on so many ranks that it would take more than
-/// [`MOST_OBSERVED_UNITS`]. Parts have one size.
-///
-/// # Errors
-/// If the schedule is not correct.
-pub fn observe_bracketing(schedule: &Schedule) -> Result<Option<Bracketing>, Fault> {
-    let Some(bracketed_by) = schedule.bracketed_by() else {
-        return Ok(None);
-    };
+/// `None` if it combines nothing, as on one rank, if that vector is so long on so many ranks that it would take more
+/// than [`MOST_OBSERVED_UNITS`], or if the schedule is not correct. Parts have one size.
+pub fn observe_bracketing(schedule: &Schedule) -> Option<Bracketing> {
+    let bracketed_by = schedule.bracketed_by()?;
     let shape = schedule.shape();
     let ranks = u64::from(shape.ranks);
     let elements = if bracketed_by.contains(&BracketedBy::Element) {
@@ -97,9 +92,10 @@ pub fn observe_bracketing(schedule: &Schedule) -> Result<Option<Bracketing>, Fau
         units
     };
     if in_vector.saturating_mul(ranks) > MOST_OBSERVED_UNITS {
-        return Ok(None);
+        return None;
     }
-    Ok(verify_schedule(&schedule.with_units(units))?.bracketing)
+    let proof = verify_schedule(&schedule.with_units(units)).ok()?;
+    proof.bracketing
 }
 
 /// The most units, in the vectors of all ranks together, on which [`observe_bracketing`] runs a schedule.

@@ -31,6 +31,10 @@ pub struct DecisionJson {
     pub algorithm: String,
     /// The parameters given; an empty object if none.
     pub parameters: Parameters,
+    /// What decides how the candidate brackets contributions, and so the bits of a result that is rounded, besides the
+    /// number of ranks and the parameters: `element`, `root` and `nodes`. Null if nothing is combined or the library's
+    /// own choice or algorithm is used, which does not say.
+    pub bracketed_by: Option<Vec<&'static str>>,
     /// Expected time of the candidate, or null.
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
@@ -70,6 +74,7 @@ impl Decision<'_> {
             candidate: self.candidate.to_string(),
             algorithm: self.candidate.id().to_owned(),
             parameters: self.candidate.parameters(),
+            bracketed_by: self.candidate.bracketed_by(),
             expected_seconds: self.expected_seconds,
             default_seconds: self.default_seconds,
             times_of: self.matched.describe_stand_in(),

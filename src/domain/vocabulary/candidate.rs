@@ -127,6 +127,16 @@ impl Candidate {
         }
     }
 
+    /// What decides how it brackets contributions, besides the number of ranks and the parameters: names of
+    /// [`schedule::BracketedBy`]. `None` if it combines nothing, or if it is the library's, which does not say.
+    pub fn bracketed_by(&self) -> Option<Vec<&'static str>> {
+        let (name, parameters) = self.as_ours()?;
+        let algorithm = schedule::find_algorithm(name)?;
+        // Blocks have the same effect whatever their size.
+        let all = algorithm.bracketed_by(&parameters.in_units(1))?;
+        Some(all.into_iter().map(schedule::BracketedBy::name).collect())
+    }
+
     /// A candidate of ours without its blocks; any other as it is.
     #[must_use]
     pub fn without_blocks(&self) -> Self {

@@ -89,6 +89,8 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         reason,
         rule,
         shape,
+        operator,
+        bracketed_by,
         ..
     } = decision;
     // Times may be those of the nearest measured shape, which is then named beside each.
@@ -125,6 +127,12 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         Some(reason) => lines.push(format!("  deployed    no: {reason}")),
     }
     lines.push(format!("  rule        {rule}"));
+    if operator.is_some() {
+        let known = bracketed_by.as_deref().map(describe_brackets);
+        let unknown =
+            || "unknown: the library does not say how it brackets contributions".to_owned();
+        lines.push(format!("  bits        {}", known.unwrap_or_else(unknown)));
+    }
     if shape == "none" {
         lines.push(format!(
             "  shape       no rules for such calls of {collective} in this table"
@@ -133,4 +141,10 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         lines.push(format!("  shape       not measured: {shape}"));
     }
     lines.join("\n")
+}
+
+/// What decides the bits of a rounded result, in words.
+fn describe_brackets(bracketed_by: &[&str]) -> String {
+    let others: Vec<String> = bracketed_by.iter().map(|by| format!(", {by}")).collect();
+    format!("decided by number of ranks{}", others.concat())
 }

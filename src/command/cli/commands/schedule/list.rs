@@ -1,5 +1,5 @@
 use report::text_table;
-use schedule::{Algorithm, Collective, Parameter};
+use schedule::{Algorithm, BracketedBy, Collective, Parameter, Parameters};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,6 +14,11 @@ use crate::values;
 /// `beta` of a byte moved and `gamma` of a byte combined. Ordered algorithms combine in rank order, which
 /// noncommutative operators need: `at ends` only if the root is the first or the last rank, `by part` if the inner
 /// algorithms do. Algorithms with parameters `node` and `network` are ordered only with consecutive ranks on each node.
+///
+/// The bits of a result that was rounded depend on how the contributions were bracketed. The number of ranks always
+/// decides that; `bracketed by` says what else does, with the default parameters: `element` if elements of one vector
+/// have different brackets, so that its length and the number of blocks matter, `root`, and `nodes` for which ranks share
+/// a node. `-` means nothing else.
 ///
 /// `colltune schema schedule list` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -60,6 +65,9 @@ pub(in crate::commands) struct CatalogueEntry {
     ordered: bool,
     /// Whether it combines in rank order if the root is the first or the last rank.
     ordered_at_ends: bool,
+    /// What decides how it brackets contributions with the default parameters, besides the number of ranks: `element`,
+    /// `root` and `nodes`; null if it combines nothing.
+    bracketed_by: Option<Vec<&'static str>>,
     /// The parameters that it takes, by their names in tables.
     parameters: Vec<&'static str>,
     /// The formula of its time.
@@ -78,6 +86,7 @@ impl CatalogueEntry {
             summary: algorithm.summary,
             ordered: algorithm.ordered,
             ordered_at_ends: algorithm.ordered_at_ends,
+            bracketed_by: bracketed_by(algorithm),
             parameters: table::parameter_names(algorithm),
             cost: algorithm.formula,
             ranks: if algorithm.even_ranks { "even" } else { "any" },
@@ -86,9 +95,15 @@ impl CatalogueEntry {
     }
 }
 
+/// What decides how an algorithm with default parameters brackets contributions; `None` if it combines nothing.
+fn bracketed_by(algorithm: &Algorithm) -> Option<Vec<&'static str>> {
+    let all = algorithm.bracketed_by(&Parameters::default())?;
+    Some(all.into_iter().map(BracketedBy::name).collect())
+}
+
 /// The algorithms of a collective: a row for each, and a line with its summary and source.
 fn collective_section(collective: Collective) -> String {
-    let columns = "algorithm | ordered | parameters | cost";
+    let columns = "algorithm | ordered | bracketed by? | parameters | cost";
     let rows = text_table(
         columns,
         schedule::algorithms_of(collective).map(algorithm_row),
@@ -106,7 +121,7 @@ fn collective_section(collective: Collective) -> String {
     lines.join("\n")
 }
 
-fn algorithm_row(algorithm: &Algorithm) -> [String; 4] {
+fn algorithm_row(algorithm: &Algorithm) -> [String; 5] {
     let ordered = match (algorithm.ordered, algorithm.ordered_at_ends) {
         (true, _) if algorithm.takes(Parameter::Reduce) => "by part",
         (true, _) if algorithm.knows_nodes() && algorithm.collective.is_reduction() => "by part",
@@ -122,6 +137,11 @@ fn algorithm_row(algorithm: &Algorithm) -> [String; 4] {
     [
         algorithm.name(),
         ordered.to_owned(),
+        match bracketed_by(algorithm) {
+            None => String::new(),
+            Some(none) if none.is_empty() => "-".to_owned(),
+            Some(some) => some.join(", "),
+        },
         parameters.join(", "),
         algorithm.formula.to_owned(),
     ]

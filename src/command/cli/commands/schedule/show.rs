@@ -1,5 +1,8 @@
 use clap::ValueEnum;
-use schedule::{Action, Buffer, Layout, Nodes, Partition, Rank, Round, Schedule, Span, svg, text};
+use schedule::verify::observe_bracketing;
+use schedule::{
+    Action, BracketedBy, Buffer, Layout, Nodes, Partition, Rank, Round, Schedule, Span, svg, text,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,6 +15,11 @@ use super::{Answer, CliError, Console};
 /// The actions of a round are independent of each other. `output 2/3` is the third of three blocks of the output,
 /// `output 4..1/5` the last and the first of five in one message, `output 1.2/4.3` the third of three chunks of the
 /// part of rank 1 of four. `signal` sends an empty message, which `await` receives.
+///
+/// For a reduction it also says how contributions are bracketed, which decides the bits of a result that is rounded:
+/// what that depends on, besides the number of ranks and the parameters, and the depth, the most combinations that a
+/// contribution goes through. The rounding error of a sum is at most about the depth times the machine epsilon, relative
+/// to the sum of the absolute values.
 ///
 /// The picture has ranks from top to bottom and steps from left to right. An arrow is a message, in the colours of its
 /// blocks; each message takes one step after both ends are ready.
@@ -86,7 +94,11 @@ impl ScheduleShowArgs {
                         console.print(format_args!("units of the {all} blocks: {listed}"))?;
                     }
                 }
-                console.print(text::render_text(&schedule, self.rank).trim_end())?;
+                let rounds = text::render_text(&schedule, self.rank);
+                console.print(rounds.trim_end())?;
+                if let Some(brackets) = BracketParts::of_schedule(&schedule) {
+                    console.print(brackets.describe())?;
+                }
             }
             ShowFormat::Svg => match svg::render_svg(&schedule, self.rank) {
                 Ok(picture) => console.print(picture.trim_end())?,
@@ -140,6 +152,7 @@ impl ScheduleShowArgs {
                 None => 1,
             },
             block_units: length.and(finest),
+            bracketing: BracketParts::of_schedule(schedule),
             programs: programs.collect(),
         }
     }
@@ -233,8 +246,48 @@ pub(in crate::commands) struct ScheduleShowOutput {
     blocks: usize,
     /// Units of each of these blocks; null without --units or --counts, or if ranks have different blocks.
     block_units: Option<Vec<u64>>,
+    /// How contributions are bracketed; null if nothing is combined.
+    bracketing: Option<BracketParts>,
     /// The programs of the ranks shown.
     programs: Vec<ProgramParts>,
+}
+
+/// How the contributions to a result are bracketed.
+#[derive(JsonSchema, Serialize)]
+struct BracketParts {
+    /// What decides it, besides the number of ranks and the parameters: `element`, `root` and `nodes`.
+    by: Vec<&'static str>,
+    /// The most combinations that a contribution goes through; null if there are too many ranks to find out.
+    depth: Option<u32>,
+}
+
+impl BracketParts {
+    /// `None` if nothing is combined.
+    fn of_schedule(schedule: &Schedule) -> Option<Self> {
+        let by = schedule.bracketed_by()?;
+        // On one rank, nothing is combined.
+        let depth = if schedule.shape().ranks == 1 {
+            Some(0)
+        } else {
+            observe_bracketing(schedule).map(|bracketing| bracketing.depth)
+        };
+        Some(Self {
+            by: by.into_iter().map(BracketedBy::name).collect(),
+            depth,
+        })
+    }
+
+    fn describe(&self) -> String {
+        let others: Vec<String> = self.by.iter().map(|by| format!(", {by}")).collect();
+        let depth = self.depth.map_or_else(
+            || "unknown on so many ranks".to_owned(),
+            |depth| depth.to_string(),
+        );
+        format!(
+            "bits decided by number of ranks{}; depth {depth}",
+            others.concat()
+        )
+    }
 }
 
 /// The program of a rank.

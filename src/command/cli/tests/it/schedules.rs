@@ -26,6 +26,7 @@ fn list_shows_the_registry() {
     assert_eq!(
         keys(dual_root),
         [
+            "bracketed_by",
             "collective",
             "cost",
             "id",
@@ -40,6 +41,7 @@ fn list_shows_the_registry() {
     assert_eq!(dual_root["collective"], "allreduce");
     assert_eq!(dual_root["parameters"], json!(["block_bytes", "blocks"]));
     assert_eq!(dual_root["ranks"], "any");
+    assert_eq!(dual_root["bracketed_by"], json!([]));
     for (object, algorithm) in objects.as_array().unwrap().iter().zip(ALGORITHMS) {
         assert_eq!(object["id"], algorithm.id);
         assert_eq!(object["cost"], algorithm.formula);
@@ -122,6 +124,7 @@ fn show_prints_rounds() {
             "bcast",
             "block_units",
             "blocks",
+            "bracketing",
             "collective",
             "in_place",
             "leaders_per_node",
@@ -137,12 +140,58 @@ fn show_prints_rounds() {
         ]
     );
     assert_eq!(rounds["blocks"], 3);
+    assert_eq!(rounds["bracketing"], json!(null));
     assert_eq!(rounds["block_units"], json!([4, 3, 3]));
     let same = place.run(&words(&format!("{chain_args} --format json")));
     assert_eq!(same.good().json(), rounds);
     let program = &rounds["programs"][0];
     assert_eq!(program["rank"], 2);
     assert_eq!(program["rounds"][0], json!(["send output 0/3 to 3"]));
+}
+
+/// What decides the bits of a rounded result, and the depth that bounds its error.
+#[test]
+fn show_says_how_contributions_are_bracketed() {
+    let place = Place::new();
+    let show = |args: &str| {
+        let answer = place.run_line(&format!("schedule show {args} --json"));
+        answer.good().json()["bracketing"].clone()
+    };
+    let expected = [
+        (
+            "allreduce/recursive_doubling --ranks 1024",
+            json!({"by": [], "depth": 10}),
+        ),
+        (
+            "allreduce/ring --ranks 9",
+            json!({"by": ["element"], "depth": 8}),
+        ),
+        (
+            "reduce/chain --ranks 9",
+            json!({"by": ["root"], "depth": 8}),
+        ),
+        (
+            "reduce/leaders --shape 2x4",
+            json!({"by": ["root", "nodes"], "depth": 3}),
+        ),
+        (
+            "reduce/chain --ranks 1",
+            json!({"by": ["root"], "depth": 0}),
+        ),
+        ("allgather/ring --ranks 9", json!(null)),
+    ];
+    for (args, bracketing) in expected {
+        assert_eq!(show(args), bracketing, "{args}");
+    }
+    let text = place
+        .run_line("schedule show allreduce/ring --ranks 3")
+        .good();
+    assert!(
+        text.out
+            .ends_with("bits decided by number of ranks, element; depth 2\n"),
+        "{}",
+        text.out
+    );
 }
 
 /// Messages that wrap around, parts in chunks, signals, compositions, calls in place.

@@ -225,6 +225,7 @@ fn json_has_stable_keys() {
       "parameters": {
         "block_bytes": 65536
       },
+      "bracketed_by": [],
       "expected_seconds": 0.000004354,
       "default_seconds": 0.000005442,
       "times_of": null,
@@ -248,6 +249,7 @@ fn json_has_stable_keys() {
       "candidate": "default",
       "algorithm": "default",
       "parameters": {},
+      "bracketed_by": null,
       "expected_seconds": 0.000000311,
       "default_seconds": 0.000000311,
       "times_of": "1x2",
@@ -272,6 +274,7 @@ fn json_has_stable_keys() {
       "candidate": "default",
       "algorithm": "default",
       "parameters": {},
+      "bracketed_by": null,
       "expected_seconds": null,
       "default_seconds": null,
       "times_of": null,

@@ -10,9 +10,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Instant;
 
 use mpi::ffi;
-use runtime::{GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedRow};
+use runtime::{
+    GivenBack, GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedRow,
+};
 
 use crate::handle::Handle;
+use crate::requests::has_ended;
 
 /// An argument that is only passed on, as wide as a register, see [`Handle`].
 pub(crate) type Word = usize;
@@ -83,11 +86,17 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         let timed = TimedCall::make(call);
+        // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded;
+        // what a library returns is valid.
+        let expected = unsafe {
+            timed
+                .returned_request(request)
+                .filter(|request| !has_ended(*request))
+        };
         let mut calls = self.calls.borrow_mut();
         calls.add_calls(collective, 1, timed.seconds);
-        // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
-        if let Some(request) = unsafe { timed.returned_request(request) } {
-            calls.expect(request, collective, RequestKind::Once);
+        if let Some(returned) = expected {
+            calls.expect(number(returned), collective, RequestKind::Once);
         }
         timed.code
     }
@@ -110,7 +119,7 @@ impl Counts {
         calls.add_calls(collective, 0, timed.seconds);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
         if let Some(request) = unsafe { timed.returned_request(request) } {
-            calls.expect(request, collective, RequestKind::Persistent);
+            calls.expect(number(request), collective, RequestKind::Persistent);
         }
         timed.code
     }
@@ -141,7 +150,8 @@ impl Counts {
             return call();
         };
         let timed = TimedCall::make(call);
-        self.calls.borrow_mut().start(&given, timed.seconds);
+        let mut calls = self.calls.borrow_mut();
+        calls.start(&given, timed.seconds, timed.code == 0);
         timed.code
     }
 
@@ -149,12 +159,14 @@ impl Counts {
     ///
     /// # Safety
     ///
-    /// `requests` is null or has `count` valid requests.
+    /// `requests` is null or has `count` valid requests. A successful call has written what `completed` has the addresses
+    /// of, as MPI says.
     #[inline(never)]
     pub(crate) unsafe fn complete(
         &self,
         count: c_int,
         requests: Requests,
+        completed: Completed,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: the caller promises that `requests` is null or has `count` requests.
@@ -162,13 +174,16 @@ impl Counts {
             return call();
         };
         let timed = TimedCall::make(call);
-        let request_at = |place| {
-            // SAFETY: the place is below `count`, and the caller promises as many requests; there are some, so their
-            // address is not null.
-            number(unsafe { *requests.add(place) })
+        let back = CompletingCall {
+            requests,
+            completed: if timed.code == 0 {
+                completed
+            } else {
+                Completed::None
+            },
         };
         let mut calls = self.calls.borrow_mut();
-        calls.complete(&given, timed.seconds, request_at);
+        calls.complete(&given, timed.seconds, &back);
         timed.code
     }
 
@@ -177,7 +192,7 @@ impl Counts {
     pub(crate) fn test(&self, request: Handle, call: impl FnOnce() -> c_int) -> c_int {
         let mut request = request.request();
         // SAFETY: one request.
-        unsafe { self.complete(1, &raw mut request, call) }
+        unsafe { self.complete(1, &raw mut request, Completed::None, call) }
     }
 
     /// Makes a call that frees a request.
@@ -238,13 +253,75 @@ impl TimedCall {
     /// # Safety
     ///
     /// `address` is null or that of a request, which a successful call has written.
-    unsafe fn returned_request(&self, address: Word) -> Option<usize> {
+    unsafe fn returned_request(&self, address: Word) -> Option<ffi::MPI_Request> {
         let request = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(address);
         // SAFETY: the caller promises that the address is null or that of a request, which the call has written.
         let request = unsafe { request.as_ref() }.filter(|_| self.code == 0)?;
         // SAFETY: a constant that the library has set before `main`.
         let null = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Some(*request).filter(|given| *given != null).map(number)
+        Some(*request).filter(|given| *given != null)
+    }
+}
+
+/// How a call says which of its requests it has completed. The addresses are those of `int`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Completed {
+    /// It completes none.
+    None,
+    /// All of them.
+    All,
+    /// All of them, or none if the flag is 0.
+    AllIf { flag: Word },
+    /// The one at the index, which is negative (`MPI_UNDEFINED`) if all were inactive.
+    One { index: Word },
+    /// As `One`, or none if the flag is 0.
+    OneIf { index: Word, flag: Word },
+    /// Those at as many indices as the count says, which is negative (`MPI_UNDEFINED`) if all were inactive.
+    Some { count: Word, indices: Word },
+}
+
+impl Completed {
+    /// Whether the request at a place has been completed.
+    ///
+    /// # Safety
+    ///
+    /// The call has succeeded, and so has written what the addresses are of.
+    unsafe fn has(self, place: usize) -> bool {
+        let address = std::ptr::with_exposed_provenance::<c_int>;
+        // SAFETY: the caller promises that the call has written what the addresses are of: an index only if it has
+        // completed a request, and as many indices as their count says.
+        unsafe {
+            let is_at = |index: *const c_int| usize::try_from(*index) == Ok(place);
+            match self {
+                Self::None => false,
+                Self::All => true,
+                Self::AllIf { flag } => *address(flag) != 0,
+                Self::One { index } => is_at(address(index)),
+                Self::OneIf { index, flag } => *address(flag) != 0 && is_at(address(index)),
+                Self::Some { count, indices } => {
+                    let count = usize::try_from(*address(count)).unwrap_or(0);
+                    (0..count).any(|index| is_at(address(indices).add(index)))
+                }
+            }
+        }
+    }
+}
+
+/// A call that has completed requests.
+struct CompletingCall {
+    requests: Requests,
+    completed: Completed,
+}
+
+impl GivenBack for CompletingCall {
+    fn request_at(&self, place: usize) -> usize {
+        // SAFETY: made by `Counts::complete` from requests whose address is not null, and the place is that of one of them.
+        number(unsafe { *self.requests.add(place) })
+    }
+
+    fn has_completed(&self, place: usize) -> bool {
+        // SAFETY: made by `Counts::complete`, by which a call that has failed has completed none.
+        unsafe { self.completed.has(place) }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Intercepted functions that start, complete or free requests: of nonblocking and persistent collectives, for which they
 //! take time, and of messages, which are passed on.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 
-use crate::chain::{Link, chained};
-use crate::counts::{Requests, Word, counts};
+use mpi::ffi;
+
+use crate::chain::{Link, chained, function};
+use crate::counts::{Completed, Requests, Word, counts};
 use crate::handle::Handle;
 
 /// Defines functions that are given requests. What follows the arguments is the method of the counts that makes the call,
@@ -44,33 +46,60 @@ macro_rules! given_requests {
 }
 
 given_requests! {
-    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) complete(1, requests);
+    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) complete(1, requests, Completed::All);
     MPI_Waitany PMPI_Waitany wait_any (count: c_int, requests: Requests, index: Word, status: Word)
-        complete(count, requests);
-    MPI_Waitall PMPI_Waitall wait_all (count: c_int, requests: Requests, statuses: Word) complete(count, requests);
+        complete(count, requests, Completed::One { index });
+    MPI_Waitall PMPI_Waitall wait_all (count: c_int, requests: Requests, statuses: Word)
+        complete(count, requests, Completed::All);
     MPI_Waitsome PMPI_Waitsome wait_some
-        (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word) complete(count, requests);
-    MPI_Test PMPI_Test test (requests: Requests, flag: Word, status: Word) complete(1, requests);
+        (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
+        complete(count, requests, Completed::Some { count: completed, indices });
+    MPI_Test PMPI_Test test (requests: Requests, flag: Word, status: Word)
+        complete(1, requests, Completed::AllIf { flag });
     MPI_Testany PMPI_Testany test_any (count: c_int, requests: Requests, index: Word, flag: Word, status: Word)
-        complete(count, requests);
+        complete(count, requests, Completed::OneIf { index, flag });
     MPI_Testall PMPI_Testall test_all (count: c_int, requests: Requests, flag: Word, statuses: Word)
-        complete(count, requests);
+        complete(count, requests, Completed::AllIf { flag });
     MPI_Testsome PMPI_Testsome test_some
-        (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word) complete(count, requests);
+        (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
+        complete(count, requests, Completed::Some { count: completed, indices });
     MPI_Request_get_status PMPI_Request_get_status get_status (request: Handle, flag: Word, status: Word) test(request);
     MPI_Request_free PMPI_Request_free free (request: Requests) free(request);
     MPI_Start PMPI_Start start (request: Requests) start(1, request);
     MPI_Startall PMPI_Startall start_all (count: c_int, requests: Requests) start(count, requests);
 }
 
+/// The address of the MPI library's function with this name for profiling, if it has been found.
+fn library_function(name: &CStr) -> Option<*const c_void> {
+    let mut links = LINKS.iter();
+    let link = links.find(|link| link.name() == name)?;
+    Link::found_function(link)
+}
+
+/// Whether the library says that the operation of a request has ended. The request stays as it is.
+///
+/// # Safety
+///
+/// The request is valid.
+pub(crate) unsafe fn has_ended(request: ffi::MPI_Request) -> bool {
+    let Some(get_status) = library_function(c"PMPI_Request_get_status") else {
+        return false;
+    };
+    let mut flag = 0;
+    // SAFETY: the library's function with this name has these arguments; the caller promises a valid request. A status
+    // that is ignored is a constant that the library has set before `main`.
+    unsafe {
+        let get_status = function!(
+            get_status,
+            (ffi::MPI_Request, *mut c_int, *mut ffi::MPI_Status)
+        );
+        get_status(request, &raw mut flag, ffi::RSMPI_STATUS_IGNORE) == 0 && flag != 0
+    }
+}
+
 /// Lets `exec` complete its messages by the library's functions, since neither tools nor counts may see them.
 pub(crate) fn redirect_exec() {
-    let address = |name: &CStr| {
-        let mut links = LINKS.iter();
-        let link = links.find(|link| link.name() == name)?;
-        Link::found_function(link)
-    };
-    let found = [c"PMPI_Wait", c"PMPI_Waitall", c"PMPI_Testall"].map(address);
+    let found = [c"PMPI_Wait", c"PMPI_Waitall", c"PMPI_Testall"].map(library_function);
     if let [Some(wait_one), Some(wait_all), Some(test_all)] = found {
         // SAFETY: the library's functions with these names.
         unsafe { exec::redirect_completion(wait_one, wait_all, test_all) };

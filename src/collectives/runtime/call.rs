@@ -73,13 +73,11 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
         | Collective::Allgatherv
         | Collective::Gatherv
         | Collective::Scatterv => is_misplaced = false,
-        // The first rank has no result. In place its input is there, which stays as it is.
+        // The first rank has no result. In place its input is there, which stays as it is. Otherwise the flags below
+        // still tell outputs apart that the library may refuse, though MPI does not (`wrong::MissingOutput`).
         Collective::Exscan if rank == 0 => {
             is_in_place = call.send == in_place();
-            is_misplaced = is_in_place && call.recv.cast_const() == in_place();
-            if !is_in_place {
-                call.recv = std::ptr::null_mut();
-            }
+            is_misplaced = call.recv.cast_const() == in_place();
         }
         Collective::Reduce
         | Collective::Allreduce
@@ -107,6 +105,9 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, CallKey) 
     ];
     let flags = flags.map(|(is_set, flag)| if is_set { flag } else { 0 });
     let flags = flags.into_iter().fold(0, |all, flag| all | flag);
+    if call.collective == Collective::Exscan && rank == 0 && !is_in_place {
+        call.recv = std::ptr::null_mut();
+    }
     let key = CallKey {
         kind: pack_halves(call.root.into(), 0) | flags | call.collective as u64,
         counts: pack_halves(call.send_count, call.recv_count),

@@ -105,5 +105,6 @@ pub use safe::{Communicating, Runtime};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;
 pub use unserved::{
-    GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedReason, UnservedRow,
+    GivenBack, GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedReason,
+    UnservedRow,
 };

@@ -6,13 +6,13 @@
 //! # Requests
 //!
 //! A nonblocking collective takes time in the call that starts it and in those that complete it. So its request is known
-//! from the one to the other; that of a persistent collective until it is freed. A library may return the same request
-//! for several operations that have already ended when their calls return. Of these the latest collective counts, so that
-//! what is kept is bounded by the number of requests that exist. If such an operation is a message, it takes the share of a
-//! collective in the next call that waits for it. The same holds for a persistent request that has not been started.
+//! from the one to the other; that of a persistent collective until it is freed. Requests whose operations have ended
+//! when their call returns are not told to [`UnservedCalls`]: nothing waits for them, and a library may return the same
+//! request for many of them, messages included.
 //!
 //! A call that is given several requests, such as `MPI_Waitall`, waits for all of them at once. An equal share of its
-//! time counts for each request that is not null, whether it is a collective's or a message's. So the time of all rows
+//! time counts for each request that is not null, whether it is a collective's or a message's, apart from those of
+//! persistent collectives that are inactive: not started since they were created or completed. So the time of all rows
 //! never exceeds the time in the calls, and the shares of messages do not count.
 
 use std::collections::BTreeMap;
@@ -82,14 +82,16 @@ pub struct UnservedCalls {
 struct KnownRequest {
     row: usize,
     kind: RequestKind,
+    /// Whether it has been started and not completed.
+    is_active: bool,
 }
 
 /// The requests of collectives among those that a call is given.
 #[derive(Debug)]
 pub struct GivenRequests {
     known: Vec<GivenRequest>,
-    /// The number of all requests that are not null.
-    active: usize,
+    /// The number of other requests that are not null.
+    others: usize,
 }
 
 #[derive(Debug)]
@@ -97,8 +99,16 @@ struct GivenRequest {
     /// Its place among all requests of the call.
     place: usize,
     request: usize,
-    row: usize,
-    kind: RequestKind,
+    about: KnownRequest,
+}
+
+/// What a call that completes requests says about those that it was given.
+pub trait GivenBack {
+    /// The request that is now at a place among those of the call.
+    fn request_at(&self, place: usize) -> usize;
+
+    /// Whether the call has completed the request that it was given at a place.
+    fn has_completed(&self, place: usize) -> bool;
 }
 
 impl UnservedCalls {
@@ -111,8 +121,12 @@ impl UnservedCalls {
 
     /// Expects calls that complete or start the request of a collective.
     pub fn expect(&mut self, request: usize, collective: UnservedCollective, kind: RequestKind) {
-        let row = self.find_or_add_row(collective);
-        self.requests.insert(request, KnownRequest { row, kind });
+        let known = KnownRequest {
+            row: self.find_or_add_row(collective),
+            kind,
+            is_active: kind == RequestKind::Once,
+        };
+        self.requests.insert(request, known);
     }
 
     /// Whether calls with requests of collectives are expected.
@@ -128,42 +142,49 @@ impl UnservedCalls {
     ) -> Option<GivenRequests> {
         let mut given = GivenRequests {
             known: Vec::new(),
-            active: 0,
+            others: 0,
         };
         for (place, request) in requests.enumerate().filter(|(_, request)| *request != null) {
-            given.active += 1;
-            if let Some(&KnownRequest { row, kind }) = self.requests.get(&request) {
-                given.known.push(GivenRequest {
+            match self.requests.get(&request) {
+                Some(&about) => given.known.push(GivenRequest {
                     place,
                     request,
-                    row,
-                    kind,
-                });
+                    about,
+                }),
+                None => given.others += 1,
             }
         }
         (!given.known.is_empty()).then_some(given)
     }
 
-    /// Counts a start of each of these requests, by one call.
-    pub fn start(&mut self, given: &GivenRequests, seconds: f64) {
-        self.add_time(given, seconds);
-        for GivenRequest { row, .. } in &given.known {
-            self.rows[*row].calls += 1;
+    /// Adds the time of a call that starts these requests, and counts a start of each if it has succeeded.
+    pub fn start(&mut self, given: &GivenRequests, seconds: f64, has_succeeded: bool) {
+        self.add_time(&given.known, given.others, seconds);
+        if !has_succeeded {
+            return;
+        }
+        for GivenRequest { request, about, .. } in &given.known {
+            self.rows[about.row].calls += 1;
+            self.set_active(*request, true);
         }
     }
 
-    /// Adds the time of a call that was given these requests and may have completed some. `request_at` returns the
-    /// request that is now at a place among those of the call: another one than before if it was completed.
-    pub fn complete(
-        &mut self,
-        given: &GivenRequests,
-        seconds: f64,
-        request_at: impl Fn(usize) -> usize,
-    ) {
-        self.add_time(given, seconds);
+    /// Adds the time of a call that was given these requests and may have completed some.
+    pub fn complete(&mut self, given: &GivenRequests, seconds: f64, back: &impl GivenBack) {
+        let active = given.known.iter().filter(|known| known.about.is_active);
+        self.add_time(active, given.others, seconds);
         for known in &given.known {
-            if known.kind == RequestKind::Once && request_at(known.place) != known.request {
-                self.requests.remove(&known.request);
+            match known.about.kind {
+                RequestKind::Once => {
+                    if back.request_at(known.place) != known.request {
+                        self.requests.remove(&known.request);
+                    }
+                }
+                RequestKind::Persistent => {
+                    if back.has_completed(known.place) {
+                        self.set_active(known.request, false);
+                    }
+                }
             }
         }
     }
@@ -178,10 +199,23 @@ impl UnservedCalls {
         self.rows
     }
 
-    fn add_time(&mut self, given: &GivenRequests, seconds: f64) {
-        let share = seconds / given.active as f64;
-        for GivenRequest { row, .. } in &given.known {
-            self.rows[*row].seconds += share;
+    /// Adds the time of a call to the rows of these requests, which share it equally with a number of others.
+    fn add_time<'a>(
+        &mut self,
+        requests: impl IntoIterator<Item = &'a GivenRequest, IntoIter: Clone>,
+        others: usize,
+        seconds: f64,
+    ) {
+        let requests = requests.into_iter();
+        let share = seconds / (requests.clone().count() + others) as f64;
+        for GivenRequest { about, .. } in requests {
+            self.rows[about.row].seconds += share;
+        }
+    }
+
+    fn set_active(&mut self, request: usize, is_active: bool) {
+        if let Some(known) = self.requests.get_mut(&request) {
+            known.is_active = is_active;
         }
     }
 
@@ -203,7 +237,7 @@ impl UnservedCalls {
 
 #[cfg(test)]
 mod tests {
-    use super::{RequestKind, UnservedCalls, UnservedCollective, UnservedReason};
+    use super::{GivenBack, RequestKind, UnservedCalls, UnservedCollective, UnservedReason};
 
     const NULL: usize = 0;
     const IBARRIER: UnservedCollective = UnservedCollective {
@@ -215,11 +249,33 @@ mod tests {
         reason: UnservedReason::Persistent,
     };
 
-    /// Makes a call of one second that is given `before` and leaves `after`.
-    fn wait(calls: &mut UnservedCalls, before: &[usize], after: &[usize]) {
-        if let Some(given) = calls.find_given(before.iter().copied(), NULL) {
-            calls.complete(&given, 1.0, |place| after[place]);
+    /// The requests that a call leaves, and the places of those that it has completed.
+    struct Left<'a> {
+        after: &'a [usize],
+        completed: &'a [usize],
+    }
+
+    impl GivenBack for Left<'_> {
+        fn request_at(&self, place: usize) -> usize {
+            self.after[place]
         }
+
+        fn has_completed(&self, place: usize) -> bool {
+            self.completed.contains(&place)
+        }
+    }
+
+    /// Makes a call of one second that is given `before`, leaves `after`, and has completed those at some places.
+    fn wait(calls: &mut UnservedCalls, before: &[usize], after: &[usize], completed: &[usize]) {
+        if let Some(given) = calls.find_given(before.iter().copied(), NULL) {
+            calls.complete(&given, 1.0, &Left { after, completed });
+        }
+    }
+
+    /// Makes a call of one second that starts requests, or fails.
+    fn start(calls: &mut UnservedCalls, requests: &[usize], has_succeeded: bool) {
+        let given = calls.find_given(requests.iter().copied(), NULL);
+        calls.start(&given.expect("known"), 1.0, has_succeeded);
     }
 
     /// The names, calls and seconds.
@@ -236,13 +292,11 @@ mod tests {
         calls.expect(7, IBARRIER, RequestKind::Once);
         calls.add_calls(BCAST_INIT, 0, 0.25);
         calls.expect(9, BCAST_INIT, RequestKind::Persistent);
+        start(&mut calls, &[9], true);
         // Two messages, a null request, and both collectives.
-        wait(
-            &mut calls,
-            &[3, 7, NULL, 9, 4],
-            &[NULL, NULL, NULL, 9, NULL],
-        );
-        assert_eq!(rows(calls), [("ibarrier", 1, 0.75), ("bcast_init", 0, 0.5)]);
+        let after = [NULL, NULL, NULL, 9, NULL];
+        wait(&mut calls, &[3, 7, NULL, 9, 4], &after, &[0, 1, 3, 4]);
+        assert_eq!(rows(calls), [("ibarrier", 1, 0.75), ("bcast_init", 1, 1.5)]);
     }
 
     #[test]
@@ -251,14 +305,14 @@ mod tests {
         calls.add_calls(IBARRIER, 1, 0.0);
         calls.expect(7, IBARRIER, RequestKind::Once);
         for _ in 0..3 {
-            wait(&mut calls, &[7], &[7]);
+            wait(&mut calls, &[7], &[7], &[]);
         }
-        wait(&mut calls, &[8], &[NULL]);
+        wait(&mut calls, &[8], &[NULL], &[0]);
         assert!(calls.expects_any());
-        wait(&mut calls, &[7], &[NULL]);
+        wait(&mut calls, &[7], &[NULL], &[0]);
         assert!(!calls.expects_any());
         // The same number is a message's request now.
-        wait(&mut calls, &[7], &[NULL]);
+        wait(&mut calls, &[7], &[NULL], &[0]);
         assert_eq!(rows(calls), [("ibarrier", 1, 4.0)]);
     }
 
@@ -267,9 +321,8 @@ mod tests {
         let mut calls = UnservedCalls::default();
         calls.expect(9, BCAST_INIT, RequestKind::Persistent);
         for _ in 0..2 {
-            let given = calls.find_given([9].into_iter(), NULL).expect("known");
-            calls.start(&given, 1.0);
-            wait(&mut calls, &[9], &[9]);
+            start(&mut calls, &[9], true);
+            wait(&mut calls, &[9], &[9], &[0]);
         }
         calls.forget(9);
         assert!(!calls.expects_any());
@@ -277,17 +330,33 @@ mod tests {
         assert_eq!(rows(calls), [("bcast_init", 2, 4.0)]);
     }
 
-    /// As Open MPI does for operations that have ended when their call returns.
     #[test]
-    fn operations_may_share_a_request() {
+    fn an_inactive_request_takes_no_share() {
         let mut calls = UnservedCalls::default();
-        for _ in 0..1000 {
-            calls.add_calls(IBARRIER, 1, 0.0);
-            calls.expect(7, IBARRIER, RequestKind::Once);
-        }
-        wait(&mut calls, &[7, 7], &[NULL, NULL]);
-        wait(&mut calls, &[7], &[NULL]);
-        assert!(!calls.expects_any());
-        assert_eq!(rows(calls), [("ibarrier", 1000, 1.0)]);
+        calls.expect(9, BCAST_INIT, RequestKind::Persistent);
+        calls.expect(7, IBARRIER, RequestKind::Once);
+        // It has not been started.
+        wait(&mut calls, &[9, 7], &[9, 7], &[]);
+        wait(&mut calls, &[3, 9], &[NULL, 9], &[0]);
+        start(&mut calls, &[9], true);
+        // It is active until a call completes it, and then not again.
+        wait(&mut calls, &[9, 7], &[9, 7], &[]);
+        wait(&mut calls, &[9, 7], &[9, 7], &[0]);
+        wait(&mut calls, &[9, 7], &[9, NULL], &[1]);
+        wait(&mut calls, &[9], &[9], &[]);
+        let expected = [
+            ("bcast_init", 1, 1.0 + 2.0 / 2.0),
+            ("ibarrier", 0, 1.0 + 2.0 / 2.0 + 1.0),
+        ];
+        assert_eq!(rows(calls), expected);
+    }
+
+    #[test]
+    fn a_start_that_fails_is_none() {
+        let mut calls = UnservedCalls::default();
+        calls.expect(9, BCAST_INIT, RequestKind::Persistent);
+        start(&mut calls, &[9], false);
+        wait(&mut calls, &[3, 9], &[NULL, 9], &[0]);
+        assert_eq!(rows(calls), [("bcast_init", 0, 1.0)]);
     }
 }

@@ -52,6 +52,16 @@ pub(crate) struct Answers {
     operations: RefCell<Vec<LibraryAnswer<(MPI_Op, MPI_Datatype)>>>,
     /// By collective, for one element and for more.
     same_buffers: RefCell<Vec<LibraryAnswer<(Collective, bool)>>>,
+    /// By the output of an exscan on the first rank.
+    missing_outputs: RefCell<Vec<LibraryAnswer<MissingOutput>>>,
+}
+
+/// What a program gives as the output of an exscan on the first rank, where MPI says that it is not significant (MPI 4.0,
+/// section 6.11.2). Some libraries look at it all the same, and refuse the call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum MissingOutput {
+    InPlace,
+    Null,
 }
 
 /// Whether the library refuses something.
@@ -94,10 +104,33 @@ impl Answers {
                     datatype: datatype_name(call.recv_type),
                 });
             }
+            if let Some(missing) = missing_output(asked)
+                && self.refuses_missing(missing)
+            {
+                return Some(FallbackReason::Invalid);
+            }
             let same = same_memory(asked).filter(|same| same.distance == distance(call))?;
             self.refuses_same(call.collective, same)
                 .then_some(FallbackReason::Invalid)
         }
+    }
+
+    /// Whether the library refuses an exscan without an output on the first rank.
+    fn refuses_missing(&self, missing: MissingOutput) -> bool {
+        answer_once(&self.missing_outputs, missing, || {
+            let output = match missing {
+                MissingOutput::InPlace => in_place().cast_mut(),
+                MissingOutput::Null => std::ptr::null_mut(),
+            };
+            // SAFETY: a constant of the library.
+            let datatype = unsafe { ffi::RSMPI_INT32_T };
+            // SAFETY: the input holds an element, and the only rank of the communicator has no output.
+            unsafe {
+                library_refuses(|input, _| {
+                    RawCall::new(Collective::Exscan, input.cast(), output, 1, datatype)
+                })
+            }
+        })
     }
 
     /// Whether MPI defines an operator for a datatype, and the library carries it out. If it does not, combining would
@@ -235,8 +268,6 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
         | Collective::Gatherv
         | Collective::Scatterv => return None,
         Collective::Gather | Collective::Scatter | Collective::Reduce if !is_root => return None,
-        // It has no output there.
-        Collective::Exscan if rank == 0 => return None,
         Collective::Gather | Collective::Allgather => {
             let count = call.recv_count;
             (before_own_part(count, call.recv_type)?, count)
@@ -261,6 +292,36 @@ unsafe fn same_memory(asked: AskedCall<'_>) -> Option<SameMemory> {
     };
     let same = SameMemory { distance, elements };
     (elements > 0).then_some(same)
+}
+
+/// What a call gives as the output of an exscan on the first rank, if it is no address of data.
+///
+/// # Safety
+///
+/// As for [`Answers::why_not`], for a call without other errors.
+unsafe fn missing_output(asked: AskedCall<'_>) -> Option<MissingOutput> {
+    let AskedCall { call, rank, .. } = asked;
+    let has_missing = call.collective == Collective::Exscan
+        && rank == 0
+        && call.recv_count > 0
+        && call.send != in_place();
+    if !has_missing {
+        return None;
+    }
+    if call.recv.cast_const() == in_place() {
+        return Some(MissingOutput::InPlace);
+    }
+    let output = BufferElements {
+        buffer: call.recv,
+        count: call.recv_count,
+        datatype: call.recv_type,
+    };
+    // SAFETY: the caller promises a call without other errors, so its datatype is valid.
+    let is_missing = unsafe {
+        call.recv.is_null()
+            && is_named(call.recv_type).is_ok_and(|is_named| !output.may_be_at_null(is_named))
+    };
+    is_missing.then_some(MissingOutput::Null)
 }
 
 /// The extent of a datatype in bytes; `None` if there are gaps between elements, since libraries then differ in which
@@ -342,7 +403,7 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
             let input = of(parts.iter().max(), operand).and_then(unless_in_place);
             [input, of(parts.count_of_rank(rank), recv)]
         }
-        // It has no output there; in place its input is where the output would be.
+        // Its output is not significant there (see `missing_output`); in place its input is where the output would be.
         Collective::Exscan if rank == 0 => match unless_in_place(operand) {
             Some(input) => [Some(input), None],
             None => [None, Some(recv)],

@@ -43,8 +43,7 @@ impl ExplainArgs {
         let table = JudgedTable::read(&self.query.table, named, console)?.table;
         warn_of_simulation(&table, console);
         let store = store_of_table(&table, named)?;
-        let explanation =
-            tuner::explain_decision(&table, &self.query.question.to_query()?, &store)?;
+        let explanation = tuner::explain_decision(&table, &self.query.question.to_query(), &store)?;
         console.print_answer(self.json, &explanation, || explanation_text(&explanation))
     }
 }

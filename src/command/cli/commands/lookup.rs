@@ -34,7 +34,7 @@ impl LookupArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = JudgedTable::read(&self.query.table, None, console)?.table;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.question.to_query()?).to_json();
+        let decision = table.lookup(&self.query.question.to_query()).to_json();
         console.print_answer(self.json, &decision, || describe_decision(&decision))
     }
 }

@@ -6,7 +6,6 @@ use schedule::Collective;
 use table::{Deployment, OperatorClass, Query};
 use vocabulary::{CommShape, RankOrder};
 
-use crate::error::CliError;
 use crate::values;
 
 /// A table and a query.
@@ -45,7 +44,7 @@ pub(super) struct QuestionArgs {
     order: Option<RankOrder>,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
     /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
-    /// 1024). A barrier has none, or 0
+    /// 1024). A barrier has none: there it is ignored
     #[arg(
         long,
         short,
@@ -69,27 +68,22 @@ fn collectives_with_data() -> impl Iterator<Item = Collective> {
 }
 
 impl QuestionArgs {
-    /// The query.
-    ///
-    /// # Errors
-    /// If it has a length for a collective without data.
-    pub(super) fn to_query(&self) -> Result<Query, CliError> {
-        let (collective, bytes) = (self.collective, self.bytes.unwrap_or(0));
-        if !collective.has_data() && bytes > 0 {
-            return Err(CliError::NoData { collective });
-        }
+    /// The query. As in `colltune_decide` and over HTTP, the size is ignored for a collective that has none.
+    pub(super) fn to_query(&self) -> Query {
+        let collective = self.collective;
+        let bytes = self.bytes.filter(|_| collective.has_data()).unwrap_or(0);
         // The argument parser requires the shape or both of its numbers.
         let shape = self.shape.unwrap_or(CommShape {
             nodes: self.nodes.unwrap_or(1),
             ppn: self.ppn.unwrap_or(1),
         });
-        Ok(Query {
+        Query {
             collective,
             shape,
             order: self.order.unwrap_or_default(),
             bytes,
             operators: self.operator,
             deployment: self.deployment,
-        })
+        }
     }
 }

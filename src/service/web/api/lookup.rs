@@ -29,7 +29,7 @@ pub(crate) struct Question {
     nodes: u32,
     /// Ranks on each node, from 1.
     ppn: u32,
-    /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; none for `barrier`.
+    /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; ignored for `barrier`.
     bytes: Option<String>,
     /// The order of ranks on nodes: `block`, `cyclic` or `other`; any by default.
     #[schema(value_type = Option<String>)]
@@ -61,9 +61,7 @@ impl Question {
             }
             None => 0,
         };
-        if bytes > 0 && !collective.has_data() {
-            return Err(format!("bytes: a call of {collective} has no data"));
-        }
+        let bytes = if collective.has_data() { bytes } else { 0 };
         Ok(table::Query {
             collective,
             shape: CommShape {

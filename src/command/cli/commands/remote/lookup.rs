@@ -21,24 +21,22 @@ pub(super) struct RemoteLookupArgs {
 
 impl RemoteLookupArgs {
     pub(super) fn run(&self, asking: &RemoteSession) -> Result<Answer, CliError> {
-        let asked = self.question.to_query()?;
+        let asked = self.question.to_query();
         let shape = asked.shape;
         let (nodes, ppn, bytes) = (
             shape.nodes.to_string(),
             shape.ppn.to_string(),
             asked.bytes.to_string(),
         );
-        // A collective without data has no size, and the order of ranks may be unknown: the service takes neither then.
+        // The order of ranks may be unknown: the service takes none then.
         let mut values = vec![
             ("collective", asked.collective.name()),
             ("nodes", &nodes),
             ("ppn", &ppn),
             ("operator", asked.operators.into()),
             ("deployment", asked.deployment.into()),
+            ("bytes", &bytes),
         ];
-        if asked.collective.has_data() {
-            values.push(("bytes", &bytes));
-        }
         if asked.order != RankOrder::Unknown {
             values.push(("order", asked.order.name()));
         }

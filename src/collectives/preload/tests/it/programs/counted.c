@@ -226,6 +226,20 @@ static void strain(void) {
     MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
     called("ibarrier", MANY);
     called("ibcast", 1);
+#if MPI_VERSION >= 4
+    /* A request that is started again before it is completed: the second start fails. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    check(MPI_Barrier_init(world, MPI_INFO_NULL, &requests[0]) == MPI_SUCCESS, "a persistent barrier");
+    check(MPI_Start(&requests[0]) == MPI_SUCCESS, "the first start");
+    check(MPI_Start(&requests[0]) != MPI_SUCCESS, "the second start");
+    check(MPI_Startall(1, requests) != MPI_SUCCESS, "the third start");
+    check(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS, "the end of the persistent barrier");
+    MPI_Request_free(&requests[0]);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    called("barrier_init", 1);
+#endif
 }
 
 static double clock_at;
@@ -242,6 +256,25 @@ static void meet(void) {
     MPI_Sendrecv(sent, 1, MPI_INT, !rank, 0, got, 1, MPI_INT, !rank, 0, world, MPI_STATUS_IGNORE);
     if (rank == 1) usleep(LATE);
 }
+
+/* A message from a late rank. */
+static void receive_late(MPI_Request *request) {
+    static int data;
+    meet();
+    MPI_Irecv(&data, 1, MPI_INT, !rank, 1, world, request);
+    MPI_Send(&rank, 1, MPI_INT, !rank, 1, world);
+}
+
+#if MPI_VERSION >= 4
+/* A wait for a message, and for a persistent collective that is not started. MPICH 4.0.2's MPI_Waitall waits for ever,
+ * and its MPI_Waitsome may return the collective again. */
+static void wait_beside(MPI_Request inactive) {
+    MPI_Request requests[2] = {inactive};
+    int number, indices[2];
+    receive_late(&requests[1]);
+    while (requests[1] != MPI_REQUEST_NULL) MPI_Waitsome(2, requests, &number, indices, MPI_STATUSES_IGNORE);
+}
+#endif
 
 static void come_late(void) {
     MPI_Request requests[3];
@@ -285,15 +318,26 @@ static void come_late(void) {
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     report("ialltoall", seconds + took());
 
+    /* One that has ended when its call returns: a message may have the same request, and the wait is another one's. */
+    begin();
+    FORM(MPI_Iallgather)(EACH MPI_COMM_SELF, &requests[0]);
+    report("iallgather", took());
+    MPI_Irecv(&data, 1, MPI_INT, MPI_PROC_NULL, 0, world, &requests[1]);
+    receive_late(&requests[2]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+
 #if MPI_VERSION >= 4
     begin();
     MPI_Barrier_init(world, MPI_INFO_NULL, &requests[0]);
     seconds = took();
+    /* Before it is started, the wait is the message's, and so it is when it has been completed (below). */
+    wait_beside(requests[0]);
     meet();
     begin();
     MPI_Start(&requests[0]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     seconds += took();
+    wait_beside(requests[0]);
     MPI_Request_free(&requests[0]);
     report("barrier_init", seconds);
 #endif

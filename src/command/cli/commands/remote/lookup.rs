@@ -28,7 +28,7 @@ impl RemoteLookupArgs {
             shape.ppn.to_string(),
             asked.bytes.to_string(),
         );
-        // A collective without data has no size, and the order of ranks may be unknown: the service takes neither then.
+        // A collective may have no size to decide by, and the order of ranks may be unknown: the service takes neither then.
         let mut values = vec![
             ("collective", asked.collective.name()),
             ("nodes", &nodes),
@@ -36,7 +36,7 @@ impl RemoteLookupArgs {
             ("operator", asked.operators.into()),
             ("deployment", asked.deployment.into()),
         ];
-        if asked.collective.has_data() {
+        if asked.collective.decides_by_size() {
             values.push(("bytes", &bytes));
         }
         if asked.order != RankOrder::Unknown {
